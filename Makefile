@@ -1,0 +1,53 @@
+# Two commands do all on a fresh machine: `make demo` and `make test`.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+EXPERIMENT ?= experiments/quickstart.yaml
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport CARGO_TARGET_DIR
+
+.PHONY: demo test test-fast test-real lint bench install tools clean
+
+demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
+	$(BIN)/hydrotest doctor || true
+	$(BIN)/hydrotest fetch
+	$(BIN)/hydrotest run $(EXPERIMENT)
+
+test: lint test-fast test-real ## everything, at most 30 minutes on two cores
+
+test-fast: install ## Python and Rust without the real systems, at most two minutes when built
+	cd rust && cargo test --locked --quiet
+	$(BIN)/pytest -m "not real"
+
+test-real: install ## real Kafka and Cassandra
+	$(BIN)/hydrotest fetch
+	$(BIN)/pytest -m real
+
+lint: install
+	$(BIN)/ruff check python tests benchmarks
+	$(BIN)/ruff format --check python tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cd rust && cargo fmt --check && cargo clippy --locked --quiet --all-targets -- -D warnings
+
+bench: install ## the benchmarks behind benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/repeatability.py
+	$(BIN)/python benchmarks/stock_check.py
+
+install: tools $(VENV)/.installed
+	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+
+$(VENV)/.installed: requirements.txt requirements-dev.txt
+	python3 -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+tools: ## names what is missing, with its remedy
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: Python 3.11 or later is missing. Install it (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "error: cargo is missing. Install Rust 1.88 or later (see rustup.rs, or apt-get install cargo)." >&2; exit 2; }
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { echo "error: Java 17 is missing. Install it (Debian: apt-get install openjdk-17-jre-headless)." >&2; exit 2; }
+	@command -v mvn >/dev/null || { echo "error: Maven is missing. Install it (Debian: apt-get install maven)." >&2; exit 2; }
+
+clean:
+	rm -rf $(VENV) rust/target

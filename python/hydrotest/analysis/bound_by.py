@@ -1,0 +1,91 @@
+"""Which resource sets a limit: first version, by ceilings and the generator's checks. It names a
+suspect only where the evidence is strong, and never confirms: only a squeeze can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+NEAR_CEILING = 0.85
+"""A resource used beyond this share of its ceiling at the limit is a suspect."""
+FAR_FROM_CEILING = 0.60
+"""Below this share it is ruled out."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """One resource of one host at the limit."""
+
+    resource: str
+    host: str
+    used: float
+    ceiling: float | None
+    unit: str
+
+    @property
+    def share(self) -> float | None:
+        """Of the ceiling; None where there is none."""
+        return self.used / self.ceiling if self.ceiling else None
+
+
+@dataclass
+class BoundBy:
+    """The verdict, in the words of the contract."""
+
+    kind: str
+    detail: str
+    host: str | None = None
+    resource: str | None = None
+    confirmed: bool = False
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+    ruled_out: list[dict[str, Any]] = field(default_factory=list)
+
+
+def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float]) -> list[Use]:
+    """Mean use of each of a host's resources over some readings."""
+    if rates.is_empty():
+        return []
+
+    def mean(column: str) -> float:
+        value = rates[column].mean()
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    memory = rates["memory_bytes"].max()
+    return [
+        Use("cpu", host, mean("cpu_cores"), ceilings.get("cpu_cores"), "cores"),
+        Use("disk", host, mean("disk_write_bytes_per_s"), ceilings.get("disk_write_bytes_per_s"), "bytes/s written"),
+        Use("network", host, mean("network_out_bytes_per_s"), ceilings.get("network_bytes_per_s"), "bytes/s out"),
+        Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
+    ]
+
+
+def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> BoundBy:
+    """Names what sets a limit. `uses` are those at the limit (or just above it)."""
+    evidence = [
+        {"what": f"{use.resource} of {use.host} at the limit, share of its ceiling", "host": use.host,
+         "value": use.share, "unit": None, "used": use.used, "ceiling": use.ceiling, "used_unit": use.unit}
+        for use in uses
+    ]  # fmt: skip
+    ruled_out = [
+        {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used at the limit"}
+        for use in uses
+        if use.share is not None and use.share < FAR_FROM_CEILING
+    ]
+    if generator_reasons:
+        detail = "the generator had no room: " + "; ".join(generator_reasons)
+        return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
+    ruled_out.append({"what": "the generator", "why": "every check of its room held"})
+    near = sorted((use for use in uses if use.share is not None and use.share >= NEAR_CEILING), key=lambda use: -(use.share or 0))
+    if len(near) == 1:
+        use = near[0]
+        detail = f"{use.resource} of {use.host} was at {use.share:.0%} of its ceiling; not yet proven by a squeeze"
+        return BoundBy("resource", detail, use.host, use.resource, evidence=evidence, ruled_out=ruled_out)
+    if near:
+        names = " and ".join(f"{use.resource} of {use.host} ({use.share:.0%})" for use in near)
+        return BoundBy("undecided", f"{names} were both near their ceilings", evidence=evidence, ruled_out=ruled_out)
+    detail = f"no resource came near its ceiling; the search stopped on {stopped_by}: an internal limit of the system, or unknown"
+    return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)

@@ -1,0 +1,34 @@
+"""Latency and achieved rate against the offered rate: every measured point of a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.verdict import judge
+from hydrotest.spec.models import Experiment
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+
+
+def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+    """One curve per workload and tenancy, points in order of the offered rate."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for trial in trials:
+        if trial.status != "done" or trial.purpose not in ("search", "repeat", "level"):
+            continue
+        for load in trial.loads:
+            if load.offered is None or load.outcome is None:
+                continue
+            measured = Measured.read(run, trial, load.workload)
+            verdict = judge(measured, experiment.objective(load.workload))
+            latency = measured.latency or {}
+            found.setdefault((load.workload, trial.tenancy), []).append({
+                "offered": load.offered, "achieved": measured.achieved,
+                "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99"), "p999_ms": latency.get("p999"),
+                "accepted": verdict.accepted, "trial": trial.number, "purpose": trial.purpose, "reasons": verdict.reasons,
+            })  # fmt: skip
+    return [
+        {"workload": workload, "tenancy": tenancy, "points": sorted(points, key=lambda point: point["offered"])}
+        for (workload, tenancy), points in found.items()
+    ]

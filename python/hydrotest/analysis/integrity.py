@@ -1,0 +1,91 @@
+"""The account of every record: acknowledged against seen, as sets of runs `[start, end)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hydrotest.store.records import Fates
+
+Runs = list[tuple[int, int]]
+
+
+def normalised(runs: Iterable[Iterable[int]]) -> Runs:
+    """Disjoint runs in ascending order."""
+    out: Runs = []
+    for start, end in sorted((int(s), int(e)) for s, e in runs):
+        if start >= end:
+            continue
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
+
+
+def size(runs: Runs) -> int:
+    """How many numbers the runs hold."""
+    return sum(end - start for start, end in runs)
+
+
+def overlap(a: Runs, b: Runs) -> int:
+    """How many numbers both hold. Both must be normalised."""
+    total = i = j = 0
+    while i < len(a) and j < len(b):
+        total += max(0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
+        if a[i][1] <= b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None) -> Fates:
+    """Fates of a topic's records: `produced` and `consumed` are the generators' `extra` findings.
+
+    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost.
+    """
+    acked = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in produced["acked"]}
+    sent = sum(part["sent"] for part in produced["acked"])
+    total_acked = sum(size(runs) for runs in acked.values())
+    if consumed is None:
+        return Fates(unit="records", sent=sent, acked=total_acked, seen=None, lost=None, duplicated=None, corrupted=None,
+                     out_of_order=None, unacked_present=None, in_flight=None)  # fmt: skip
+    seen = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in consumed["seen"]}
+    arrived = sum(overlap(runs, seen.get(key, [])) for key, runs in acked.items())
+    in_flight = min(int(consumed["unread"]), total_acked - arrived)
+    return Fates(
+        unit="records",
+        sent=sent,
+        acked=total_acked,
+        seen=sum(size(runs) for runs in seen.values()),
+        lost=total_acked - arrived - in_flight,
+        duplicated=sum(part["duplicated"] for part in consumed["seen"]),
+        corrupted=int(consumed["corrupted"]),
+        out_of_order=sum(part["out_of_order"] for part in consumed["seen"]),
+        unacked_present=sum(size(runs) for runs in seen.values()) - arrived,
+        in_flight=in_flight,
+    )
+
+
+def rows_fates(attempted: Runs, acked: Runs, scanned: Mapping[str, Any]) -> Fates:
+    """Fates of a table's rows: every row whose write was acknowledged must be there and intact.
+
+    Rows are counted, not writes: a later write to the same key replaces an earlier one.
+    """
+    seen = normalised(scanned["runs"])
+    present = overlap(acked, seen)
+    corrupted = int(scanned["corrupted"])
+    return Fates(
+        unit="rows",
+        sent=size(attempted),
+        acked=size(acked),
+        seen=size(seen),
+        # A corrupted row is there; it is counted as corrupted, not as lost.
+        lost=max(0, size(acked) - present - corrupted),
+        duplicated=int(scanned["duplicated"]),
+        corrupted=corrupted,
+        out_of_order=None,
+        unacked_present=size(seen) - present,
+        in_flight=0,
+    )

@@ -1,0 +1,61 @@
+"""Intervals: means from autocorrelated samples, the slope of a backlog."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its 95 % interval and the number of independent values behind it."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
+    """Student's t-interval of the mean of independent values. With one value the interval is unbounded."""
+    n = len(values)
+    if n == 0:
+        raise ValueError("no values")
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Mean(mean, -math.inf, math.inf, 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * math.sqrt(variance / n)
+    return Mean(mean, mean - half, mean + half, n)
+
+
+def batch_means(values: Sequence[float], batches: int = 10, confidence: float = 0.95) -> Mean:
+    """Interval of the mean of autocorrelated values: means of consecutive batches are nearly independent
+    (A. M. Law, "Simulation Modeling and Analysis", batch means)."""
+    size = len(values) // batches
+    if size < 1:
+        return t_interval(values, confidence)
+    means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(batches)]
+    return t_interval(means, confidence)
+
+
+def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:
+    """One-sided upper bound of the slope of `values` over time, in units a second, by least squares.
+
+    None with fewer than three readings or no spread in time.
+    """
+    n = len(values)
+    if n < 3:
+        return None
+    t_mean = math.fsum(times_s) / n
+    v_mean = math.fsum(values) / n
+    spread = math.fsum((t - t_mean) ** 2 for t in times_s)
+    if spread == 0:
+        return None
+    slope = math.fsum((t - t_mean) * (v - v_mean) for t, v in zip(times_s, values, strict=True)) / spread
+    residual = math.fsum((v - v_mean - slope * (t - t_mean)) ** 2 for t, v in zip(times_s, values, strict=True))
+    error = math.sqrt(residual / (n - 2) / spread)
+    return slope + float(stats.t.ppf(confidence, n - 2)) * error

@@ -1,0 +1,66 @@
+"""Latencies of a window, from interval histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+
+from hydrotest.store import layout
+from hydrotest.store.histograms import empty, read_log
+
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+Latency = dict[str, float | None]
+"""Milliseconds by `mean`, `p50`, `p95`, `p99`, `p999`, `max`."""
+
+CURVE = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 100.0]
+"""Percentiles drawn in the report."""
+
+EDGE_S = 0.002
+"""Interval starts are written to the millisecond."""
+
+
+def window_histogram(folder: Path, workload: str, which: str, op: str | None, start_s: float, end_s: float) -> HdrHistogram:
+    """All operations whose intended start lies in the window, merged without loss."""
+    total = empty()
+    for interval in read_log(folder / layout.histogram(workload, which)):
+        if interval.op == op and start_s - EDGE_S <= interval.start_wall_s < end_s - EDGE_S:
+            total.add(interval.histogram)
+    return total
+
+
+def operations(folder: Path, workload: str) -> list[str]:
+    """The operations that a log tells apart, without the sum of all."""
+    names = {interval.op for interval in read_log(folder / layout.histogram(workload, "response"))}
+    return sorted(name for name in names if name is not None)
+
+
+def latency_ms(histogram: HdrHistogram) -> Latency | None:
+    """The contract's figures; None for an empty histogram. Ordered by construction."""
+    if histogram.get_total_count() == 0:
+        return None
+    maximum = float(histogram.get_max_value())
+    out: Latency = {"mean": histogram.get_mean_value() / 1e3}
+    values = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
+    # A bucket's upper edge may lie above the true maximum, by the histogram's precision.
+    out |= {name: min(values[percentile], maximum) / 1e3 for name, percentile in PERCENTILES.items()}
+    out["max"] = maximum / 1e3
+    return out
+
+
+def percentile_curve(histogram: HdrHistogram) -> list[tuple[float, float]]:
+    """(percentile, milliseconds) along the percentile axis."""
+    if histogram.get_total_count() == 0:
+        return []
+    maximum = float(histogram.get_max_value())
+    values = histogram.get_percentile_to_value_dict(CURVE)
+    return [(percentile, min(values[percentile], maximum) / 1e3) for percentile in CURVE]
+
+
+def merged(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
+    """The sum of several histograms."""
+    total = empty()
+    for histogram in histograms:
+        total.add(histogram)
+    return total

@@ -1,0 +1,144 @@
+"""The limit search: a pure state machine that proposes the next rate and is told how it went.
+
+Rates lie on a fixed geometric grid (… 1.1⁰, 1.1¹, 1.1² … for 10 % precision, as preferred-number
+series do), so that independent searches answer in the same terms and "accepted in two of three" is
+a count, not a comparison of reals. First the bracket below the saturated rate is bisected; one
+rejection is tried again before it counts. Then independent searches start around the answer, each
+from a bracket of its own and with no memory of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+TRIALS_MAX = 60
+"""A bound for a system that answers at random."""
+
+FIRST_SHARE = 0.7
+"""Of the saturated rate; a first guess at what an objective leaves of it."""
+
+Steps = Generator[float, bool, "Bracket"]
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """What one search found, as grid steps: the highest accepted, the lowest rejected. None: none was."""
+
+    accepted: int | None
+    rejected: int | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The answer: `low` was accepted, and `high` rejected, in a majority of the independent searches."""
+
+    low: float | None
+    high: float | None
+    repeats: int
+    searches: list[Bracket]
+
+
+@dataclass
+class LimitSearch:
+    """Ask `propose` for a rate, run it, `tell` whether it was sustained; until `propose` returns None."""
+
+    saturated: float
+    precision: float
+    repeats: int = 3
+    ceiling: float | None = None
+    """No rate above this is proposed: the highest that the generator can offer."""
+    _steps: Generator[float, bool, None] = field(init=False)
+    _next: float | None = field(init=False)
+    _done: list[Bracket] = field(init=False, default_factory=list)
+    _stage: str = field(init=False, default="main")
+    _trials: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        if not (self.saturated > 0 and math.isfinite(self.saturated)):
+            raise ValueError(f"the saturated rate must be positive, not {self.saturated}")
+        self._steps = self._plan()
+        self._next = next(self._steps)
+
+    @property
+    def stage(self) -> str:
+        """Which search runs: `main`, `repeat-1`, …"""
+        return self._stage
+
+    def propose(self) -> float | None:
+        """The next rate to try; None when the search is over."""
+        return self._next
+
+    def tell(self, accepted: bool) -> None:
+        """How the proposed rate went."""
+        self._trials += 1
+        try:
+            self._next = self._steps.send(accepted)
+        except StopIteration:
+            self._next = None
+        if self._trials >= TRIALS_MAX:
+            self._next = None
+
+    def limit(self) -> Limit:
+        """The answer so far; complete once `propose` returns None."""
+        repeats = self._done[1:]
+        majority = len(repeats) // 2 + 1
+        if not repeats:
+            return Limit(None, None, 0, list(self._done))
+        # "Accepted in m of n" holds for every step up to the m-th highest of the accepted ones.
+        accepted = sorted((b.accepted for b in repeats if b.accepted is not None), reverse=True)
+        rejected = sorted(b.rejected for b in repeats if b.rejected is not None)
+        low = self.rate(accepted[majority - 1]) if len(accepted) >= majority else None
+        high = self.rate(rejected[majority - 1]) if len(rejected) >= majority else None
+        return Limit(low, high, len(repeats), list(self._done))
+
+    def rate(self, step: int) -> float:
+        """The rate of a grid step, to five significant digits, so that it reads well."""
+        exact = (1 + self.precision) ** step
+        digits = 4 - math.floor(math.log10(exact))
+        return round(exact, digits)
+
+    def step(self, rate: float) -> int:
+        """The highest grid step that is not above a rate."""
+        return math.floor(math.log(rate) / math.log(1 + self.precision) + 1e-6)
+
+    def _plan(self) -> Generator[float, bool, None]:
+        main = yield from self._search(self.step(self.saturated * FIRST_SHARE), max(1, self.step(1.25)))
+        self._done.append(main)
+        middle = main.accepted if main.accepted is not None else main.rejected
+        for number in range(1, self.repeats + 1):
+            self._stage = f"repeat-{number}"
+            # Each begins at another place beside the answer, so that none inherits its luck.
+            offset = (number % 3) - 1
+            self._done.append((yield from self._search((middle or 0) + offset, 1)))
+
+    def _search(self, start: int, stride: int) -> Steps:
+        """From `start`, strides that double until an accepted and a rejected step are known, then bisection."""
+        highest = self.step(self.ceiling) if self.ceiling is not None else None
+        accepted: int | None = None
+        rejected: int | None = None
+        step = start if highest is None else min(start, highest)
+        while True:
+            if (yield from self._try(step)):
+                accepted = step
+            else:
+                rejected = step
+            if accepted is not None and accepted == highest:
+                return Bracket(accepted, rejected)
+            if accepted is not None and rejected is not None:
+                if rejected - accepted <= 1:
+                    return Bracket(accepted, rejected)
+                step = (accepted + rejected) // 2
+                continue
+            step = step + stride if rejected is None else step - stride
+            step = step if highest is None else min(step, highest)
+            stride *= 2
+            if self.rate(step) < 1.0:
+                return Bracket(accepted, rejected)
+
+    def _try(self, step: int) -> Generator[float, bool, bool]:
+        """One rejection is tried again: machines hiccup, and one false rejection must not send a bisection wrong."""
+        if (yield self.rate(step)):
+            return True
+        return (yield self.rate(step))

@@ -1,0 +1,133 @@
+"""Rows of `limits`: rebuilt from the trials by replaying them through the search."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from hydrotest.analysis.bound_by import BoundBy, bound_by, resource_uses
+from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.latency import latency_ms, merged
+from hydrotest.analysis.limit_search import Limit, LimitSearch
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.room import judge_room
+from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.analysis.verdict import Verdict, judge
+from hydrotest.spec.models import Experiment, Isolated, KafkaConsume
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+
+UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s"}
+AT_LIMIT = 0.95
+"""Trials offered at least this share of the limit show what was used there."""
+
+
+class Limits:
+    """Builds the rows."""
+
+    def __init__(self, run: RunFolder, experiment: Experiment, trials: list[Trial], ceilings: dict[str, dict[str, float]]) -> None:
+        self.run = run
+        self.experiment = experiment
+        self.trials = [trial for trial in trials if trial.status == "done"]
+        self.ceilings = ceilings
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each workload of an `isolated` test that has any trial."""
+        rows = []
+        for index, test in enumerate(self.experiment.tests):
+            for workload in test.workloads if isinstance(test, Isolated) else []:
+                row = self._consumer_row(index, workload) if self._is_consumer(workload) else self._search_row(index, workload)
+                if row is not None:
+                    rows.append(row)
+        return rows
+
+    def _is_consumer(self, workload: str) -> bool:
+        return isinstance(self.experiment.workloads[workload], KafkaConsume)
+
+    def _of(self, index: int, workload: str, *purposes: str) -> list[Measured]:
+        chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and any(x.workload == workload for x in t.loads)]
+        return [Measured.read(self.run, trial, workload) for trial in chosen]
+
+    def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:
+        saturated = self._of(index, workload, "saturated")
+        if not saturated:
+            return None
+        objective = self.experiment.objective(workload)
+        judged = [(m, judge(m, objective)) for m in self._of(index, workload, "search", "repeat")]
+        limit = self._replay(saturated[-1].achieved, judged)
+        at_limit = [(m, v) for m, v in judged if limit.low is not None and v.accepted and m.load.offered == limit.low]
+        above = [(m, v) for m, v in judged if limit.high is not None and m.load.offered == limit.high and not v.accepted]
+        stopped_by = _most(above) if above else "search-end"
+        latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
+        room_reasons = [reason for _, v in above for reason in v.room.reasons]
+        verdict = self._bound(workload, [m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
+        invalid = []
+        if limit.low is None:
+            invalid.append("no rate was sustained in two of three searches")
+        if limit.repeats < self.experiment.search.repeats:
+            invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
+        return {
+            **self._common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
+            "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
+            "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by, "bound_by": asdict(verdict),
+            "valid": not invalid, "invalid_because": invalid,
+            "trials": [m.trial.number for m, _ in judged],
+            "searches": [self._bracket(limit, i, saturated[-1].achieved) for i in range(len(limit.searches))],
+        }  # fmt: skip
+
+    def _common(self, workload: str) -> dict[str, Any]:
+        kind = self.experiment.workloads[workload].kind
+        objective = self.experiment.objective(workload)
+        return {"workload": workload, "kind": kind, "tenancy": "isolated", "unit": UNITS[kind],
+                "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
+                              "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
+
+    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> Limit:
+        search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
+        for measured, verdict in judged:
+            if verdict.void is None and search.propose() == measured.load.offered:
+                search.tell(verdict.accepted)
+        return search.limit()
+
+    def _bracket(self, limit: Limit, index: int, saturated: float) -> dict[str, float | None]:
+        grid = LimitSearch(saturated, self.experiment.search.precision)
+        bracket = limit.searches[index]
+        return {"accepted": None if bracket.accepted is None else grid.rate(bracket.accepted),
+                "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
+
+    def _bound(self, workload: str, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
+        uses = []
+        for host, ceilings in self.ceilings.items():
+            frames = [trial_host_rates(self.run, m.trial, host, m.start_s, m.end_s) for m in trials]
+            frames = [frame for frame in frames if not frame.is_empty()]
+            if frames:
+                uses += resource_uses(host, pl.concat(frames, how="diagonal"), ceilings)
+        return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by)
+
+    def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
+        trials = self._of(index, workload, "catch-up")
+        if not trials:
+            return None
+        rates = [m.achieved for m in trials]
+        mean = t_interval(rates)
+        reasons = sorted({reason for m in trials for reason in judge_room(m, None).reasons})
+        verdict = self._bound(workload, trials, reasons, "generator" if reasons else "closed-loop")
+        invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
+        return {
+            **self._common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
+            "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons),
+            "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
+            "bound_by": asdict(verdict), "valid": not invalid, "invalid_because": invalid,
+            "trials": [m.trial.number for m in trials],
+        }  # fmt: skip
+
+
+def _most(judged: list[tuple[Measured, Verdict]]) -> str:
+    """What stopped most of the rejected trials; the generator wherever it stopped one."""
+    causes = [str(verdict.stopped_by or "search-end") for _, verdict in judged]
+    if causes.count("generator") * 2 > len(causes):
+        return "generator"
+    others = sorted(set(causes) - {"generator"}) or ["generator"]
+    return max(others, key=causes.count)

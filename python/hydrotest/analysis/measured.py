@@ -1,0 +1,154 @@
+"""One workload's part of a trial, read from the run folder and cut to its window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+
+from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Counts, Load, Second, Trial
+
+EDGE_S = 0.05
+"""A `second` event comes this much around the full second, at most."""
+
+
+@dataclass(frozen=True)
+class ThreadShare:
+    """One generator thread's use of a core in the window."""
+
+    name: str
+    cpu_share: float
+    run_delay_share: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A native generator's trial."""
+
+    trial: Trial
+    load: Load
+    folder: Path
+    seconds: list[Second]
+
+    @classmethod
+    def read(cls, run: RunFolder, trial: Trial, workload: str) -> Measured:
+        """Reads what the window needs."""
+        return cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload))
+
+    @property
+    def start_s(self) -> float:
+        """Wall time of the window's start."""
+        assert self.load.outcome is not None
+        return self.load.outcome.started_wall_s + self.trial.warm_up_s
+
+    @property
+    def end_s(self) -> float:
+        """Wall time of the window's end; earlier than planned if the trial was given up."""
+        assert self.load.outcome is not None
+        return min(self.start_s + self.trial.window_s, self.load.outcome.ended_wall_s)
+
+    @cached_property
+    def _edges(self) -> tuple[tuple[float, Counts], tuple[float, Counts]]:
+        """The counter readings nearest to the window's edges; zero stands for the start."""
+        assert self.load.outcome is not None
+        readings = [(self.load.outcome.started_wall_s, Counts())] + [(second.wall_s, second.counts) for second in self.seconds]
+        first = min(readings, key=lambda reading: abs(reading[0] - self.start_s))
+        last = min(readings, key=lambda reading: abs(reading[0] - self.end_s))
+        return first, last
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds between the readings at the edges; 0 if the trial ended before its window."""
+        (first, _), (last, _) = self._edges
+        return max(0.0, last - first)
+
+    def _rate(self, before: int, after: int) -> float:
+        return (after - before) / self.duration_s if self.duration_s > 0 else 0.0
+
+    @property
+    def achieved(self) -> float:
+        """Operations completed a second."""
+        (_, first), (_, last) = self._edges
+        return self._rate(first.completed, last.completed)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Payload bytes a second."""
+        (_, first), (_, last) = self._edges
+        return self._rate(first.bytes, last.bytes)
+
+    @property
+    def completed(self) -> int:
+        """Operations completed in the window."""
+        (_, first), (_, last) = self._edges
+        return last.completed - first.completed
+
+    @property
+    def errors(self) -> int:
+        """Operations that failed, in the whole trial: an error in the warm-up is one too."""
+        assert self.load.outcome is not None
+        return sum(self.load.outcome.errors.values())
+
+    @property
+    def window_seconds(self) -> list[Second]:
+        """The second-by-second readings inside the window."""
+        return [s for s in self.seconds if self.start_s + EDGE_S < s.wall_s <= self.end_s + EDGE_S]
+
+    def histogram(self, which: str = "response", op: str | None = None) -> HdrHistogram:
+        """One of the three histograms over the window."""
+        return window_histogram(self.folder, self.load.workload, which, op, self.start_s, self.end_s)
+
+    @cached_property
+    def latency(self) -> Latency | None:
+        """Response times, milliseconds."""
+        return latency_ms(self.histogram())
+
+    @cached_property
+    def wait(self) -> Latency | None:
+        """How late the generator was, milliseconds."""
+        return latency_ms(self.histogram("wait"))
+
+    @property
+    def in_flight(self) -> list[tuple[float, int]]:
+        """(seconds, operations in flight) through the window, ten a second."""
+        points = []
+        for second in self.window_seconds:
+            step = 1.0 / max(1, len(second.in_flight))
+            points += [(second.wall_s - 1 + (i + 1) * step, value) for i, value in enumerate(second.in_flight)]
+        return points
+
+    @property
+    def in_flight_mean(self) -> float | None:
+        """Mean operations in flight: Little's law says achieved × mean response."""
+        values = [value for _, value in self.in_flight]
+        return sum(values) / len(values) if values else None
+
+    @property
+    def threads(self) -> list[ThreadShare]:
+        """Each generator thread's share of a core in the window."""
+        inside = self.window_seconds
+        if len(inside) < 2:
+            return []
+        first, last = inside[0], inside[-1]
+        wall_ns = (last.wall_s - first.wall_s) * 1e9
+        before = {thread.name: thread for thread in first.threads}
+        return [
+            ThreadShare(t.name, (t.cpu_ns - before[t.name].cpu_ns) / wall_ns, (t.run_delay_ns - before[t.name].run_delay_ns) / wall_ns)
+            for t in last.threads
+            if t.name in before
+        ]
+
+    @property
+    def cpu_s_per_million(self) -> float | None:
+        """The generator's own CPU-seconds per million operations completed in the window."""
+        inside = self.window_seconds
+        if len(inside) < 2:
+            return None
+        first, last = inside[0], inside[-1]
+        done = last.counts.completed - first.counts.completed
+        cpu_ns = sum(t.cpu_ns for t in last.threads) - sum(t.cpu_ns for t in first.threads)
+        return cpu_ns / 1e9 / done * 1e6 if done > 0 else None

@@ -1,0 +1,164 @@
+"""summary.json, rebuilt from a run folder at any time. The schema is contract/summary.schema.json."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import asdict
+from typing import Any, Literal
+
+import polars as pl
+
+from hydrotest import __version__
+from hydrotest.analysis.curves import curves
+from hydrotest.analysis.levels import level_rows
+from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.room import judge_room
+from hydrotest.analysis.usage import host_rates, speed_rows, summarise
+from hydrotest.spec.models import Experiment
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Fates, Trial
+from hydrotest.store.samples import read_samples
+
+Status = Literal["complete", "partial", "failed"]
+MEASURED = ("saturated", "search", "repeat", "level", "catch-up")
+"""Purposes of trials that count; warm-up, populate and prefill only prepare."""
+
+
+def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str) -> dict[str, Any]:
+    """Everything that the contract asks for; what is not known is null or an empty list."""
+    environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
+    hosts = environment.get("hosts", [])
+    trials = run.trials()
+    journal = run.read_journal()
+    limits = Limits(run, experiment, trials, {host["name"]: host["ceilings"] for host in hosts})
+    rows = limits.rows()
+    summary: dict[str, Any] = finite({
+        "schema": 1,
+        "experiment": experiment.name,
+        "run": run.path.name,
+        "hydrotest": __version__,
+        "started": journal[0]["at"] if journal else finished,
+        "finished": finished,
+        "status": status,
+        "hosts": hosts,
+        "systems": environment.get("systems", []),
+        "limits": rows,
+        "levels": level_rows(run, experiment, trials),
+        "curves": curves(run, experiment, trials),
+        "interference": [],
+        "integrity": integrity_rows(trials, journal),
+        "spark": [],
+        "usage": usage_rows(run, trials, hosts),
+        "generator": generator_rows(run, experiment, trials),
+        "safe_working_point": None,
+        "speed": speed_summary(run, trials, hosts),
+        "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
+        "overhead": environment.get("overhead"),
+    })  # fmt: skip
+    return summary
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinity and no NaN: they become null."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The account of each workload over all its trials, warm-up included. Rows of a table are
+    accounted for once, at the end, from the scan in the journal."""
+    accounts: dict[tuple[str, str], list[Fates]] = defaultdict(list)
+    for trial in trials:
+        for load in trial.loads:
+            if load.fates is not None:
+                accounts[load.workload, trial.tenancy].append(load.fates)
+    rows = [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
+    for entry in journal:
+        if entry["what"] == "rows accounted for":
+            row = {"workload": entry["workload"], "tenancy": "isolated", **entry["fates"]}
+            rows = [other for other in rows if other["workload"] != entry["workload"]] + [row]
+    return rows
+
+
+def _sum(fates: list[Fates]) -> dict[str, Any]:
+    out: dict[str, Any] = {"unit": fates[0].unit, "trials": len(fates)}
+    for key in ("sent", "acked", "seen", "lost", "duplicated", "corrupted", "out_of_order", "unacked_present", "in_flight"):
+        values = [getattr(fate, key) for fate in fates]
+        known = [value for value in values if value is not None]
+        out[key] = sum(known) if len(known) == len(values) or key in ("sent", "acked") else None
+    return out
+
+
+def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each host's use while each workload was measured."""
+    windows: dict[tuple[str, str, str], list[pl.DataFrame]] = defaultdict(list)
+    for trial in trials:
+        if trial.status != "done" or trial.purpose not in MEASURED:
+            continue
+        samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
+        for host in hosts:
+            rates = host_rates(samples, host["name"])
+            for load in trial.loads:
+                if load.outcome is None or rates.is_empty():
+                    continue
+                start = load.outcome.started_wall_s + trial.warm_up_s
+                inside = rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
+                windows[host["name"], load.workload, trial.tenancy].append(inside)
+    rows = []
+    for (host_name, workload, tenancy), parts in windows.items():
+        usage = summarise(pl.concat(parts))
+        if usage is not None:
+            rows.append({"host": host_name, "workload": workload, "tenancy": tenancy, **asdict(usage)})
+    return rows
+
+
+def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+    """Each workload's generator in its last accepted or last measured open-loop trial (closed-loop for consumers)."""
+    last: dict[tuple[str, str], Trial] = {}
+    for trial in trials:
+        if trial.status == "done" and trial.purpose in MEASURED:
+            for load in trial.loads:
+                if load.client == "native" and (trial.purpose != "saturated" or (load.workload, trial.tenancy) not in last):
+                    last[load.workload, trial.tenancy] = trial
+    rows = []
+    for (workload, tenancy), trial in last.items():
+        measured = Measured.read(run, trial, workload)
+        room = judge_room(measured, experiment.objective(workload).latencies_ms().get("p99"))
+        rows.append({
+            "workload": workload, "tenancy": tenancy, "client": measured.load.client,
+            "cpu_s_per_million": measured.cpu_s_per_million,
+            "busiest_thread_pct": None if room.busiest_thread is None else room.busiest_thread * 100,
+            "run_delay_pct": None if room.run_delay is None else room.run_delay * 100,
+            "wait_p99_ms": room.wait_p99_ms if measured.load.offered is not None else None,
+            "has_room": room.has_room, "why_not": room.reasons, "trial": trial.number,
+        })  # fmt: skip
+    return rows
+
+
+def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The speed reference over the whole run, per machine: all local hosts are one."""
+    if not hosts:
+        return []
+    name = hosts[0]["name"]
+    speeds, rates = [], []
+    for trial in trials:
+        samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
+        speeds.append(speed_rows(samples, name))
+        rates.append(host_rates(samples, name))
+    speeds = [frame for frame in speeds if not frame.is_empty()]
+    rates = [frame for frame in rates if not frame.is_empty()]
+    if not speeds:
+        return []
+    values = [float(value) for value in pl.concat(speeds)["speed"].to_list()]
+    mean = math.fsum(values) / len(values)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1))
+    steal = pl.concat(rates, how="diagonal")["steal_cores"].mean() if rates else None
+    steal_pct = steal / hosts[0]["cores"] * 100 if isinstance(steal, float) else None
+    return [{"machine": name, "mean": mean, "cv_pct": deviation / mean * 100, "steal_pct": steal_pct,
+             "unit": "fixed computations per CPU-millisecond"}]  # fmt: skip

@@ -1,0 +1,128 @@
+"""What hosts and services used, from raw samples: rates between neighbouring readings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+
+CPU_BUSY = ("cpu_user_us", "cpu_nice_us", "cpu_system_us", "cpu_irq_us", "cpu_softirq_us")
+"""Steal and iowait are not use: the first is taken away, the second is waiting."""
+
+
+@dataclass(frozen=True)
+class HostUsage:
+    """One host over a window, or several windows."""
+
+    cpu_cores_mean: float
+    cpu_cores_peak: float
+    memory_bytes_peak: int
+    swap_bytes_peak: int
+    disk_write_bytes_per_s_peak: float
+    disk_writes_per_s_peak: float
+    disk_read_bytes_per_s_peak: float
+    network_out_bytes_per_s_peak: float
+    network_in_bytes_per_s_peak: float
+    tcp_segments_out_per_s_peak: float
+    tcp_segments_in_per_s_peak: float
+
+
+def _per_s(counter: str) -> pl.Expr:
+    return pl.col(counter).diff() / pl.col("wall_s").diff()
+
+
+def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
+    """One row a reading (the first has nothing to compare with and is left out), rates per second."""
+    if samples.is_empty():
+        return pl.DataFrame()
+    own = samples.filter(pl.col("host") == host).sort("wall_s")
+    busy = pl.sum_horizontal(*CPU_BUSY)
+    columns = [
+        pl.col("wall_s"),
+        (busy.diff() / 1e6 / pl.col("wall_s").diff()).alias("cpu_cores"),
+        (_per_s("cpu_steal_us") / 1e6).alias("steal_cores"),
+        (_per_s("cpu_iowait_us") / 1e6).alias("iowait_cores"),
+        (pl.col("memory_total_bytes") - pl.col("memory_available_bytes")).alias("memory_bytes"),
+        pl.col("swap_used_bytes").alias("swap_bytes"),
+        *(_per_s(f"disk_{what}").alias(f"disk_{what}_per_s") for what in ("reads", "writes", "read_bytes", "write_bytes")),
+        (_per_s("disk_busy_ms") / 1e3).alias("disk_busy"),
+        # On one machine all traffic is on loopback; it counts as network traffic of that host.
+        (_per_s("net_out_bytes") + _per_s("lo_out_bytes")).alias("network_out_bytes_per_s"),
+        (_per_s("net_in_bytes") + _per_s("lo_in_bytes")).alias("network_in_bytes_per_s"),
+        _per_s("tcp_out_segments").alias("tcp_segments_out_per_s"),
+        _per_s("tcp_in_segments").alias("tcp_segments_in_per_s"),
+        _per_s("tcp_retransmitted_segments").alias("tcp_retransmits_per_s"),
+        (_per_s("sampler_cpu_us") / 1e6).alias("sampler_cores"),
+    ]
+    for stall in ("pressure_cpu_some_us", "pressure_io_some_us", "pressure_memory_some_us"):
+        if stall in own.columns:
+            columns.append((_per_s(stall) / 1e6).alias(stall.removesuffix("_us")))
+    return own.select(columns).slice(1)
+
+
+def speed_rows(samples: pl.DataFrame, host: str) -> pl.DataFrame:
+    """The speed reference: (wall_s, speed) with speed in computations per CPU-millisecond, one row a reading."""
+    if samples.is_empty():
+        return pl.DataFrame()
+    own = samples.filter((pl.col("host") == host) & (pl.col("speed_ns").list.len() > 0)).sort("wall_s")
+    return own.select("wall_s", (1e6 / pl.col("speed_ns").list.median()).alias("speed"))
+
+
+def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
+    """Per service and reading: cores used, memory, disk bytes a second, the exporter's cores."""
+    if samples.is_empty():
+        return pl.DataFrame()
+    by = ["host", "service"]
+    interval = pl.col("wall_s").diff().over(by)
+
+    def rate(counter: str) -> pl.Expr:
+        column = pl.col(counter) if counter in samples.columns else pl.lit(0)
+        return column.diff().over(by) / interval
+
+    return (
+        samples.sort("wall_s")
+        .with_columns(
+            cpu_cores=(rate("cpu_user_us") + rate("cpu_system_us")) / 1e6,
+            exporter_cores=rate("exporter_cpu_us") / 1e6,
+            disk_write_bytes_per_s=rate("disk_write_bytes"),
+        )
+        .filter(pl.col("cpu_cores").is_not_null())
+        .select(*by, "wall_s", "cpu_cores", "exporter_cores", "memory_bytes", "threads", "disk_write_bytes_per_s")
+    )
+
+
+def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:
+    """A host's rates inside a window."""
+    rates = host_rates(read_samples(run.folder_of(trial), layout.HOST_SAMPLES), host)
+    # A reading tells of the second before it.
+    return rates if rates.is_empty() else rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 0.5))
+
+
+def summarise(rates: pl.DataFrame) -> HostUsage | None:
+    """Means and peaks of some readings; None without any."""
+    if rates.is_empty():
+        return None
+
+    def peak(column: str) -> float:
+        value = rates[column].max()
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    mean = rates["cpu_cores"].mean()
+    return HostUsage(
+        cpu_cores_mean=float(mean) if isinstance(mean, (int, float)) else 0.0,
+        cpu_cores_peak=peak("cpu_cores"),
+        memory_bytes_peak=int(peak("memory_bytes")),
+        swap_bytes_peak=int(peak("swap_bytes")),
+        disk_write_bytes_per_s_peak=peak("disk_write_bytes_per_s"),
+        disk_writes_per_s_peak=peak("disk_writes_per_s"),
+        disk_read_bytes_per_s_peak=peak("disk_read_bytes_per_s"),
+        network_out_bytes_per_s_peak=peak("network_out_bytes_per_s"),
+        network_in_bytes_per_s_peak=peak("network_in_bytes_per_s"),
+        tcp_segments_out_per_s_peak=peak("tcp_segments_out_per_s"),
+        tcp_segments_in_per_s_peak=peak("tcp_segments_in_per_s"),
+    )

@@ -1,0 +1,128 @@
+"""Was a trial sustained? Each rule of DESIGN §7 with its figure and its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hydrotest.analysis.intervals import slope_upper_bound
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.room import Room, judge_room
+from hydrotest.spec.models import Objective
+
+ACHIEVED_MIN = 0.995
+BACKLOG_SLOPE_MAX = 0.005
+"""Upper 95 % bound of the backlog's growth, as a share of the offered rate."""
+STEADY_MAX = 0.05
+"""Largest difference between the rates of the window's halves."""
+
+Rule = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule's outcome."""
+
+    rule: Rule
+    held: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A trial judged. `void` trials count neither way; they are run again."""
+
+    checks: list[Check]
+    room: Room
+    void: str | None
+
+    @property
+    def accepted(self) -> bool:
+        """Every rule held, the generator's room included."""
+        return self.void is None and all(check.held for check in self.checks)
+
+    @property
+    def stopped_by(self) -> Rule | None:
+        """The rule that failed first; the generator before all others, since without room the others prove nothing."""
+        failed = [check.rule for check in self.checks if not check.held]
+        return "generator" if "generator" in failed else failed[0] if failed else None
+
+    @property
+    def reasons(self) -> list[str]:
+        """What failed, in words."""
+        return ([self.void] if self.void else []) + [check.words for check in self.checks if not check.held]
+
+
+def judge(measured: Measured, objective: Objective) -> Verdict:
+    """Judges one open-loop trial."""
+    offered = measured.load.offered
+    outcome = measured.load.outcome
+    assert offered is not None
+    assert outcome is not None
+    room = judge_room(measured, objective.latencies_ms().get("p99"))
+    void = f"{outcome.overflows} latencies were too long to record" if outcome.overflows else None
+    checks = [
+        *_latency(measured, objective),
+        _achieved(measured, offered),
+        _backlog(measured, offered),
+        Check("errors", measured.errors <= objective.errors, f"{measured.errors} errors ({_errors(measured)})"),
+        _loss(measured, objective),
+        _steady(measured),
+        Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
+    ]
+    return Verdict(checks, room, void)
+
+
+def _errors(measured: Measured) -> str:
+    assert measured.load.outcome is not None
+    return ", ".join(f"{name} {count}" for name, count in measured.load.outcome.errors.items()) or "none"
+
+
+def _latency(measured: Measured, objective: Objective) -> list[Check]:
+    checks = []
+    for name, bound in objective.latencies_ms().items():
+        value = (measured.latency or {}).get(name)
+        held = value is not None and value <= bound
+        shown = "unknown" if value is None else f"{value:.1f} ms"
+        checks.append(Check("latency", held, f"{name} response {shown} (at most {bound:g} ms)"))
+    return checks
+
+
+def _achieved(measured: Measured, offered: float) -> Check:
+    assert measured.load.outcome is not None
+    share = measured.achieved / offered
+    gave_up = measured.load.outcome.gave_up
+    words = f"achieved {share:.2%} of the offered rate (at least {ACHIEVED_MIN:.1%})" + ("; given up as hopeless" if gave_up else "")
+    return Check("achieved", share >= ACHIEVED_MIN and not gave_up, words)
+
+
+def _backlog(measured: Measured, offered: float) -> Check:
+    points = measured.in_flight
+    slope = slope_upper_bound([t for t, _ in points], [float(v) for _, v in points])
+    bound = BACKLOG_SLOPE_MAX * offered
+    shown = "unknown" if slope is None else f"{slope:,.0f}/s"
+    return Check("backlog", slope is not None and slope <= bound, f"backlog grows by up to {shown} (at most {bound:,.0f}/s)")
+
+
+def _loss(measured: Measured, objective: Objective) -> Check:
+    """Lost and corrupted records, and reads that did not find a row that was acknowledged, or found it damaged."""
+    outcome, fates = measured.load.outcome, measured.load.fates
+    assert outcome is not None
+    lost = (fates.lost or 0 if fates is not None else 0) + int(outcome.extra.get("missing_reads", 0))
+    corrupted = (fates.corrupted or 0 if fates is not None else 0) + int(outcome.extra.get("corrupted_reads", 0))
+    return Check("loss", lost + corrupted <= objective.loss, f"{lost} lost, {corrupted} corrupted (at most {objective.loss})")
+
+
+def _steady(measured: Measured) -> Check:
+    inside = measured.window_seconds
+    if len(inside) < 3:
+        return Check("unsteady", False, "the window has too few seconds to tell")
+    middle = inside[len(inside) // 2]
+
+    def rate(a: int, b: int) -> float:
+        return (inside[b].counts.completed - inside[a].counts.completed) / (inside[b].wall_s - inside[a].wall_s)
+
+    at = inside.index(middle)
+    first, second = rate(0, at), rate(at, len(inside) - 1)
+    change = abs(second - first) / max(first, second, 1e-9)
+    return Check("unsteady", change <= STEADY_MAX, f"the rate changed by {change:.1%} within the window (at most {STEADY_MAX:.0%})")

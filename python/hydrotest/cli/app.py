@@ -1,0 +1,254 @@
+"""The commands. Data go to stdout, progress and messages to stderr; `--json` where a program may read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+from rich.console import Console
+
+from hydrotest import __version__
+from hydrotest.analysis.summary import summarise_run
+from hydrotest.cli.progress import LiveProgress, PlainProgress
+from hydrotest.clock import iso
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
+from hydrotest.hosts.local import memory_bytes
+from hydrotest.report.html import write_report
+from hydrotest.report.tables import print_summary
+from hydrotest.run.controller import Controller, Ended
+from hydrotest.run.doctor import examine
+from hydrotest.run.events import Listener
+from hydrotest.spec.check import check_memory
+from hydrotest.spec.lines import Document
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.plan import make_plan
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.systems.fetch import BUNDLES
+from hydrotest.systems.fetch import fetch as fetch_bundle
+from hydrotest.systems.java import find_java
+from hydrotest.units import show_bytes, show_duration
+
+app = App(
+    name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
+)
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON for programs.")]
+
+
+def _out() -> Console:
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 200)
+
+
+def _err() -> Console:
+    return Console(stderr=True)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1))
+
+
+@app.command
+def doctor(*, as_json: Json = False) -> int:
+    """Tell what this machine lacks, each with its remedy."""
+    findings = examine()
+    if as_json:
+        _print_json([vars(finding) for finding in findings])
+    else:
+        out = _out()
+        for finding in findings:
+            mark = {"ok": "[green]ok[/green]     ", "warning": "[yellow]warning[/yellow]", "missing": "[red]MISSING[/red]"}[finding.state]
+            out.print(f"{mark} {finding.name}: {finding.found}", highlight=False)
+            if finding.remedy:
+                out.print(f"        → {finding.remedy}", highlight=False, markup=False)
+    return EXIT_BAD_INPUT if any(finding.state == "missing" for finding in findings) else EXIT_DONE
+
+
+@app.command
+def fetch(*systems: str, as_json: Json = False) -> int:
+    """Fetch systems into the cache, in pinned versions. Without names: all."""
+    names = list(systems) or list(BUNDLES)
+    for name in names:
+        if name not in BUNDLES:
+            raise BadInputError(f"there is no system {name!r} to fetch", f"There are {', '.join(BUNDLES)}.")
+    say = _say_on_stderr()
+    folders = {bundle.name: str(fetch_bundle(bundle, say)) for name in names for bundle in BUNDLES[name]}
+    if as_json:
+        _print_json(folders)
+    else:
+        for name, folder in folders.items():
+            print(f"{name}: {folder}")
+    return EXIT_DONE
+
+
+def _say_on_stderr() -> Callable[[str], None]:
+    console = _err()
+    return lambda text: console.print(text, highlight=False, markup=False)
+
+
+def _load(experiment: Path) -> tuple[Experiment, Document]:
+    spec, document = load_experiment(experiment)
+    check_memory(spec, document, {name: memory_bytes() for name in spec.hosts})
+    return spec, document
+
+
+@app.command
+def check(experiment: Path, *, as_json: Json = False) -> int:
+    """Validate an experiment and print its plan; starts nothing."""
+    spec, _ = _load(experiment)
+    plan = make_plan(spec)
+    if as_json:
+        _print_json(plan.model_dump(mode="json"))
+        return EXIT_DONE
+    print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
+    print(f"hosts: {', '.join(plan.hosts)}")
+    for name, hosts in plan.systems.items():
+        print(f"{name} on {', '.join(hosts)}")
+    for step in plan.steps:
+        print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
+    print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
+    print(f"disk needed: {show_bytes(plan.disk_bytes)}")
+    return EXIT_DONE
+
+
+@app.command
+def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
+        resume: Annotated[bool, Parameter(negative=())] = False, as_json: Json = False) -> int:  # fmt: skip
+    """Run an experiment.
+
+    Parameters
+    ----------
+    experiment
+        The experiment file.
+    out
+        Folder for the run; by default runs/NAME-TIME.
+    only
+        Run only the tests of this kind, e.g. isolated.
+    resume
+        Go on after the last finished trial of the run in --out.
+    """
+    spec, _ = _load(experiment)
+    find_java()
+    tests = {test.test for test in spec.tests}
+    if only is not None and only not in tests:
+        raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")
+    folder = _open_folder(experiment, spec, out, resume)
+    console = _err()
+    try:
+        if console.is_terminal:
+            with LiveProgress(console) as live:
+                ended = _execute(spec, folder, live, only)
+        else:
+            ended = _execute(spec, folder, PlainProgress(console), only)
+        write_report(folder, spec, ended.summary)
+    finally:
+        folder.unlock()
+    if as_json:
+        _print_json(ended.summary)
+    else:
+        print_summary(ended.summary, _kinds(spec), _out())
+        print(f"\nreport: {folder.path / layout.REPORT}")
+    if ended.error is not None:
+        console.print(f"error: {ended.error}", style="red", highlight=False, markup=False)
+        return ended.error.exit_code
+    return EXIT_MISSED if _missed(ended.summary) else EXIT_DONE
+
+
+def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
+    if resume:
+        if out is None:
+            raise BadInputError("--resume needs --out, the folder of the run to go on with")
+        folder = RunFolder.open(out)
+        if (out / layout.EXPERIMENT).read_bytes() != experiment.read_bytes():
+            raise BadInputError(
+                "the run was made with another experiment file", "Resume with the same file, or begin anew in another folder.", file=out
+            )
+        folder.lock()
+        return folder
+    folder = RunFolder(out or Path("runs") / f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}")
+    folder.create(experiment.read_bytes())
+    return folder
+
+
+def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:
+    async def body() -> Ended:
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        return await Controller(spec, folder, listener).execute(only)
+
+    return asyncio.run(body())
+
+
+def _missed(summary: dict[str, Any]) -> bool:
+    """An objective was missed: no limit could be told, or something was lost."""
+    lost = any(row["lost"] for row in summary["integrity"])
+    return lost or any(row["limit"] is None for row in summary["limits"])
+
+
+def _kinds(spec: Experiment) -> dict[str, str]:
+    return {name: workload.kind for name, workload in spec.workloads.items()}
+
+
+def _read_run(path: Path) -> tuple[RunFolder, Experiment, dict[str, Any]]:
+    """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
+    folder = RunFolder.open(path)
+    spec, _ = load_experiment(path / layout.EXPERIMENT)
+    journal = folder.read_journal()
+    ended = next((entry for entry in reversed(journal) if entry["what"] == "run ended"), None)
+    finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
+    summary = summarise_run(folder, spec, ended["status"] if ended else "partial", finished)
+    if ended and ended["error"]:
+        summary["error"] = ended["error"]
+    return folder, spec, summary
+
+
+@app.command
+def show(run: Path, *, as_json: Json = False) -> int:
+    """Print a run's tables."""
+    _, spec, summary = _read_run(run)
+    if as_json:
+        _print_json(summary)
+    else:
+        print_summary(summary, _kinds(spec), _out())
+    return EXIT_DONE
+
+
+@app.command
+def report(run: Path, *, as_json: Json = False) -> int:
+    """Write a run's report: one file that opens offline."""
+    folder, spec, summary = _read_run(run)
+    folder.write_json(layout.SUMMARY, summary)
+    path = write_report(folder, spec, summary)
+    if as_json:
+        _print_json({"report": str(path)})
+    else:
+        print(path)
+    return EXIT_DONE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point; returns the exit code of the contract."""
+    console = _err()
+    try:
+        result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        console.print("See hydrotest --help.", highlight=False)
+        return EXIT_BAD_INPUT
+    except HydrotestError as error:
+        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        return error.exit_code
+    except OSError as error:
+        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        return EXIT_FAILED
+    return result if isinstance(result, int) else EXIT_DONE

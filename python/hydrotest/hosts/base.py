@@ -1,0 +1,76 @@
+"""What a host is to the rest of hydrotest: a place where nodes and services can be started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from hydrotest.hosts.node import Node
+
+
+@dataclass(frozen=True)
+class Service:
+    """A process to be supervised. No secret may stand in `argv`: every user of the host can read it."""
+
+    name: str
+    argv: Sequence[str]
+    directory: Path
+    log: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    grace_s: float = 20.0
+    """Time between asking it to end and ending it."""
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """What a host has."""
+
+    cores: int
+    memory_bytes: int
+    kernel: str
+    cpu_model: str
+
+
+class Host(Protocol):
+    """A machine with a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the experiment."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """The address that services on it bind to and clients reach it at."""
+        ...
+
+    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+        """Starts hydrotest-node there and sends it its settings."""
+        ...
+
+    async def facts(self) -> HostFacts:
+        """What the host has."""
+        ...
+
+    def free_port(self) -> int:
+        """A TCP port of `address` that nothing listens on."""
+        ...
+
+    def port_holder(self, port: int) -> str | None:
+        """Who listens on a port, as `name (pid)`; None when it is free."""
+        ...
+
+    def scratch(self, run: str) -> Path:
+        """A directory on the host for a run's data; made if it is not there."""
+        ...
+
+
+async def ask(host: Host, subcommand: str, settings: Mapping[str, Any]) -> Any:
+    """Starts a node for one answer. Raises `TrialFailedError` with the node's own words."""
+    node = await host.node(subcommand, settings)
+    try:
+        return (await node.expect("done"))["result"]
+    finally:
+        await node.close()

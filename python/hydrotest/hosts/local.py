@@ -1,0 +1,111 @@
+"""This machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import MissingToolError
+from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.node import LINE_BYTES_MAX, Node
+
+NODE = "hydrotest-node"
+_LISTEN = "0A"
+"""State LISTEN in /proc/net/tcp."""
+
+
+def node_binary() -> Path:
+    """The Rust binary: beside the Python that runs us, or on the PATH."""
+    beside = Path(sys.executable).parent / NODE
+    if beside.exists():
+        return beside
+    found = shutil.which(NODE)
+    if found is None:
+        raise MissingToolError(f"{NODE} is not installed", "Run `make install`, or `pip install .` with cargo on the PATH.")
+    return Path(found)
+
+
+class LocalHost:
+    """The machine that the controller runs on."""
+
+    def __init__(self, name: str, scratch: Path) -> None:
+        self.name = name
+        self.address = "127.0.0.1"
+        self._scratch = scratch
+
+    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+        process = await asyncio.create_subprocess_exec(
+            node_binary(), subcommand,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            limit=LINE_BYTES_MAX,
+            # Ctrl-C is the controller's to handle: nodes end when their stdin does.
+            start_new_session=True,
+        )  # fmt: skip
+        node = Node(f"{subcommand} on {self.name}", process)
+        await node.send(dict(settings))
+        return node
+
+    async def facts(self) -> HostFacts:
+        return HostFacts(
+            cores=len(os.sched_getaffinity(0)),
+            memory_bytes=memory_bytes(),
+            kernel=platform.release(),
+            cpu_model=_cpu_model(),
+        )
+
+    def free_port(self) -> int:
+        with socket.socket() as probe:
+            probe.bind((self.address, 0))
+            port: int = probe.getsockname()[1]
+            return port
+
+    def port_holder(self, port: int) -> str | None:
+        inodes = _listening_inodes(port)
+        if not inodes:
+            return None
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                links = [os.readlink(link) for link in (process / "fd").iterdir()]
+                name = (process / "comm").read_text().strip()
+            except OSError:
+                continue  # it ended, or is not ours to look into
+            if any(link == f"socket:[{inode}]" for link in links for inode in inodes):
+                return f"{name} (pid {process.name})"
+        return "a process of another user"
+
+    def scratch(self, run: str) -> Path:
+        path = self._scratch / run / self.name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+def memory_bytes() -> int:
+    """Total memory of this machine."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    raise MissingToolError("/proc/meminfo has no MemTotal", "hydrotest runs on Linux.")
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _listening_inodes(port: int) -> set[str]:
+    inodes = set()
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        for line in table.read_text().splitlines()[1:] if table.exists() else []:
+            fields = line.split()
+            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(fields[9])
+    return inodes

@@ -1,0 +1,137 @@
+"""hydrotest's own generators: settings in, outcome, histograms and second-by-second counters out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.node import Event, Node
+from hydrotest.store import layout
+from hydrotest.store.histograms import HEADER
+from hydrotest.store.records import Load, Outcome
+
+NICE = -10
+"""Asked for where allowed; what was got is kept with the trial."""
+
+OnSecond = Callable[[str, Event], None]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A generator ready to be started for one trial."""
+
+    workload: str
+    kind: str
+    host: Host
+    subcommand: str
+    settings: dict[str, Any]
+    offered: float | None = None
+    in_flight: int | None = None
+
+
+@dataclass
+class _Files:
+    """A generator's files below a trial's folder, opened as they are needed."""
+
+    folder: Path
+    workload: str
+    _open: dict[Path, TextIO] = field(default_factory=dict)
+
+    def write(self, name: Path, line: str, header: str = "") -> None:
+        if name not in self._open:
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._open[name] = path.open("w")
+            self._open[name].write(header)
+        self._open[name].write(line + "\n")
+
+    def close(self) -> None:
+        for handle in self._open.values():
+            handle.close()
+
+
+class RunningGenerator:
+    """A started generator: `ready`, then `go`, then `finish`."""
+
+    def __init__(self, generator: Generator, node: Node) -> None:
+        self.generator = generator
+        self.node = node
+        self.nice: int | None = None
+
+    @classmethod
+    async def start(cls, generator: Generator) -> RunningGenerator:
+        """Starts the node and waits until it is connected. Raises `TrialFailedError` with its own words."""
+        node = await generator.host.node(generator.subcommand, generator.settings)
+        running = cls(generator, node)
+        try:
+            ready = await node.expect("ready")
+        except TrialFailedError:
+            await node.close()
+            raise
+        running.nice = ready["nice"]
+        return running
+
+    async def finish(self, folder: Path, on_second: OnSecond) -> Load:
+        """Takes in everything until the node is done. Raises `TrialFailedError` if it fails or dies."""
+        generator = self.generator
+        files = _Files(folder, generator.workload)
+        outcome: Outcome | None = None
+        try:
+            async for event in self.node.events():
+                match event.pop("event"):
+                    case "second":
+                        files.write(layout.seconds(generator.workload), json.dumps(event))
+                        on_second(generator.workload, event)
+                    case "histogram":
+                        files.write(layout.histogram(generator.workload, event["which"]), event["line"], HEADER)
+                    case "done":
+                        outcome = Outcome.model_validate(event["result"])
+                        break
+                    case "failed":
+                        raise TrialFailedError(f"{self.node.name}: {event['error']}")
+        finally:
+            files.close()
+        if outcome is None:
+            raise TrialFailedError(await self.node.epitaph())
+        fatal = outcome.extra.get("fatal")
+        if fatal:
+            raise TrialFailedError(f"{self.node.name}: {fatal}")
+        return Load(workload=generator.workload, kind=generator.kind, client="native", offered=generator.offered,
+                    in_flight=generator.in_flight, outcome=outcome, nice=self.nice)  # fmt: skip
+
+
+async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
+                         stop: asyncio.Event | None = None) -> list[Load]:  # fmt: skip
+    """Runs generators together: all connected before the first record. Whatever happens, none is left behind."""
+    running: list[RunningGenerator] = []
+    stopper: asyncio.Task[None] | None = None
+    try:
+        for generator in generators:
+            running.append(await RunningGenerator.start(generator))
+        on_go()
+        for one in running:
+            await one.node.command("go")
+        if stop is not None:
+            stopper = asyncio.create_task(_stop_all(stop, running))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
+        return [task.result() for task in tasks]
+    except* TrialFailedError as group_error:
+        raise TrialFailedError(str(group_error.exceptions[0])) from group_error
+    finally:
+        if stopper is not None:
+            stopper.cancel()
+        for one in running:
+            await one.node.close()
+
+
+async def _stop_all(stop: asyncio.Event, running: list[RunningGenerator]) -> None:
+    await stop.wait()
+    for one in running:
+        await one.node.command("stop")

@@ -1,0 +1,94 @@
+"""The report: one HTML file that opens offline, years later, without asking anyone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hydrotest.report import charts
+from hydrotest.report.charts import Figure
+from hydrotest.report.tables import sheets
+from hydrotest.report.words import findings, not_valid
+from hydrotest.spec.models import Experiment
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder, write_whole
+from hydrotest.units import show_bytes
+
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+
+def write_report(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -> Path:
+    """Writes RUN/report.html from what lies in the folder and returns its path."""
+    path = folder.path / layout.REPORT
+    write_whole(path, render(folder, experiment, summary))
+    return path
+
+
+def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -> str:
+    """The report as HTML text."""
+    environment = Environment(
+        loader=PackageLoader("hydrotest.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    kinds = {name: workload.kind for name, workload in experiment.workloads.items()}
+    figures = _figures(folder, summary)
+    return environment.get_template("report.html").render(
+        summary=summary,
+        findings=findings(summary),
+        problems=not_valid(summary),
+        sheets={sheet.title: sheet for sheet in sheets(summary, kinds)},
+        figures=figures,
+        specs={figure.slug: _json(figure.spec) for figure in figures},
+        bundle=Markup(vl_convert.javascript_bundle(vl_version=VEGA_LITE)),
+        environment=_environment(folder, summary),
+        experiment_text=(folder.path / layout.EXPERIMENT).read_text(),
+    )
+
+
+def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
+    trials = folder.trials()
+    limits = {row["workload"]: row for row in summary["limits"]}
+    figures: list[Figure | None] = [charts.curve_figure(curve, limits.get(curve["workload"])) for curve in summary["curves"]]
+    figures.append(charts.percentile_figure(folder, summary, trials))
+    figures += charts.host_figures(folder, trials, summary["hosts"])
+    figures.append(charts.service_figure(folder, trials))
+    figures.append(charts.speed_figure(folder, trials, summary["hosts"]))
+    return [figure for figure in figures if figure is not None]
+
+
+def _environment(folder: RunFolder, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [("hydrotest", summary["hydrotest"]), ("started", summary["started"]), ("finished", summary["finished"])]
+    rows += [(system["name"], f"{system['version']} on {', '.join(system['hosts'])}") for system in summary["systems"]]
+    for host in summary["hosts"]:
+        rows.append(
+            (
+                host["name"],
+                f"{host['cores']} cores ({host.get('cpu_model', '?')}), {show_bytes(host['memory_bytes'])}, Linux {host.get('kernel', '?')}",
+            )
+        )
+        ceilings = host["ceilings"]
+        shown = [f"{ceilings['cpu_cores']:.2f} cores" if "cpu_cores" in ceilings else ""]
+        shown += [f"{name} {show_bytes(ceilings[key])}/s" for key, name in (
+            ("disk_write_bytes_per_s", "disk write"), ("disk_read_bytes_per_s", "disk read"), ("network_bytes_per_s", "loopback")) if key in ceilings]  # fmt: skip
+        if "generator_null_per_core_s" in ceilings:
+            shown.append(f"our generator alone {ceilings['generator_null_per_core_s']:,.0f} operations/s per core")
+        rows.append((f"ceilings of {host['name']}", ", ".join(part for part in shown if part)))
+    rows += [
+        ("speed reference", f"varied by {row['cv_pct']:.1f} % (coefficient of variation), steal {row['steal_pct'] or 0:.1f} %")
+        for row in summary.get("speed", [])
+    ]
+    if folder.has(layout.ENVIRONMENT):
+        versions = folder.read_json(layout.ENVIRONMENT).get("versions", {})
+        rows += [(name, str(version)) for name, version in versions.items() if name != "hydrotest"]
+    return rows
+
+
+def _json(value: Any) -> Markup:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

@@ -1,0 +1,286 @@
+"""The tables, in the form of the published ones: as rows for any output, and as rich tables for the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.report.words import Summary, findings, not_valid
+from hydrotest.units import show_bytes, show_rate
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: title, column heads, cells as text."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A figure, or a dash where it is not known."""
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def _rate(value: float | None) -> str:
+    return NONE if value is None else show_rate(value)
+
+
+def limits_sheet(summary: Summary) -> Sheet:
+    """Limit, interval, latency at the limit, what stopped and bound it."""
+    rows = []
+    for row in summary["limits"]:
+        latency = row["latency_ms"] or {}
+        limit = _rate(row["limit"])
+        rows.append(
+            [
+                row["workload"],
+                row["unit"],
+                f"≥ {limit}" if row["at_least"] else limit,
+                f"{_rate(row['low'])} … {_rate(row['high'])}",
+                _rate(row["saturated"]),
+                number(latency.get("p50")),
+                number(latency.get("p99")),
+                number(latency.get("p999")),
+                row["stopped_by"],
+                _bound(row["bound_by"]),
+            ]
+        )
+    heads = ["workload", "unit", "limit", "interval", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
+    return Sheet("Limits", heads, rows)
+
+
+def _bound(bound: dict[str, Any]) -> str:
+    name = f"{bound['resource']} of {bound['host']}" if bound["kind"] == "resource" else bound["kind"]
+    return name + ("" if bound["confirmed"] else " (unconfirmed)" if bound["kind"] == "resource" else "")
+
+
+def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+    """Produce rate, records, throughput, latency: the published Kafka table."""
+    rows = []
+    for row in summary["levels"]:
+        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume"):
+            continue
+        latency = row["latency_ms"] or {}
+        target = (
+            f"{row['offered']:,.0f}/s"
+            if row["offered"] is not None
+            else f"{row['concurrency']} in flight"
+            if row["concurrency"]
+            else "as fast as it can"
+        )
+        throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
+        rows.append(
+            [
+                row["workload"],
+                row["client"],
+                target,
+                f"{row['count']:,}",
+                _rate(row["achieved"]),
+                throughput,
+                number(latency.get("mean"), 2),
+                number(latency.get("p50"), 2),
+                number(latency.get("p95"), 2),
+                number(latency.get("p99"), 2),
+                number(latency.get("p999"), 2),
+                number(latency.get("max"), 1),
+                _accepted(row["accepted"]),
+            ]
+        )
+    heads = [
+        "workload",
+        "client",
+        "target",
+        "records",
+        "records/s",
+        "throughput",
+        "mean ms",
+        "median ms",
+        "p95 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "sustained",
+    ]
+    return Sheet("Kafka levels", heads, rows)
+
+
+def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+    """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
+    rows = []
+    for row in summary["levels"]:
+        if kinds.get(row["workload"]) != "cassandra":
+            continue
+        latency = row["latency_ms"] or {}
+        target = f"{row['offered']:,.0f}/s" if row["offered"] is not None else f"{row['concurrency']} in flight"
+        mean = latency.get("mean")
+        implied = NONE if mean is None else f"{littles_in_flight(row['achieved'], mean):.1f}"
+        rows.append(
+            [
+                row["workload"],
+                row["client"],
+                target,
+                row["op"] or NONE,
+                _rate(row["achieved"]),
+                number(mean, 2),
+                number(latency.get("p50"), 2),
+                number(latency.get("p95"), 2),
+                number(latency.get("p99"), 2),
+                number(latency.get("p999"), 2),
+                number(latency.get("max"), 1),
+                f"{row['errors']:,}",
+                implied,
+                _accepted(row["accepted"]),
+            ]
+        )
+    heads = [
+        "workload",
+        "client",
+        "target",
+        "op",
+        "op/s",
+        "mean ms",
+        "median ms",
+        "p95 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "errors",
+        "rate × mean",
+        "sustained",
+    ]
+    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
+
+
+def _accepted(value: bool | None) -> str:
+    return NONE if value is None else "yes" if value else "no"
+
+
+def integrity_sheet(summary: Summary) -> Sheet:
+    """The fate of every acknowledged record."""
+    keys = ["sent", "acked", "seen", "lost", "duplicated", "corrupted", "out_of_order", "unacked_present", "in_flight"]
+    rows = [
+        [row["workload"], row.get("unit", "records"), *(NONE if row[key] is None else f"{row[key]:,}" for key in keys)]
+        for row in summary["integrity"]
+    ]
+    heads = [
+        "workload",
+        "unit",
+        "sent",
+        "acknowledged",
+        "seen",
+        "lost",
+        "doubled",
+        "corrupted",
+        "out of order",
+        "unacked yet there",
+        "in flight",
+    ]
+    return Sheet("Integrity", heads, rows)
+
+
+def usage_sheet(summary: Summary) -> Sheet:
+    """What each host used while each workload was measured."""
+    rows = [
+        [
+            row["host"],
+            row["workload"] or "all",
+            f"{row['cpu_cores_mean']:.2f}",
+            f"{row['cpu_cores_peak']:.2f}",
+            show_bytes(row["memory_bytes_peak"]),
+            show_bytes(row["swap_bytes_peak"]),
+            f"{show_bytes(row['disk_write_bytes_per_s_peak'])}/s",
+            f"{row['disk_writes_per_s_peak']:,.0f}",
+            f"{show_bytes(row['network_out_bytes_per_s_peak'])}/s",
+            f"{row['tcp_segments_out_per_s_peak']:,.0f}",
+        ]
+        for row in summary["usage"]
+    ]
+    heads = [
+        "host",
+        "workload",
+        "cores mean",
+        "cores peak",
+        "memory peak",
+        "swap peak",
+        "disk written peak",
+        "writes/s peak",
+        "network out peak",
+        "TCP segments out/s",
+    ]
+    return Sheet("Usage while measured", heads, rows)
+
+
+def generator_sheet(summary: Summary) -> Sheet:
+    """Did our own client have room?"""
+    rows = [
+        [
+            row["workload"],
+            row["client"],
+            number(row["cpu_s_per_million"], 2),
+            number(row["busiest_thread_pct"], 0),
+            number(row.get("run_delay_pct"), 1),
+            number(row["wait_p99_ms"], 2),
+            _accepted(row["has_room"]),
+        ]
+        for row in summary["generator"]
+    ]
+    return Sheet(
+        "Generator", ["workload", "client", "CPU-s per million", "busiest thread %", "run delay %", "wait p99 ms", "had room"], rows
+    )
+
+
+def overhead_sheet(summary: Summary) -> Sheet:
+    """hydrotest's own use."""
+    overhead = summary.get("overhead") or {}
+    rows = [
+        [name, f"{overhead[key] * 100:.2f} % of a core"]
+        for key, name in (("controller_cores", "controller"), ("sampler_cores", "sampler"))
+        if overhead.get(key) is not None
+    ]
+    rows += [
+        [f"exporter in {service}", f"{cores * 100:.2f} % of a core"] for service, cores in (overhead.get("exporter_cores") or {}).items()
+    ]
+    return Sheet("Our own overhead while pressing", ["part", "CPU"], rows)
+
+
+def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
+    """All tables that have rows. `kinds` is each workload's kind."""
+    every = [
+        limits_sheet(summary),
+        produce_sheet(summary, kinds),
+        cassandra_sheet(summary, kinds),
+        integrity_sheet(summary),
+        usage_sheet(summary),
+        generator_sheet(summary),
+        overhead_sheet(summary),
+    ]
+    return [sheet for sheet in every if sheet.rows]
+
+
+def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
+    """Findings and tables on the terminal."""
+    console.print(f"[bold]{summary['experiment']}[/bold], run {summary['run']}, {summary['status']}", highlight=False)
+    for sentence in findings(summary):
+        console.print(f"• {sentence}", highlight=False, markup=False)
+    for sheet in sheets(summary, kinds):
+        table = Table(title=sheet.title, title_justify="left", title_style="bold")
+        for index, head in enumerate(sheet.heads):
+            numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥" for row in sheet.rows)
+            table.add_column(head, justify="right" if numeric else "left", overflow="fold")
+        for row in sheet.rows:
+            table.add_row(*row)
+        console.print()
+        console.print(table)
+    problems = not_valid(summary)
+    if problems:
+        console.print("\n[bold]What does not count, or not fully[/bold]")
+        for problem in problems:
+            console.print(f"• {problem}", highlight=False, markup=False)

@@ -1,0 +1,217 @@
+"""The life of a run: plan → prepare → warm up → measure → verify → tear down. Whatever happens on
+the way, what was started is ended and what was measured is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydrotest import __version__
+from hydrotest.analysis.summary import Status, summarise_run
+from hydrotest.analysis.usage import service_rates
+from hydrotest.clock import iso
+from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.local import LocalHost
+from hydrotest.places import data_root
+from hydrotest.run.events import Listener
+from hydrotest.run.sampling import Sampling
+from hydrotest.run.scratch import Scratch, clear_abandoned
+from hydrotest.run.tests import make_test
+from hydrotest.run.trial import TrialRunner
+from hydrotest.run.workloads import Bench, Pressable, make_pressables
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.plan import make_plan
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+from hydrotest.systems.base import System
+from hydrotest.systems.catalogue import make_systems
+from hydrotest.systems.java import find_java, java_major
+
+CEILING_DISK_BYTES = 256 << 20
+CEILING_NULL_S = 0.5
+
+
+@dataclass
+class Ended:
+    """How a run ended."""
+
+    status: Status
+    error: HydrotestError | None
+    summary: dict[str, Any]
+
+
+class Controller:
+    """Carries out one experiment into one run folder."""
+
+    def __init__(self, experiment: Experiment, folder: RunFolder, listener: Listener) -> None:
+        self.experiment = experiment
+        self.folder = folder
+        self.listener = listener
+        self.run_id = uuid.uuid4().hex[:8]
+        root = next((Path(host.data).expanduser() for host in experiment.hosts.values() if host.data), data_root())
+        self.scratch = Scratch(root, self.run_id)
+        self.hosts: dict[str, Host] = {}
+        self.systems: dict[str, System] = {}
+        self.sampling: Sampling | None = None
+        self.runner: TrialRunner | None = None
+        self.environment: dict[str, Any] = {}
+
+    async def execute(self, only: str | None = None) -> Ended:
+        """Runs everything that is not done yet. Cancelling the task ends it cleanly as a partial run."""
+        error: HydrotestError | None = None
+        status: Status = "partial"
+        earlier = self.folder.trials()
+        self.folder.journal("run started", run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
+        try:
+            await self._prepare()
+            await self._measure(earlier, only)
+            status = "complete" if only is None else "partial"
+        except HydrotestError as caught:
+            error = caught
+        except OSError as caught:
+            error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
+        except asyncio.CancelledError:
+            error = RunFailedError("interrupted", f"What was measured is kept; `hydrotest run --resume --out {self.folder.path}` goes on.")
+        finally:
+            # A second interrupt must not cut the tear-down short.
+            await asyncio.shield(asyncio.ensure_future(self._tear_down()))
+        if error is not None and not self.folder.trials():
+            status = "failed"
+        return Ended(status, error, self._conclude(status, error))
+
+    async def _prepare(self) -> None:
+        self.listener.phase("preparing hosts")
+        for path in clear_abandoned(self.scratch.path.parent):
+            self.listener.say(f"removed what a killed run left: {path.name}")
+        self.scratch.claim()
+        self.hosts = {name: LocalHost(name, self.scratch.path) for name in self.experiment.hosts}
+        self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
+        await self._survey()
+        died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_death(how: str) -> None:
+            self.folder.journal("service died", how=how)
+            if not died.done():
+                died.set_result(how)
+
+        logs = self.folder.path / layout.SYSTEM_LOGS
+        logs.mkdir(exist_ok=True)
+        self.systems = make_systems(self.experiment, self.hosts, self.run_id, logs, on_death)
+        for system in self.systems.values():
+            self.listener.phase(f"starting {system.name}")
+            begin = time.monotonic()
+            await system.start(self.listener.say)
+            self.folder.journal("system ready", system=system.name, version=system.version, seconds=time.monotonic() - begin)
+        self.environment["systems"] = [
+            {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
+        ]
+        self._write_environment()
+        self.sampling = Sampling(self.hosts, self.listener)
+        await self.sampling.start()
+        for system in self.systems.values():
+            for service in system.services:
+                await self.sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+        taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
+        self.runner = TrialRunner(self.folder, self.sampling, self.listener, died, next_number=max(taken, default=0) + 1)
+
+    async def _survey(self) -> None:
+        self.listener.phase("measuring what this machine gives")
+        hosts = []
+        for name, host in self.hosts.items():
+            facts = await host.facts()
+            settings = {"directory": str(host.scratch(self.run_id)), "disk_bytes": CEILING_DISK_BYTES, "null_s": CEILING_NULL_S}
+            try:
+                found = await ask(host, "ceiling", settings)
+            except TrialFailedError as error:
+                raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}") from error
+            ceilings = {
+                "cpu_cores": found["cpu_cores"], "disk_write_bytes_per_s": found["disk_write_bytes_per_s"],
+                "disk_read_bytes_per_s": found["disk_read_bytes_per_s"], "network_bytes_per_s": found["loopback_bytes_per_s"],
+                "memory_bytes": facts.memory_bytes, "generator_null_per_core_s": found["generator_null_per_core_s"],
+            }  # fmt: skip
+            hosts.append({"name": name, "connect": "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
+                          "kernel": facts.kernel, "cpu_model": facts.cpu_model,
+                          "ceilings": {key: value for key, value in ceilings.items() if value is not None}})  # fmt: skip
+        self.environment = {
+            "hosts": hosts, "systems": [], "overhead": None,
+            "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": java_major(find_java())},
+            "platform": platform.platform(), "argv": sys.argv[1:],
+        }  # fmt: skip
+
+    async def _measure(self, earlier: list[Trial], only: str | None) -> None:
+        assert self.runner is not None
+        bench = Bench(self.experiment, self.run_id, self.hosts, self.systems, self.runner, self.listener)
+        pressables = make_pressables(bench)
+        plan = make_plan(self.experiment)
+        begin = time.monotonic()
+        self.listener.progress(0.0, plan.seconds)
+        try:
+            for index, test in enumerate(self.experiment.tests):
+                if only is not None and test.test != only:
+                    continue
+                await make_test(index, bench, pressables, list(earlier)).run()
+                self.listener.progress(time.monotonic() - begin, plan.seconds)
+        finally:
+            if not self.runner.died.done():
+                await self._account(pressables)
+
+    async def _account(self, pressables: dict[str, Pressable]) -> None:
+        for pressable in pressables.values():
+            await pressable.finish()
+
+    async def _tear_down(self) -> None:
+        self.listener.phase("tearing down")
+        if self.sampling is not None:
+            with contextlib.suppress(RunFailedError):  # the run is over; what it said is in the journal already
+                await self.sampling.stop()
+        for system in reversed(list(self.systems.values())):
+            for problem in await system.stop():
+                self.listener.say(f"while stopping {system.name}: {problem}")
+        if self.scratch.path.exists():
+            self.scratch.remove()
+
+    def _write_environment(self) -> None:
+        if self.runner is not None:
+            self.environment["overhead"] = self._overhead()
+        self.folder.write_json(layout.ENVIRONMENT, self.environment)
+
+    def _overhead(self) -> dict[str, Any]:
+        """What hydrotest itself used while pressing, in cores."""
+        assert self.runner is not None
+        sampler: list[float] = []
+        exporters: dict[str, list[float]] = {}
+        for trial in self.folder.trials():
+            hosts = read_samples(self.folder.folder_of(trial), layout.HOST_SAMPLES)
+            if hosts.height > 1:
+                spent = hosts["sampler_cpu_us"].to_list()
+                walls = hosts["wall_s"].to_list()
+                sampler.append((spent[-1] - spent[0]) / 1e6 / (walls[-1] - walls[0]))
+            services = service_rates(read_samples(self.folder.folder_of(trial), layout.SERVICE_SAMPLES))
+            for service, cores in services.select("service", "exporter_cores").iter_rows() if not services.is_empty() else []:
+                exporters.setdefault(service, []).append(cores)
+        return {
+            "controller_cores": self.runner.overhead.cores,
+            "sampler_cores": sum(sampler) / len(sampler) if sampler else None,
+            "exporter_cores": {service: sum(cores) / len(cores) for service, cores in exporters.items()},
+        }
+
+    def _conclude(self, status: Status, error: HydrotestError | None) -> dict[str, Any]:
+        if self.environment:
+            self._write_environment()
+        self.folder.journal("run ended", status=status, error=error.message if error else None)
+        summary = summarise_run(self.folder, self.experiment, status, iso(time.time()))
+        if error is not None:
+            summary["error"] = error.message
+        self.folder.write_json(layout.SUMMARY, summary)
+        return summary

@@ -1,0 +1,134 @@
+"""What this machine lacks, and what will make its figures unsteady; each with its remedy."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hydrotest.errors import MissingToolError
+from hydrotest.hosts.local import memory_bytes, node_binary
+from hydrotest.places import cache_home
+from hydrotest.systems.java import find_java, java_major
+from hydrotest.units import show_bytes
+
+MEMORY_MIN = 4 << 30
+DISK_MIN = 8 << 30
+OPEN_FILES_MIN = 10_000
+STEAL_MAX = 0.02
+STEAL_SAMPLE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `missing` keeps hydrotest from working, `warning` makes figures unsteady."""
+
+    name: str
+    state: Literal["ok", "warning", "missing"]
+    found: str
+    remedy: str | None = None
+
+
+def examine() -> list[Finding]:
+    """Looks at everything; takes about a second (CPU steal is measured)."""
+    return [_python(), _node(), _java(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "see rustup.rs, or apt-get install cargo"),
+            _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
+
+
+def _python() -> Finding:
+    # An older Python does not come this far: the package refuses it, and so does the Makefile, by name.
+    return Finding("Python", "ok", platform.python_version())
+
+
+def _node() -> Finding:
+    try:
+        return Finding("hydrotest-node", "ok", node_binary().name)
+    except MissingToolError as error:
+        return Finding("hydrotest-node", "missing", "not found", error.hint)
+
+
+def _java() -> Finding:
+    try:
+        return Finding("Java", "ok", str(java_major(find_java())))
+    except MissingToolError as error:
+        return Finding("Java", "missing", error.message, error.hint)
+
+
+def _tool(command: str, name: str, remedy: str) -> Finding:
+    found = shutil.which(command)
+    if found:
+        return Finding(name, "ok", f"{command} found")
+    purpose = "systems cannot be fetched without it" if command == "mvn" else "needed only to build hydrotest itself"
+    return Finding(name, "missing" if command == "mvn" else "warning", f"no {command} on the PATH; {purpose}", f"Install it ({remedy}).")
+
+
+def _memory() -> Finding:
+    total = memory_bytes()
+    ok = total >= MEMORY_MIN
+    return Finding("memory", "ok" if ok else "warning", show_bytes(total), None if ok else "Lower the heaps in the experiment.")
+
+
+def _disk() -> Finding:
+    place = cache_home()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    ok = free >= DISK_MIN
+    return Finding("disk", "ok" if ok else "warning", f"{show_bytes(free)} free for systems' data",
+                   None if ok else "Free some, or name another disk with `data:` of the host.")  # fmt: skip
+
+
+def _open_files() -> Finding:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ok = hard >= OPEN_FILES_MIN or hard == resource.RLIM_INFINITY
+    return Finding("open files", "ok" if ok else "warning", f"{soft} (hard limit {hard})",
+                   None if ok else f"Raise it: ulimit -n {OPEN_FILES_MIN}, or nofile in limits.conf.")  # fmt: skip
+
+
+def _swap() -> Finding:
+    lines = Path("/proc/swaps").read_text().splitlines()[1:]
+    if not lines:
+        return Finding("swap", "ok", "none")
+    return Finding(
+        "swap", "warning", ", ".join(line.split()[0] for line in lines), "JVMs stall when swapped: swapoff -a, or vm.swappiness=1."
+    )
+
+
+def _huge_pages() -> Finding:
+    path = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    text = path.read_text() if path.exists() else "[unknown]"
+    state = text.partition("[")[2].partition("]")[0]
+    if state == "always":
+        return Finding("transparent huge pages", "warning", state, f"Compaction stalls databases: echo madvise > {path}")
+    return Finding("transparent huge pages", "ok", state)
+
+
+def _clock_source() -> Finding:
+    path = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    source = path.read_text().strip() if path.exists() else "unknown"
+    if source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"):
+        return Finding("clock source", "ok", source)
+    return Finding(
+        "clock source", "warning", source, "Reading this clock is slow, which costs the generator; use tsc where the machine allows."
+    )
+
+
+def _steal() -> Finding:
+    def read() -> tuple[int, int]:
+        fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+        return fields[7], sum(fields[:8])
+
+    steal, total = read()
+    time.sleep(STEAL_SAMPLE_S)
+    steal_after, total_after = read()
+    share = (steal_after - steal) / max(1, total_after - total)
+    if share <= STEAL_MAX:
+        return Finding("CPU steal", "ok", f"{share:.1%} over {STEAL_SAMPLE_S:g} s, {os.cpu_count()} cores")
+    return Finding(
+        "CPU steal", "warning", f"{share:.1%}", "Other machines take this one's cores; figures will vary. Use a dedicated machine."
+    )

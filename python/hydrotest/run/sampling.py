@@ -1,0 +1,77 @@
+"""A sampler on every host for the whole run, its readings in one buffer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.node import Node
+from hydrotest.run.events import Listener
+from hydrotest.store.samples import SampleBuffer
+
+SETTINGS = {"proc_root": "/proc", "interval_ms": 1000, "speed_ms": 500, "gauges_ms": 2000}
+"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
+
+
+class Sampling:
+    """The samplers of all hosts."""
+
+    def __init__(self, hosts: Mapping[str, Host], listener: Listener) -> None:
+        self.buffer = SampleBuffer()
+        self._hosts = hosts
+        self._listener = listener
+        self._nodes: dict[str, Node] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
+        for name, host in self._hosts.items():
+            node = await host.node("sample", SETTINGS)
+            self._nodes[name] = node
+            try:
+                await node.expect("ready")
+            except TrialFailedError as error:
+                raise RunFailedError(f"the sampler on {name} did not start: {error.message}") from error
+            self._tasks.append(asyncio.create_task(self._follow(name, node)))
+
+    async def watch(self, host: str, service: str, pid: int, gauges_url: str | None = None) -> None:
+        """Follows a process tree under a service's name."""
+        await self._nodes[host].command("watch", service=service, pid=pid, gauges_url=gauges_url)
+
+    async def stop(self) -> None:
+        """Ends all samplers."""
+        for node in self._nodes.values():
+            await node.close()
+        for task in self._tasks:
+            await task
+
+    def problem(self) -> str | None:
+        """Why sampling no longer works; None while it does."""
+        for task in self._tasks:
+            if task.done() and task.exception() is not None:
+                return str(task.exception())
+        return None
+
+    async def _follow(self, name: str, node: Node) -> None:
+        async for event in node.events():
+            if event["event"] == "sample":
+                self.buffer.add(name, event)
+                self._show(name)
+            elif event["event"] == "failed":
+                raise RunFailedError(f"the sampler on {name} failed: {event['error']}")
+
+    def _show(self, name: str) -> None:
+        rows = self.buffer.newest_hosts(name)
+        if len(rows) < 2:
+            return
+        before, now = rows
+        wall_us = (now["wall_s"] - before["wall_s"]) * 1e6
+        idle = now["cpu_idle_us"] + now["cpu_iowait_us"] - before["cpu_idle_us"] - before["cpu_iowait_us"]
+        shares = {
+            "cpu": 1 - idle / wall_us / now["cpu_count"],
+            "memory": 1 - now["memory_available_bytes"] / now["memory_total_bytes"],
+            "disk": (now["disk_busy_ms"] - before["disk_busy_ms"]) * 1e3 / wall_us,
+        }
+        self._listener.host(name, {resource: min(1.0, max(0.0, share)) for resource, share in shares.items()})

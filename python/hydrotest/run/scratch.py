@@ -1,0 +1,48 @@
+"""The systems' data directories: locked while their run lives, removed with it, found again after a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from pathlib import Path
+from typing import TextIO
+
+PREFIX = "hydrotest-run-"
+LOCK = "owner.lock"
+
+
+class Scratch:
+    """One run's directory below a data root."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self.path = root / f"{PREFIX}{run}"
+        self._lock: TextIO | None = None
+
+    def claim(self) -> None:
+        """Makes the directory and marks it as in use."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = (self.path / LOCK).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Removes it with all data."""
+        if self._lock is not None:
+            self._lock.close()
+        shutil.rmtree(self.path, ignore_errors=False)
+
+
+def clear_abandoned(root: Path) -> list[Path]:
+    """Removes what killed runs left below a data root; what a living run uses, or is not ours, stays."""
+    removed = []
+    for path in sorted(root.glob(f"{PREFIX}*")) if root.exists() else []:
+        lock = path / LOCK
+        if not lock.exists():
+            continue
+        with lock.open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            shutil.rmtree(path)
+            removed.append(path)
+    return removed

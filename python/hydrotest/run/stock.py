@@ -1,0 +1,87 @@
+"""Levels pressed by the systems' own tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydrotest.load import kafka as kafka_load
+from hydrotest.load import stock
+from hydrotest.load.cassandra import SATURATING_IN_FLIGHT, drop_keyspace
+from hydrotest.run.trial import TrialPlan, log_path
+from hydrotest.run.workloads import Bench, Consume, Pressable, Produce, Store, remove_quietly
+from hydrotest.store import layout
+from hydrotest.store.records import Load, StockResult, Trial
+from hydrotest.systems.fetch import KAFKA, STRESS, fetch
+from hydrotest.systems.java import find_java
+
+SATURATED_GUESS_PER_S = 150_000
+"""Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
+CONSUME_RECORDS = 5_000_000
+
+
+async def run_stock_level(bench: Bench, pressable: Pressable, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
+    """One level by the stock client. Neither rate nor count: as fast as it can."""
+    number = bench.runner.claim()
+    empty = [
+        Load(
+            workload=pressable.name, kind=bench.experiment.workloads[pressable.name].kind, client="stock", offered=rate, in_flight=in_flight
+        )
+    ]
+    log = log_path(bench.runner.folder, number, plan.slug, layout.stock_output(pressable.name))
+
+    async def body() -> list[Load]:
+        if isinstance(pressable, Produce):
+            result = await _produce(bench, pressable, plan, rate, number, log)
+        elif isinstance(pressable, Consume):
+            result = await _consume(bench, pressable, number, log)
+        else:
+            assert isinstance(pressable, Store)
+            result = await _stress(bench, pressable, plan, rate, in_flight, log)
+        return [empty[0].model_copy(update={"stock": result})]
+
+    bench.listener.trial_started(number, f"{plan.purpose} {pressable.name} by {stock.command_for(pressable.spec)}", plan.seconds)  # type: ignore[attr-defined]
+    return await bench.runner.record(number, plan, empty, body)
+
+
+def _kafka_classpath(bench: Bench) -> str:
+    return f"{fetch(KAFKA, bench.listener.say)}/*"
+
+
+async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: float | None, number: int, log: Path) -> StockResult:
+    topic = pressable.topic(number)
+    await kafka_load.create_topic(pressable.host, pressable.endpoints, topic, pressable.spec)
+    try:
+        speed = rate or SATURATED_GUESS_PER_S
+        warm_up = round(speed * max(plan.warm_up_s, 5.0))
+        records = warm_up + round(speed * plan.window_s)
+        command = stock.producer_command(
+            find_java(), _kafka_classpath(bench), pressable.endpoints, topic, pressable.spec, records, rate, warm_up
+        )
+        return stock.parse_producer(*await stock.run_command(command, pressable.host, log))
+    finally:
+        await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.endpoints, topic), topic)
+
+
+async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> StockResult:
+    group = f"hydrotest-{bench.run}-{number}"
+    endpoints = pressable.source.endpoints
+    command = stock.consumer_command(find_java(), _kafka_classpath(bench), endpoints, pressable.topic, CONSUME_RECORDS, group)
+    return stock.parse_consumer(*await stock.run_command(command, pressable.host, log))
+
+
+async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float | None, in_flight: int | None, log: Path) -> StockResult:
+    folder = next(fetch(STRESS, bench.listener.say).glob("apache-cassandra-*"))
+    # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
+    newer = folder.parent.glob("HdrHistogram-*.jar")
+    classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
+    keyspace = f"{pressable.keyspace[:41]}_stock"
+    java, endpoint = find_java(), pressable.endpoints[0]
+    scratch = log.parent
+    threads = in_flight or SATURATING_IN_FLIGHT
+    try:
+        filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, pressable.spec, threads, scratch)
+        await stock.run_command(filling, pressable.host, log.with_suffix(".populate.out"))
+        command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.seconds, threads, rate, scratch)
+        return stock.parse_stress(*await stock.run_command(command, pressable.host, log))
+    finally:
+        await remove_quietly(bench, drop_keyspace(pressable.host, pressable.endpoints, keyspace), keyspace)

@@ -1,0 +1,128 @@
+"""What a model alone cannot see: names that must exist, replicas that need hosts, memory that must be there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from hydrotest.errors import BadInputError
+from hydrotest.spec.lines import Document, Path_
+from hydrotest.spec.models import CassandraLoad, Experiment, Isolated, KafkaConsume, KafkaProduce
+from hydrotest.units import show_bytes
+
+RECORD_BYTES_MIN = 24
+"""What accounts for a record: checksum, producer, sequence, intended time."""
+
+JVM_OVERHEAD_BYTES = 512 << 20
+"""What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra."""
+
+RESERVE_BYTES = 512 << 20
+"""Left for the operating system, the generators and the controller."""
+
+
+class _Checker:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def fail(self, path: Path_, message: str, hint: str | None = None) -> BadInputError:
+        return BadInputError(message, hint, file=self.document.file, line=self.document.line(path))
+
+    def known(self, name: str, among: Iterable[str], what: str, path: Path_) -> None:
+        names = list(among)
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names) or 'none'}."
+            raise self.fail(path, f"{what} {name!r} is not there", hint)
+
+
+def check_references(experiment: Experiment, document: Document) -> None:
+    """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
+    checker = _Checker(document)
+    for name, system in experiment.systems.present().items():
+        for index, host in enumerate(system.hosts):
+            checker.known(host, experiment.hosts, "the host", ("systems", name, "hosts", index))
+            if system.hosts.index(host) != index:
+                raise checker.fail(("systems", name, "hosts", index), f"the host {host!r} stands twice", "Name it once.")
+    cassandra = experiment.systems.cassandra
+    if cassandra is not None and len(cassandra.hosts) > 1:
+        place = ("systems", "cassandra", "hosts")
+        raise checker.fail(place, "several Cassandra nodes need hosts with addresses of their own", "This version runs one node.")
+    for name in experiment.workloads:
+        _check_workload(experiment, name, checker)
+    for name in experiment.objectives:
+        checker.known(name, experiment.workloads, "the workload", ("objectives", name))
+    for index, test in enumerate(experiment.tests):
+        if isinstance(test, Isolated):
+            for at, name in enumerate(test.workloads):
+                listed: Path_ = ("tests", index, "isolated", at)
+                where: Path_ = listed if listed in document.lines else ("tests", index, "isolated", "workloads", at)
+                checker.known(name, experiment.workloads, "the workload", where)
+                if experiment.workloads[name].client == "stock":
+                    raise checker.fail(where, f"{name}: a stock client keeps no schedule, so no limit can be searched with it",
+                                       "Use `levels` or `concurrency` with it.")  # fmt: skip
+        else:
+            named: Path_ = ("tests", index, test.test, "workload")
+            checker.known(test.workload, experiment.workloads, "the workload", named)
+            if isinstance(experiment.workloads[test.workload], KafkaConsume) and test.test == "levels":
+                raise checker.fail(named, "a kafka-consume workload has no rate of its own", "Use it in `isolated` or `concurrency`.")
+
+
+def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> None:
+    workload = experiment.workloads[name]
+    place: Path_ = ("workloads", name)
+    if workload.on is not None:
+        checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
+    if isinstance(workload, KafkaProduce):
+        kafka = experiment.systems.kafka
+        if kafka is None:
+            raise checker.fail(place, f"{name} needs the system kafka", "Add it under `systems`.")
+        if workload.replication > len(kafka.hosts):
+            raise checker.fail(
+                (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
+            )
+        if workload.record_size < RECORD_BYTES_MIN:
+            raise checker.fail((*place, "record_size"), f"records of {workload.record_size} B are too small to account for",
+                               f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+        if workload.batch_size < workload.record_size:
+            raise checker.fail((*place, "batch_size"), "a batch must hold at least one record")
+    elif isinstance(workload, KafkaConsume):
+        checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
+        if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
+            raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no topic", "Name a kafka-produce workload.")
+    elif isinstance(workload, CassandraLoad):
+        if experiment.systems.cassandra is None:
+            raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
+        if workload.replication > len(experiment.systems.cassandra.hosts):
+            raise checker.fail(
+                (*place, "replication"),
+                f"replication {workload.replication} needs as many nodes; there are {len(experiment.systems.cassandra.hosts)}",
+            )
+        if workload.mix.write + workload.mix.read <= 0:
+            raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
+        if workload.column_size < RECORD_BYTES_MIN:
+            raise checker.fail((*place, "column_size"), f"columns of {workload.column_size} B are too small to account for",
+                               f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+
+
+def memory_needed(experiment: Experiment) -> dict[str, int]:
+    """Bytes that the experiment needs on each host: heaps, JVM overhead, a reserve."""
+    needed = dict.fromkeys(experiment.hosts, RESERVE_BYTES)
+    for system in experiment.systems.present().values():
+        for host in system.hosts:
+            needed[host] += system.heap + JVM_OVERHEAD_BYTES
+    return needed
+
+
+def check_memory(experiment: Experiment, document: Document, memory_bytes: Mapping[str, int]) -> None:
+    """Raises `BadInputError` where a host has less memory than the experiment needs. All local
+    hosts are one machine, so their needs add up. `memory_bytes` is the total by host."""
+    needed = sum(memory_needed(experiment).values())
+    there = min(memory_bytes.values())
+    if needed > there:
+        present = experiment.systems.present()
+        largest = max(present, key=lambda name: present[name].heap * len(present[name].hosts))
+        parts = ", ".join(f"{name} {len(s.hosts)} × {show_bytes(s.heap)} heap" for name, s in present.items())
+        raise BadInputError(
+            f"the experiment needs {show_bytes(needed)} of memory ({parts}); this machine has {show_bytes(there)}",
+            "Make a heap smaller.", file=document.file, line=document.line(("systems", largest, "heap")),
+        )  # fmt: skip

@@ -1,0 +1,37 @@
+"""Field types of the experiment file: quantities in the field's units, validated names."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from hydrotest import units
+
+_NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$")
+
+
+def _name(value: str) -> str:
+    if not _NAME.match(value):
+        raise ValueError(f"{value!r} is no name; use letters, digits, '-' and '_', at most 63, beginning with a letter or digit")
+    return value
+
+
+def _positive(value: Any) -> Any:
+    if value <= 0:
+        raise ValueError("must be above 0")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A name that is also part of file, topic and keyspace names."""
+
+SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive)]
+DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive)]
+Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive)]
+RatePerS = Annotated[float, BeforeValidator(units.rate_per_s)]
+Fraction = Annotated[float, BeforeValidator(units.fraction)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+PropertyValue = bool | int | float | str
+"""A server property's value, passed through as the server wants it."""

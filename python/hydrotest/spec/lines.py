@@ -1,0 +1,131 @@
+"""YAML with line numbers: a plain value, and where each part of it stands in the file.
+
+Safe by construction: no tags but the plain ones, no aliases (so no YAML bomb), no duplicate keys,
+bounded depth and size. Scalars follow YAML 1.2's core schema, so `no` is a word and `1:30` a text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from hydrotest.errors import BadInputError
+
+SIZE_BYTES_MAX = 1 << 20
+DEPTH_MAX = 20
+
+Path_ = tuple[str | int, ...]
+
+_INT = re.compile(r"^[-+]?[0-9]+$")
+_FLOAT = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
+_WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file: its value, and the line (from 1) of every key and item by path."""
+
+    file: Path
+    value: Any
+    lines: dict[Path_, int]
+
+    def line(self, path: Path_) -> int:
+        """The line of `path`, or of its nearest ancestor that has one."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def read_document(file: Path) -> Document:
+    """Reads a YAML file. Raises `BadInputError` with file, line and remedy."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"cannot be read: {error.strerror}", "Name an experiment file.", file=file) from error
+    if len(raw) > SIZE_BYTES_MAX:
+        raise BadInputError(f"has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", file=file)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInputError("is not text in UTF-8", "Name an experiment file in YAML.", file=file) from error
+    return parse_document(text, file)
+
+
+def parse_document(text: str, file: Path) -> Document:
+    """Parses YAML text; `file` is only for messages."""
+    try:
+        _check_events(text, file)
+        node = yaml.compose(text, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = None if error.problem_mark is None else error.problem_mark.line + 1
+        raise BadInputError(f"is not YAML: {error.problem}", error.context, file=file, line=line) from error
+    except yaml.YAMLError as error:
+        raise BadInputError("is not YAML text: it holds characters that YAML forbids", file=file) from error
+    if node is None:
+        raise BadInputError("is empty", "See experiments/ for files to begin with.", file=file)
+    lines: dict[Path_, int] = {}
+    value = _Builder(file, lines).build(node, ())
+    return Document(file, value, lines)
+
+
+def _check_events(text: str, file: Path) -> None:
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        line = 1 if event.start_mark is None else event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise BadInputError("aliases (*name) are not taken", "Write the value out.", file=file, line=line)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise BadInputError(f"the tag {tag} is not taken", "Write a plain value.", file=file, line=line)
+        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            depth += 1
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            depth -= 1
+        if depth > DEPTH_MAX:
+            raise BadInputError(f"is nested deeper than {DEPTH_MAX} levels", file=file, line=line)
+
+
+class _Builder:
+    def __init__(self, file: Path, lines: dict[Path_, int]) -> None:
+        self.file = file
+        self.lines = lines
+
+    def build(self, node: Node, path: Path_) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        assert isinstance(node, ScalarNode)
+        return _scalar(node)
+
+    def _mapping(self, node: MappingNode, path: Path_) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, ScalarNode):
+                raise BadInputError("a key must be a word", file=self.file, line=line)
+            key = str(key_node.value)
+            if key in out:
+                first = self.lines[(*path, key)]
+                message = f"the key {key!r} stands here a second time (first in line {first})"
+                raise BadInputError(message, "Remove one of the two.", file=self.file, line=line)
+            self.lines[(*path, key)] = line
+            out[key] = self.build(value_node, (*path, key))
+        return out
+
+
+def _scalar(node: ScalarNode) -> Any:
+    text = str(node.value)
+    if node.style in ("'", '"', "|", ">"):
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.match(text):
+        return int(text)
+    return float(text) if _FLOAT.match(text) else text

@@ -1,0 +1,235 @@
+"""The experiment file as frozen models. What a field means stands in its description, from which
+the reference page is made. Cross-checks between parts are in `check`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, RatePerS, SizeBytes
+from hydrotest.spec.keys import KeysField
+
+Client = Literal["native", "stock"]
+MIB = 1 << 20
+
+
+class Model(BaseModel):
+    """Frozen, and refuses keys that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LocalHost(Model):
+    """This machine."""
+
+    connect: Literal["local"] = Field(description="How the host is reached: `local`.")
+    data: str | None = Field(None, description="Directory for the systems' data; its disk is what is measured.")
+
+
+Host = LocalHost
+
+
+class System(Model):
+    """What every system has."""
+
+    home: str | None = Field(None, description="A distribution of your own; else the fetched one.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Server properties, passed through.")
+    jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
+    port: Port | None = Field(None, description="Client port; a free one if not given.")
+
+
+class Kafka(System):
+    """Apache Kafka in KRaft mode, each host broker and controller."""
+
+    hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
+    heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
+
+
+class Cassandra(System):
+    """Apache Cassandra."""
+
+    hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
+    heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
+
+
+class Systems(Model):
+    """The systems under test."""
+
+    kafka: Kafka | None = None
+    cassandra: Cassandra | None = None
+
+    def present(self) -> dict[str, Kafka | Cassandra]:
+        """Those that the experiment has, by name."""
+        both: dict[str, Kafka | Cassandra | None] = {"kafka": self.kafka, "cassandra": self.cassandra}
+        return {name: system for name, system in both.items() if system is not None}
+
+
+class Workload(Model):
+    """What every workload has."""
+
+    client: Client = Field("native", description="`native`: hydrotest's generator; `stock`: the system's own tool.")
+    on: Name | None = Field(None, description="Host that runs the generator; the first host if not given.")
+
+
+def _acks(value: object) -> object:
+    return {"all": -1, -1: -1, 0: 0, 1: 1, "0": 0, "1": 1}.get(value, value) if isinstance(value, (str, int)) else value
+
+
+class KafkaProduce(Workload):
+    """Records into a topic."""
+
+    kind: Literal["kafka-produce"]
+    partitions: Count = Field(6, description="Partitions of the topic.")
+    replication: Count = Field(1, description="Replicas of each partition.")
+    record_size: SizeBytes = Field(100, description="Size of a record's value.")
+    acks: Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)] = Field(-1, description="`all`, 1 or 0.")
+    batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
+    linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+
+
+class KafkaConsume(Workload):
+    """Reads what another workload writes."""
+
+    kind: Literal["kafka-consume"]
+    reads: Name = Field(description="The kafka-produce workload whose records are read.")
+
+
+class Mix(Model):
+    """Weights of the operations."""
+
+    write: float = Field(0, ge=0)
+    read: float = Field(0, ge=0)
+
+    @property
+    def write_share(self) -> float:
+        """Share of writes, 0 to 1."""
+        return self.write / (self.write + self.read)
+
+
+class CassandraLoad(Workload):
+    """Reads and writes of single rows; by default cassandra-stress's standard1 table."""
+
+    kind: Literal["cassandra"]
+    mix: Mix = Field(description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
+    keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
+        "ONE", description="Consistency level of reads and writes."
+    )
+    replication: Count = Field(1, description="Replicas of each row.")
+    columns: Count = Field(5, description="Blob columns of a row.")
+    column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+    connections: Count = Field(2, description="Connections to each node, per thread.")
+    timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
+
+
+AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad, Field(discriminator="kind")]
+
+
+class Objective(Model):
+    """What is acceptable. Latencies are response times from the intended start."""
+
+    p50: DurationS | None = None
+    p95: DurationS | None = None
+    p99: DurationS | None = None
+    p999: DurationS | None = None
+    errors: int = Field(0, ge=0, description="Failed operations that are still acceptable in a trial.")
+    loss: int = Field(0, ge=0, description="Lost records that are still acceptable in a trial.")
+
+    def latencies_ms(self) -> dict[str, float]:
+        """The latency bounds given, in milliseconds, by percentile name."""
+        given = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p999": self.p999}
+        return {name: bound * 1e3 for name, bound in given.items() if bound is not None}
+
+
+class Isolated(Model):
+    """Finds each workload's limit while the others idle."""
+
+    test: Literal["isolated"]
+    workloads: list[Name] = Field(min_length=1)
+
+
+class Levels(Model):
+    """Measures at given rates."""
+
+    test: Literal["levels"]
+    workload: Name
+    rates: list[RatePerS] = Field(min_length=1, description="Offered rates, e.g. [100K, 1M].")
+    duration: DurationS = Field(20.0, description="Measured window of each level.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+class Concurrency(Model):
+    """Measures with given numbers of operations in flight, as closed-loop tools do."""
+
+    test: Literal["concurrency"]
+    workload: Name
+    counts: list[Count] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
+    duration: DurationS = Field(20.0, description="Measured window of each count.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+AnyTest = Annotated[Isolated | Levels | Concurrency, Field(discriminator="test")]
+LATER_TESTS = ("combined", "soak", "fault")
+LATER_SYSTEMS = ("spark", "hdfs")
+LATER_KINDS = ("spark-perf", "hdfs-write", "hdfs-read", "dataflow")
+
+
+class Search(Model):
+    """How limits are searched."""
+
+    precision: Fraction = Field(0.05, description="Limits are told to this fraction.")
+    window: DurationS = Field(10.0, description="Measured window of a trial.")
+    warm_up: DurationS = Field(2.0, description="Cut off before each window.")
+    saturated: DurationS = Field(6.0, description="Window of the saturated rate.")
+    repeats: int = Field(3, ge=3, le=9, description="Independent searches around the answer.")
+
+
+class WarmUp(Model):
+    """How the systems are warmed before anything is measured."""
+
+    least: DurationS = Field(20.0, description="Warm up at least this long per system.")
+    most: DurationS = Field(90.0, description="And at most this long, steady or not.")
+
+
+def _tests(value: Any) -> Any:
+    """`- isolated: [a, b]` and `- levels: {…}` become one mapping with its kind."""
+    if not isinstance(value, list):
+        return value
+    out = []
+    for item in value:
+        if not isinstance(item, dict) or len(item) != 1:
+            raise ValueError("each test is one key with its settings, e.g. `- isolated: [ingest]`")
+        ((kind, body),) = item.items()
+        if kind in LATER_TESTS:
+            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, levels, concurrency")
+        if kind == "isolated" and isinstance(body, list):
+            body = {"workloads": body}
+        if not isinstance(body, dict):
+            raise ValueError(f"the test {kind!r} needs settings, e.g. `- levels: {{workload: ingest, rates: [100K]}}`")
+        out.append({"test": kind, **body})
+    return out
+
+
+class Experiment(Model):
+    """One experiment file."""
+
+    name: Name = Field(description="Names the run's folder, topics and keyspaces.")
+    hosts: dict[Name, Host] = Field(min_length=1)
+    systems: Systems
+    workloads: dict[Name, AnyWorkload] = Field(min_length=1)
+    objectives: dict[Name, Objective] = Field(default_factory=dict)
+    tests: Annotated[list[AnyTest], BeforeValidator(_tests)] = Field(min_length=1)
+    search: Search = Field(default_factory=Search)
+    warm_up: WarmUp = Field(default_factory=WarmUp)
+
+    def objective(self, workload: str) -> Objective:
+        """The workload's objective; an empty one bounds only errors and loss."""
+        return self.objectives.get(workload, Objective())
+
+    def generator_host(self, workload: str) -> str:
+        """The host that runs the workload's generator."""
+        return self.workloads[workload].on or next(iter(self.hosts))

@@ -1,0 +1,110 @@
+"""From experiment to plan: what will be done, how long it takes, what it needs. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from hydrotest.spec.check import memory_needed
+from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels
+
+OVERHEAD_S = 3.0
+"""Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
+
+START_S = {"kafka": 10.0, "cassandra": 20.0}
+POPULATE_PER_S = 15_000
+"""Rows a second that populating is reckoned with."""
+
+BYTES_PER_TRIAL = 2 << 30
+"""Most that one trial leaves on disk before it is deleted again."""
+
+
+class Step(BaseModel):
+    """One test of one workload."""
+
+    model_config = ConfigDict(frozen=True)
+
+    test: str
+    workload: str
+    trials: int
+    seconds: float
+    detail: str
+
+
+class Plan(BaseModel):
+    """What a run will do. `seconds` is an estimate; searches are as long as the answer needs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    experiment: str
+    hosts: list[str]
+    systems: dict[str, list[str]]
+    steps: list[Step]
+    seconds: float
+    memory_bytes: dict[str, int]
+    disk_bytes: int
+
+    @property
+    def trials(self) -> int:
+        """Trials in all, estimated."""
+        return sum(step.trials for step in self.steps)
+
+
+def make_plan(experiment: Experiment) -> Plan:
+    """Expands an experiment into its steps."""
+    steps: list[Step] = []
+    for test in experiment.tests:
+        if isinstance(test, Isolated):
+            steps.extend(_limit_step(experiment, name) for name in test.workloads)
+        elif isinstance(test, Levels):
+            rates = ", ".join(f"{rate:,.0f}/s" for rate in test.rates)
+            steps.append(_levels_step(experiment, test, len(test.rates), rates))
+        else:
+            counts = ", ".join(str(count) for count in test.counts)
+            steps.append(_levels_step(experiment, test, len(test.counts), f"{counts} in flight"))
+    present = experiment.systems.present()
+    seconds = sum(step.seconds for step in steps) + sum(START_S[name] for name in present)
+    seconds += len(present) * experiment.warm_up.least
+    keys = [w.keys.size for w in experiment.workloads.values() if isinstance(w, CassandraLoad)]
+    seconds += sum(keys) / POPULATE_PER_S
+    return Plan(
+        experiment=experiment.name,
+        hosts=list(experiment.hosts),
+        systems={name: list(system.hosts) for name, system in present.items()},
+        steps=steps,
+        seconds=seconds,
+        memory_bytes=memory_needed(experiment),
+        disk_bytes=BYTES_PER_TRIAL + sum(keys) * 1024,
+    )
+
+
+def _limit_step(experiment: Experiment, name: str) -> Step:
+    search = experiment.search
+    workload = experiment.workloads[name]
+    trial_s = search.window + search.warm_up + OVERHEAD_S
+    if isinstance(workload, KafkaConsume):
+        return Step(test="isolated", workload=name, trials=search.repeats, seconds=search.repeats * trial_s + search.saturated,
+                    detail="catch-up rate over a prefilled topic")  # fmt: skip
+    # Bracket and bisect over a factor of about two, then short searches of three trials each.
+    bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
+    trials = 1 + bisect + 3 * search.repeats
+    detail = f"limit to {search.precision:.0%}, {search.repeats} independent searches, objective {_objective(experiment, name)}"
+    return Step(test="isolated", workload=name, trials=trials, seconds=trials * trial_s, detail=detail)
+
+
+def _objective(experiment: Experiment, name: str) -> str:
+    bounds = experiment.objective(name).latencies_ms()
+    return ", ".join(f"{key} ≤ {bound:g} ms" for key, bound in bounds.items()) or "none on latency"
+
+
+def _levels_step(experiment: Experiment, test: Levels | Concurrency, trials: int, what: str) -> Step:
+    seconds = trials * (test.duration + experiment.search.warm_up + OVERHEAD_S)
+    client = test.client or experiment.workloads[test.workload].client
+    return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {client} client")
+
+
+def describe_workload(workload: KafkaProduce | KafkaConsume | CassandraLoad) -> dict[str, Any]:
+    """The workload's settings as plain data, for plan and report."""
+    return workload.model_dump(mode="json")

@@ -1,0 +1,47 @@
+"""HdrHistogram interval logs (.hlog), as the standard tools read them. Values are microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+LOWEST_US = 1
+HIGHEST_US = 600_000_000
+DIGITS = 3
+"""The bounds of rust/core/src/recorder.rs: histograms of the same bounds add without loss."""
+
+HEADER = (
+    "#[Histogram log format version 1.3]\n"
+    "#[latencies in microseconds; intervals by intended start; times are seconds since the epoch]\n"
+    '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'
+)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One second's histogram. `op` is null for all operations together."""
+
+    start_wall_s: float
+    op: str | None
+    histogram: HdrHistogram
+
+
+def empty() -> HdrHistogram:
+    """A histogram of the bounds that all of ours have."""
+    return HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+
+
+def read_log(path: Path) -> Iterator[Interval]:
+    """The intervals of a log in the order of the file. A file that is not there has none."""
+    if not path.exists():
+        return
+    reader = HistogramLogReader(str(path), empty())
+    try:
+        while (histogram := reader.get_next_interval_histogram()) is not None:
+            yield Interval(histogram.get_start_time_stamp() / 1e3, histogram.get_tag() or None, histogram)
+    finally:
+        reader.input_file.close()

@@ -1,0 +1,41 @@
+"""Every file name of a run folder, in one place (the folder is a contract: other programs read it)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+EXPERIMENT = "experiment.yaml"
+PLAN = "plan.json"
+ENVIRONMENT = "environment.json"
+JOURNAL = "journal.jsonl"
+SUMMARY = "summary.json"
+REPORT = "report.html"
+TRIALS = "trials"
+SYSTEM_LOGS = "logs"
+LOCK = ".lock"
+
+TRIAL = "trial.json"
+HOST_SAMPLES = "samples/host.parquet"
+SERVICE_SAMPLES = "samples/services.parquet"
+GAUGE_SAMPLES = "samples/gauges.parquet"
+HISTOGRAMS = ("response", "service", "wait")
+
+
+def trial_folder(number: int, slug: str) -> Path:
+    """Folder of a trial, below the run folder."""
+    return Path(TRIALS) / f"{number:03d}-{slug}"
+
+
+def histogram(workload: str, which: str) -> Path:
+    """An interval log of one workload, below the trial's folder; `which` is one of `HISTOGRAMS`."""
+    return Path("load") / f"{workload}.{which}.hlog"
+
+
+def seconds(workload: str) -> Path:
+    """A generator's second-by-second counters, below the trial's folder."""
+    return Path("load") / f"{workload}.jsonl"
+
+
+def stock_output(workload: str) -> Path:
+    """What a stock tool printed, below the trial's folder."""
+    return Path("logs") / f"{workload}.out"

@@ -1,0 +1,132 @@
+"""What is kept of a trial besides samples and histograms: plain facts, no verdicts that cannot be rebuilt."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Tenancy = Literal["isolated", "combined"]
+Purpose = Literal["warm-up", "populate", "prefill", "saturated", "search", "repeat", "level", "catch-up"]
+
+
+class Record(BaseModel):
+    """Frozen; unknown keys are kept out, so that an old reader does not misread a new folder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Counts(Record):
+    """A generator's counters, cumulative."""
+
+    started: int = 0
+    completed: int = 0
+    failed: int = 0
+    bytes: int = 0
+    cap_hits: int = 0
+
+
+class Outcome(Record):
+    """What a generator found besides its histograms (`Outcome` in rust/core/src/wire.rs)."""
+
+    counts: Counts
+    started_wall_s: float
+    ended_wall_s: float
+    errors: dict[str, int] = Field(default_factory=dict)
+    unanswered: int = 0
+    completed_late: int = 0
+    overflows: int = 0
+    gave_up: bool = False
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class Second(Record):
+    """A generator's counters at the end of a second."""
+
+    wall_s: float
+    counts: Counts
+    in_flight: list[int]
+    p99_ms: float | None
+    threads: list[ThreadUse]
+
+
+class ThreadUse(Record):
+    """Raw counters of one of a generator's threads."""
+
+    name: str
+    cpu_ns: int
+    run_delay_ns: int
+
+
+class StockResult(Record):
+    """What a system's own tool said; null is what it cannot say."""
+
+    count: int
+    seconds: float
+    rate_per_s: float
+    bytes_per_s: float | None
+    errors: int | None
+    cpu_s: float | None
+    latency_ms: dict[str, float | None] | None
+    by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
+
+
+class Fates(Record):
+    """The account of a workload's records (or rows) in one trial; null is not known."""
+
+    unit: Literal["records", "rows"]
+    sent: int
+    acked: int
+    seen: int | None
+    lost: int | None
+    duplicated: int | None
+    corrupted: int | None
+    out_of_order: int | None
+    unacked_present: int | None
+    in_flight: int | None
+
+
+class Load(Record):
+    """One workload's part in a trial."""
+
+    workload: str
+    kind: str
+    client: Literal["native", "stock"]
+    offered: float | None = None
+    """Operations a second asked for; null in a closed loop."""
+    in_flight: int | None = None
+    """Operations in flight allowed, in a closed loop."""
+    outcome: Outcome | None = None
+    stock: StockResult | None = None
+    fates: Fates | None = None
+    nice: int | None = None
+
+
+class Trial(Record):
+    """One trial."""
+
+    number: int
+    slug: str
+    purpose: Purpose
+    tenancy: Tenancy
+    warm_up_s: float
+    """Cut off at the beginning."""
+    window_s: float
+    """Measured after it."""
+    prepared_wall_s: float
+    ended_wall_s: float
+    status: Literal["done", "failed"]
+    reason: str | None = None
+    """Why it failed."""
+    search: str | None = None
+    """Which independent search it belongs to: `main`, `repeat-1`, …"""
+    test: int = 0
+    """Index of the test in the experiment."""
+    loads: list[Load]
+
+    def load(self, workload: str) -> Load:
+        """The part of one workload. KeyError if it has none."""
+        for load in self.loads:
+            if load.workload == workload:
+                return load
+        raise KeyError(workload)

@@ -1,0 +1,56 @@
+"""Samples as Parquet: raw counters of hosts and services, gauges as they came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hydrotest.store import layout
+
+
+class SampleBuffer:
+    """Collects what a host's sampler says until a trial takes it."""
+
+    def __init__(self) -> None:
+        self._hosts: list[dict[str, Any]] = []
+        self._services: list[dict[str, Any]] = []
+        self._gauges: list[dict[str, Any]] = []
+        self.service_cpu_us: dict[str, int] = {}
+        """CPU time of each watched service so far, at the newest reading."""
+        self.gauge_errors: dict[str, str] = {}
+        """The last failed scrape of each service."""
+
+    def add(self, host: str, event: dict[str, Any]) -> None:
+        """Takes one `sample` event of rust/node/src/sample.rs."""
+        key = {"host": host, "wall_s": event["wall_s"]}
+        own = {"sampler_cpu_us": event["sampler_cpu_us"], "speed_ns": event["speed_ns"]}
+        self._hosts.append({**key, **event["host"], **own})
+        for service, counters in event["services"].items():
+            self._services.append({**key, "service": service, **counters})
+            self.service_cpu_us[service] = counters["cpu_user_us"] + counters["cpu_system_us"]
+        for service, gauges in event["gauges"].items():
+            self._gauges.extend({**key, "service": service, "gauge": name, "value": value} for name, value in gauges.items())
+        self.gauge_errors.update(event["gauge_errors"])
+
+    def newest_hosts(self, host: str) -> list[dict[str, Any]]:
+        """The two newest readings of a host, older first, for the live display."""
+        return [row for row in self._hosts if row["host"] == host][-2:]
+
+    def flush(self, folder: Path) -> None:
+        """Writes everything to a trial's folder and begins anew."""
+        for rows, name in (
+            (self._hosts, layout.HOST_SAMPLES),
+            (self._services, layout.SERVICE_SAMPLES),
+            (self._gauges, layout.GAUGE_SAMPLES),
+        ):
+            if rows:
+                pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / name)
+        self._hosts, self._services, self._gauges = [], [], []
+
+
+def read_samples(folder: Path, name: str) -> pl.DataFrame:
+    """One of the sample tables of a trial; empty where nothing was sampled."""
+    path = folder / name
+    return pl.read_parquet(path) if path.exists() else pl.DataFrame()

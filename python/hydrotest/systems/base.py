@@ -1,0 +1,112 @@
+"""What every system under test has in common: services that are started, asked, watched and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
+from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.spec.fields import PropertyValue
+from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
+from hydrotest.systems.service import OnDeath, RunningService, last_words
+
+READY_S_MAX = 120.0
+POLL_S = 0.25
+
+
+class System(ABC):
+    """One system under test, placed on hosts."""
+
+    name: str
+    version: str
+
+    def __init__(self, hosts: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+        self.hosts = list(hosts)
+        self.run = run
+        self.logs = logs
+        self.services: list[RunningService] = []
+        self._on_death = on_death
+
+    @property
+    @abstractmethod
+    def endpoints(self) -> list[str]:
+        """Where clients reach it, as `host:port`."""
+
+    @abstractmethod
+    async def start(self, say: Say) -> None:
+        """Starts all services and returns when the system serves. Raises `SystemFailedError`."""
+
+    async def stop(self) -> list[str]:
+        """Stops all services, last first, going on past errors; returns what went wrong."""
+        problems = []
+        for service in reversed(self.services):
+            try:
+                await service.stop()
+            except OSError as error:
+                problems.append(f"{service.name}: {error}")
+        self.services = []
+        return problems
+
+    async def _launch(self, host: Host, service: Service, gauges_url: str | None) -> None:
+        self.services.append(await RunningService.start(host, service, gauges_url, self._on_death))
+
+    async def _await_ready(self, question: Mapping[str, Any], satisfied: Callable[[Any], bool]) -> Any:
+        """Asks the service itself until it answers as wanted; a log line proves nothing."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + READY_S_MAX
+        reason = "it never answered"
+        while loop.time() < give_up:
+            for service in self.services:
+                if service.death is not None:
+                    raise SystemFailedError(f"{self.name} did not start: {service.death}")
+            try:
+                answer = await ask(self.hosts[0], "ask", question)
+                if satisfied(answer):
+                    return answer
+                reason = f"it answered {answer}"
+            except TrialFailedError as error:
+                reason = error.message
+            await asyncio.sleep(POLL_S)
+        words = "".join(last_words(service.log) for service in self.services)
+        raise SystemFailedError(f"{self.name} did not become ready within {READY_S_MAX:g} s: {reason}{words}")
+
+
+def jars_of(bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: Say) -> tuple[list[Path], str]:
+    """The folders of a system's jars and its version: a user's own distribution if one is named, else the fetched one."""
+    own = home or home_variable
+    if own is None:
+        folder = fetch(bundle, say)
+        return [folder], version_in(folder, bundle.version_jar) or "unknown"
+    folder = Path(own).expanduser() / subfolder
+    version = version_in(folder, bundle.version_jar) or version_in(folder, "apache-" + bundle.name)
+    if version is None:
+        message = f"{own} is no {bundle.name} distribution: {folder} holds no {bundle.version_jar}-*.jar"
+        raise BadInputError(message, f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.")
+    return [folder], version
+
+
+def exporter_option(port: int, address: str, gauges: Path, say: Say) -> str:
+    """The JVM option that makes a service's gauges readable on `address` only."""
+    jar = next(fetch(EXPORTER, say).glob("*.jar"))
+    return f"-javaagent:{jar}={address}:{port}:{gauges}"
+
+
+def claim_port(host: Host, wanted: int | None, what: str) -> int:
+    """The wanted port, or a free one. Raises `BadInputError` naming who holds a wanted one."""
+    if wanted is None:
+        return host.free_port()
+    holder = host.port_holder(wanted)
+    if holder is not None:
+        raise BadInputError(
+            f"port {wanted} for {what} is taken by {holder}", "End that process, give another port, or none to take a free one."
+        )
+    return wanted
+
+
+def property_text(value: PropertyValue) -> str:
+    """A property's value as Java properties want it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

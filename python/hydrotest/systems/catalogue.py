@@ -1,0 +1,25 @@
+"""Which systems there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hydrotest.hosts.base import Host
+from hydrotest.spec.models import Experiment
+from hydrotest.systems.base import System
+from hydrotest.systems.cassandra.system import CassandraSystem
+from hydrotest.systems.kafka.system import KafkaSystem
+from hydrotest.systems.service import OnDeath
+
+
+def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, logs: Path, on_death: OnDeath) -> dict[str, System]:
+    """The experiment's systems, not yet started, in the order in which they are to be started."""
+    systems: dict[str, System] = {}
+    if experiment.systems.kafka is not None:
+        kafka = experiment.systems.kafka
+        systems["kafka"] = KafkaSystem(kafka, [hosts[name] for name in kafka.hosts], run, logs, on_death)
+    if experiment.systems.cassandra is not None:
+        cassandra = experiment.systems.cassandra
+        systems["cassandra"] = CassandraSystem(cassandra, [hosts[name] for name in cassandra.hosts], run, logs, on_death)
+    return systems

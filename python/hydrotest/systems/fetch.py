@@ -1,0 +1,162 @@
+"""Systems from Maven Central into a cache outside the project, by one pinned POM each.
+
+A cached set is used only if every file has the size and checksum that it was fetched with, so an
+interrupted or damaged fetch is found and mended by fetching again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from hydrotest.errors import MissingToolError, RunFailedError
+from hydrotest.places import cache_home
+from hydrotest.store.folder import write_whole
+
+MANIFEST = "manifest.json"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Something to fetch: a POM of ours, and the jar whose name tells its version."""
+
+    name: str
+    package: str
+    pom: str
+    version_jar: str
+
+    def pom_bytes(self) -> bytes:
+        """The pinned POM."""
+        return resources.files(self.package).joinpath(self.pom).read_bytes()
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies in the cache; another POM is another folder."""
+        return cache_home() / f"{self.name}-{hashlib.sha256(self.pom_bytes()).hexdigest()[:12]}"
+
+
+KAFKA = Bundle("kafka", "hydrotest.systems.kafka", "pom.xml", "kafka-clients")
+CASSANDRA = Bundle("cassandra", "hydrotest.systems.cassandra", "pom.xml", "cassandra-all")
+STRESS = Bundle("cassandra-stress", "hydrotest.systems.cassandra", "stress.xml", "apache-cassandra")
+EXPORTER = Bundle("exporter", "hydrotest.systems.exporter", "pom.xml", "jmx_prometheus_javaagent")
+BUNDLES: dict[str, list[Bundle]] = {"kafka": [KAFKA, EXPORTER], "cassandra": [CASSANDRA, STRESS, EXPORTER]}
+"""What `hydrotest fetch NAME` fetches."""
+
+
+def fetch(bundle: Bundle, say: Say) -> Path:
+    """The bundle's folder of jars; fetched if it is not there whole. Safe against a second call at once.
+
+    Raises `MissingToolError` without Maven, `RunFailedError` with Maven's own words.
+    """
+    folder = bundle.folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        flaw = find_flaw(folder)
+        if flaw is None:
+            return folder
+        if folder.exists():
+            say(f"{bundle.name}: the cached copy is damaged ({flaw}); fetching it again")
+            shutil.rmtree(folder)
+        say(f"{bundle.name}: fetching {folder.name}")
+        _fetch_into(bundle, folder)
+        say(f"{bundle.name}: {len(list(folder.rglob('*.jar')))} jars in the cache")
+    return folder
+
+
+def find_flaw(folder: Path) -> str | None:
+    """What is wrong with a cached set; None if nothing is."""
+    try:
+        manifest: dict[str, list[object]] = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return "it has no manifest" if folder.exists() else "it is not there"
+    for name, (size, digest) in manifest.items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if path.stat().st_size != size or _digest(path) != digest:
+            return f"{name} has changed"
+    return None
+
+
+def version_of(bundle: Bundle, folder: Path) -> str:
+    """The system's version, from the name of its main jar (also in a user's own distribution)."""
+    return version_in(folder, bundle.version_jar) or "unknown"
+
+
+def version_in(folder: Path, jar: str) -> str | None:
+    """The version in the name of the newest `jar` below a folder."""
+    found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", path.name) for path in sorted(folder.rglob(f"{jar}-*.jar"))]
+    versions = [match[1] for match in found if match]
+    return versions[-1] if versions else None
+
+
+def _fetch_into(bundle: Bundle, folder: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise MissingToolError(
+            "Maven (mvn) is not installed", "Install it (Debian: apt-get install maven), or give `home:` in the experiment."
+        )
+    partial = Path(tempfile.mkdtemp(prefix=f".{bundle.name}-", dir=folder.parent))
+    try:
+        pom = partial / "pom.xml"
+        pom.write_bytes(bundle.pom_bytes())
+        jars = partial / "jars"
+        _copy_dependencies(maven, pom, jars, None)
+        if any(_is_damaged(path) for path in jars.iterdir()):
+            # Maven's own repository holds a damaged file: leave it alone and resolve into a fresh one.
+            shutil.rmtree(jars)
+            _copy_dependencies(maven, pom, jars, partial / "repository")
+            shutil.rmtree(partial / "repository")
+        for archive in jars.glob("*.tar.gz"):
+            with tarfile.open(archive) as tar:
+                # Of a distribution only the jars are needed; the rest is documentation.
+                members = [member for member in tar.getmembers() if member.name.endswith(".jar")]
+                tar.extractall(jars, members=members, filter="data")
+            archive.unlink()
+        files = [path for path in sorted(jars.rglob("*")) if path.is_file()]
+        manifest = {str(path.relative_to(jars)): [path.stat().st_size, _digest(path)] for path in files}
+        write_whole(jars / MANIFEST, json.dumps(manifest, indent=1))
+        jars.rename(folder)
+    finally:
+        shutil.rmtree(partial)
+
+
+def _copy_dependencies(maven: str, pom: Path, into: Path, repository: Path | None) -> None:
+    argv = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={into}", "-DincludeScope=runtime"]
+    if repository is not None:
+        argv.append(f"-Dmaven.repo.local={repository}")
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
+        said = "\n  ".join(errors[:3]) or done.stderr.strip()[-500:]
+        raise RunFailedError(
+            f"Maven could not fetch it:\n  {said}", "Check the network and Maven's settings, then call `hydrotest fetch` again."
+        )
+
+
+def _is_damaged(path: Path) -> bool:
+    if path.suffix != ".jar":
+        return False
+    try:
+        with zipfile.ZipFile(path) as jar:
+            return jar.testzip() is not None
+    except zipfile.BadZipFile:
+        return True
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

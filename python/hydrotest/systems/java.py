@@ -1,0 +1,34 @@
+"""The Java that the systems run on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from hydrotest.errors import MissingToolError
+
+MAJOR_MIN = 17
+_REMEDY = "Install a JDK 17 (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one."
+
+
+def find_java() -> Path:
+    """The java command: JAVA_HOME's, else the PATH's. Raises `MissingToolError` without one of version 17 or later."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if found is None or not Path(found).exists():
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "no java is on the PATH"
+        raise MissingToolError(f"Java is missing: {where}", _REMEDY)
+    major = java_major(Path(found))
+    if major < MAJOR_MIN:
+        raise MissingToolError(f"Java {major} at {found} is too old; {MAJOR_MIN} or later is needed", _REMEDY)
+    return Path(found)
+
+
+def java_major(java: Path) -> int:
+    """Major version of a java command; 0 if it cannot say."""
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(match[1]) if match else 0

@@ -1,0 +1,92 @@
+"""Quantities as people write them: "100 B", "5 min", "2 Gbit/s", "1M", "10 %".
+
+Sizes take decimal (kB, MB, GB) and binary (KiB, MiB, GiB) prefixes and mean what they say.
+Every function raises `ValueError` with the forms that it takes.
+"""
+
+from __future__ import annotations
+
+import re
+
+_QUANTITY = re.compile(r"^\s*([0-9]+(?:[._][0-9]+)*)\s*([A-Za-zµ%/]*)\s*$")
+
+_SIZES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_TIMES = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_COUNTS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
+_RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+_RATES |= {"B/s": 8, "kB/s": 8 * 10**3, "MB/s": 8 * 10**6, "GB/s": 8 * 10**9}
+
+
+def _scaled(text: object, units: dict[str, float], what: str, example: str) -> float:
+    match = _QUANTITY.match(str(text)) if isinstance(text, (str, int, float)) and not isinstance(text, bool) else None
+    if match is None or match[2] not in units:
+        raise ValueError(f"{text!r} is no {what}; write a number with one of {_names(units)}, e.g. {example!r}")
+    return float(match[1].replace("_", "")) * units[match[2]]
+
+
+def _names(units: dict[str, float]) -> str:
+    return ", ".join(name or "(nothing)" for name in units)
+
+
+def size_bytes(text: object) -> int:
+    """A size in bytes: "100 B", "16 KiB", "1 GB". The unit is required: a bare number hides a factor of 1,024."""
+    return round(_scaled(text, dict(_SIZES), "size", "16 KiB"))
+
+
+def duration_s(text: object) -> float:
+    """A duration in seconds: "250 us", "50 ms", "5 min"."""
+    return _scaled(text, _TIMES, "duration", "50 ms")
+
+
+def count(text: object) -> int:
+    """A count: 1000, "1M", "100K"."""
+    return round(_scaled(text, dict(_COUNTS), "count", "1M"))
+
+
+def rate_per_s(text: object) -> float:
+    """Operations a second: 5000, "100K", "1M", also with "/s" behind it."""
+    plain = text.strip().removesuffix("/s") if isinstance(text, str) else text
+    rate = _scaled(plain, dict(_COUNTS), "rate", "100K")
+    if rate <= 0:
+        raise ValueError(f"{text!r} is no rate; it must be above 0")
+    return rate
+
+
+def link_bits_per_s(text: object) -> float:
+    """A link's speed in bits a second: "2 Gbit/s", "25 MB/s"."""
+    return _scaled(text, dict(_RATES), "link speed", "2 Gbit/s")
+
+
+def fraction(text: object) -> float:
+    """A fraction: 0.05 or "5 %"."""
+    value = _scaled(text, {"": 1.0, "%": 0.01}, "fraction", "5 %")
+    if not 0 < value < 1:
+        raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
+    return value
+
+
+def show_bytes(value: float) -> str:
+    """Bytes for people, decimal: 1.50 GB."""
+    for name, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {name}"
+    return f"{value:.0f} B"
+
+
+def show_duration(seconds: float) -> str:
+    """A duration for people: 12 s, 3 min 5 s, 1 h 2 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def show_rate(value: float) -> str:
+    """Operations a second for people, three significant digits and thousands marked: 123,000."""
+    if value >= 1000:
+        digits = max(0, len(str(int(value))) - 3)
+        return f"{round(value, -digits):,.0f}"
+    return f"{value:.3g}"

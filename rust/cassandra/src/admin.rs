@@ -1,0 +1,175 @@
+//! Keyspaces and nodes, asked and changed over CQL: readiness, set-up, and the scan that accounts for every row.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use hydrotest_core::runs::Runs;
+use scylla::client::session::Session;
+use scylla::statement::Consistency;
+use scylla::statement::Statement;
+use serde::{Deserialize, Serialize};
+
+use crate::rows::{RowShape, is_intact, key_number};
+use crate::session::{connect, consistency};
+
+/// Only what hydrotest made is ever dropped; its names begin so.
+pub const OWN_PREFIX: &str = "hydrotest";
+const TIMEOUT: Duration = Duration::from_secs(30);
+const PAGE_ROWS: i32 = 5_000;
+/// Parts of the token ring that are scanned one after the other.
+const SCAN_PARTS: i128 = 32;
+
+/// What the controller may ask.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Ask {
+    /// The release that the contact point runs, and how many nodes it knows: the sign that it serves.
+    Nodes { contact_points: Vec<String> },
+    /// Makes a keyspace of our own with the standard1 table. `replication` is a CQL map.
+    CreateTable {
+        contact_points: Vec<String>,
+        keyspace: String,
+        replication: String,
+        shape: RowShape,
+    },
+    /// Drops a keyspace of our own.
+    DropKeyspace {
+        contact_points: Vec<String>,
+        keyspace: String,
+    },
+    /// Reads every row of standard1, checks each, and tells which row numbers are there.
+    Scan {
+        contact_points: Vec<String>,
+        keyspace: String,
+        shape: RowShape,
+        consistency: String,
+    },
+}
+
+/// Answers one question as plain data.
+pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match ask {
+            Ask::Nodes { contact_points } => nodes(contact_points).await,
+            Ask::CreateTable {
+                contact_points,
+                keyspace,
+                replication,
+                shape,
+            } => create_table(contact_points, keyspace, replication, *shape).await,
+            Ask::DropKeyspace {
+                contact_points,
+                keyspace,
+            } => {
+                ensure!(
+                    keyspace.starts_with(OWN_PREFIX),
+                    "keyspace {keyspace} is not hydrotest's own and stays"
+                );
+                let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+                session
+                    .query_unpaged(format!("DROP KEYSPACE IF EXISTS {keyspace}"), ())
+                    .await?;
+                Ok(serde_json::json!({}))
+            }
+            Ask::Scan {
+                contact_points,
+                keyspace,
+                shape,
+                consistency: level,
+            } => {
+                let session = connect(contact_points, 1, TIMEOUT, consistency(level)?).await?;
+                scan(&session, keyspace, *shape).await
+            }
+        }
+    })
+}
+
+async fn nodes(contact_points: &[String]) -> Result<serde_json::Value> {
+    let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+    let version: (String,) = session
+        .query_unpaged("SELECT release_version FROM system.local", ())
+        .await?
+        .into_rows_result()?
+        .single_row()?;
+    let peers = session
+        .query_unpaged("SELECT peer FROM system.peers", ())
+        .await?
+        .into_rows_result()?
+        .rows_num();
+    Ok(serde_json::json!({ "version": version.0, "nodes": peers + 1 }))
+}
+
+async fn create_table(
+    contact_points: &[String],
+    keyspace: &str,
+    replication: &str,
+    shape: RowShape,
+) -> Result<serde_json::Value> {
+    ensure!(
+        keyspace.starts_with(OWN_PREFIX),
+        "keyspace {keyspace} does not begin with {OWN_PREFIX}"
+    );
+    shape.check().map_err(anyhow::Error::msg)?;
+    let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+    let create =
+        format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication} AND durable_writes = true");
+    session
+        .query_unpaged(create, ())
+        .await
+        .context("the keyspace was not created")?;
+    let columns: String = (0..shape.columns)
+        .map(|column| format!(", \"C{column}\" blob"))
+        .collect();
+    let table = format!(
+        "CREATE TABLE IF NOT EXISTS {keyspace}.standard1 (key blob PRIMARY KEY{columns}) WITH compression = {{'enabled': 'false'}}"
+    );
+    session
+        .query_unpaged(table, ())
+        .await
+        .context("the table was not created")?;
+    session.await_schema_agreement().await?;
+    Ok(serde_json::json!({}))
+}
+
+async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serde_json::Value> {
+    let columns: String = (0..shape.columns).map(|column| format!(", \"C{column}\"")).collect();
+    let text = format!("SELECT key{columns} FROM {keyspace}.standard1 WHERE token(key) > ? AND token(key) <= ?");
+    let mut statement = session.prepare(Statement::new(text)).await?;
+    statement.set_page_size(PAGE_ROWS);
+    let mut numbers = Vec::new();
+    let (mut corrupted, mut foreign) = (0u64, 0u64);
+    let ring = i128::from(i64::MAX) - i128::from(i64::MIN);
+    for part in 0..SCAN_PARTS {
+        let bound = |part: i128| (i128::from(i64::MIN) + ring * part / SCAN_PARTS) as i64;
+        let mut state = scylla::response::PagingState::start();
+        loop {
+            let bounds = (bound(part), bound(part + 1));
+            let (page, next) = session.execute_single_page(&statement, bounds, state).await?;
+            let rows = page.into_rows_result()?;
+            for row in rows.rows::<scylla::value::Row>()? {
+                let row = row?;
+                let cells: Vec<&[u8]> = row
+                    .columns
+                    .iter()
+                    .map(|cell| cell.as_ref().and_then(|v| v.as_blob()).map_or(&[][..], Vec::as_slice))
+                    .collect();
+                match key_number(cells[0]) {
+                    Some(_) if !is_intact(cells[0], cells[1..].iter().copied()) => corrupted += 1,
+                    Some(number) => numbers.push(number),
+                    None => foreign += 1,
+                }
+            }
+            match next.into_paging_control_flow() {
+                std::ops::ControlFlow::Break(()) => break,
+                std::ops::ControlFlow::Continue(next) => state = next,
+            }
+        }
+    }
+    numbers.sort_unstable();
+    let mut seen = Runs::default();
+    let duplicated = numbers.into_iter().filter(|number| !seen.insert(*number)).count();
+    Ok(
+        serde_json::json!({ "runs": seen.to_vec(), "corrupted": corrupted, "foreign": foreign, "duplicated": duplicated }),
+    )
+}

@@ -1,0 +1,9 @@
+//! Cassandra as a target, through the `scylla` driver with retries and speculation off, so that what
+//! is measured is one request and one answer.
+
+pub mod admin;
+pub mod keys;
+pub mod press;
+pub mod rows;
+pub mod session;
+mod timer;

@@ -1,0 +1,117 @@
+//! The default row: cassandra-stress's `standard1`, a blob key and blob columns C0 … C4, with a
+//! checksum over the whole row in C0 so that every row read can be checked:
+//! `C0 = crc32c (4) | writer (4) | sequence (8) | intended start, wall ns (8) | filler`.
+
+/// Shape of a row.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowShape {
+    pub columns: usize,
+    pub column_bytes: usize,
+}
+
+const STAMP_BYTES: usize = 24;
+/// cassandra-stress's keys have ten bytes too.
+pub const KEY_BYTES: usize = 10;
+
+impl RowShape {
+    /// An error in words if rows of this shape cannot carry their checksum.
+    pub fn check(&self) -> Result<(), String> {
+        if self.columns == 0 || self.column_bytes < STAMP_BYTES {
+            return Err(format!("a row needs at least one column of {STAMP_BYTES} bytes"));
+        }
+        Ok(())
+    }
+
+    /// Payload of a row, key included.
+    pub fn bytes(&self) -> u64 {
+        (KEY_BYTES + self.columns * self.column_bytes) as u64
+    }
+
+    /// All columns of row `key`.
+    pub fn build(&self, key: u64, writer: u32, sequence: u64, intended_wall_ns: u64) -> Vec<Vec<u8>> {
+        let mut columns: Vec<Vec<u8>> = (0..self.columns).map(|column| self.filler(key, column)).collect();
+        columns[0][4..8].copy_from_slice(&writer.to_be_bytes());
+        columns[0][8..16].copy_from_slice(&sequence.to_be_bytes());
+        columns[0][16..24].copy_from_slice(&intended_wall_ns.to_be_bytes());
+        let checksum = checksum(&key_bytes(key), columns.iter().map(Vec::as_slice));
+        columns[0][..4].copy_from_slice(&checksum.to_be_bytes());
+        columns
+    }
+
+    fn filler(&self, key: u64, column: usize) -> Vec<u8> {
+        let mut state = key ^ ((column as u64 + 1) << 56);
+        let mut bytes = Vec::with_capacity(self.column_bytes + 8);
+        while bytes.len() < self.column_bytes {
+            // SplitMix64 (Steele et al. 2014): cheap, and does not compress.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            bytes.extend_from_slice(&(z ^ (z >> 31)).to_be_bytes());
+        }
+        bytes.truncate(self.column_bytes);
+        bytes
+    }
+}
+
+/// The key of row `number` as bytes.
+pub fn key_bytes(number: u64) -> [u8; KEY_BYTES] {
+    let mut key = [0; KEY_BYTES];
+    key[2..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// The row number of a key; `None` if hydrotest did not write it.
+pub fn key_number(key: &[u8]) -> Option<u64> {
+    let bytes: [u8; KEY_BYTES] = key.try_into().ok()?;
+    (bytes[..2] == [0, 0]).then(|| u64::from_be_bytes(bytes[2..].try_into().expect("eight bytes are left")))
+}
+
+/// True if the row's checksum fits its content.
+pub fn is_intact<'a>(key: &[u8], columns: impl Iterator<Item = &'a [u8]>) -> bool {
+    let columns: Vec<&[u8]> = columns.collect();
+    match columns.first() {
+        Some(first) if first.len() >= STAMP_BYTES => checksum(key, columns.iter().copied()).to_be_bytes() == first[..4],
+        _ => false,
+    }
+}
+
+fn checksum<'a>(key: &[u8], columns: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut sum = crc32c::crc32c(key);
+    for (index, column) in columns.enumerate() {
+        sum = crc32c::crc32c_append(sum, if index == 0 { &column[4..] } else { column });
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHAPE: RowShape = RowShape {
+        columns: 5,
+        column_bytes: 34,
+    };
+
+    proptest! {
+        #[test]
+        fn a_row_is_intact_until_a_bit_flips(key: u64, sequence: u64, column in 0usize..5, at in 0usize..34, bit in 0u8..8) {
+            let mut columns = SHAPE.build(key, 3, sequence, 4);
+            prop_assert!(is_intact(&key_bytes(key), columns.iter().map(Vec::as_slice)));
+            columns[column][at] ^= 1 << bit;
+            prop_assert!(!is_intact(&key_bytes(key), columns.iter().map(Vec::as_slice)));
+        }
+
+        #[test]
+        fn keys_come_back(number: u64) {
+            prop_assert_eq!(key_number(&key_bytes(number)), Some(number));
+        }
+    }
+
+    #[test]
+    fn a_row_under_the_wrong_key_is_found() {
+        let columns = SHAPE.build(1, 3, 0, 4);
+        assert!(!is_intact(&key_bytes(2), columns.iter().map(Vec::as_slice)));
+    }
+}

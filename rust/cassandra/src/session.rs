@@ -1,0 +1,90 @@
+//! A driver session as a measuring tool needs it: no retries, no speculation, nothing in the background
+//! that would press on the server unasked.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use scylla::client::PoolSize;
+use scylla::client::execution_profile::ExecutionProfile;
+use scylla::client::session::Session;
+use scylla::client::session_builder::SessionBuilder;
+use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
+use scylla::policies::retry::FallthroughRetryPolicy;
+use scylla::statement::Consistency;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const REFRESH: Duration = Duration::from_secs(24 * 3600);
+
+/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error.
+pub async fn connect(
+    contact_points: &[String],
+    connections: usize,
+    timeout: Duration,
+    consistency: Consistency,
+) -> Result<Session> {
+    let profile = ExecutionProfile::builder()
+        .consistency(consistency)
+        .serial_consistency(None)
+        .request_timeout(Some(timeout))
+        .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
+        .speculative_execution_policy(None)
+        .build();
+    SessionBuilder::new()
+        .known_nodes(contact_points)
+        .default_execution_profile_handle(profile.into_handle())
+        .pool_size(PoolSize::PerHost(
+            NonZeroUsize::new(connections).context("at least one connection is needed")?,
+        ))
+        .disallow_shard_aware_port(true)
+        .tcp_nodelay(true)
+        .connection_timeout(CONNECT_TIMEOUT)
+        .cluster_metadata_refresh_interval(REFRESH)
+        .build()
+        .await
+        .with_context(|| format!("Cassandra at {} cannot be reached", contact_points.join(", ")))
+}
+
+/// A consistency level by its CQL name.
+pub fn consistency(name: &str) -> Result<Consistency> {
+    Ok(match name {
+        "ANY" => Consistency::Any,
+        "ONE" => Consistency::One,
+        "TWO" => Consistency::Two,
+        "THREE" => Consistency::Three,
+        "QUORUM" => Consistency::Quorum,
+        "ALL" => Consistency::All,
+        "LOCAL_QUORUM" => Consistency::LocalQuorum,
+        "EACH_QUORUM" => Consistency::EachQuorum,
+        "LOCAL_ONE" => Consistency::LocalOne,
+        other => bail!("consistency level {other} is not known"),
+    })
+}
+
+/// The server's own name for what went wrong, or ours where the client noticed first.
+pub fn error_name(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::RequestTimeout(_) => "ClientTimeout".into(),
+        ExecutionError::EmptyPlan | ExecutionError::ConnectionPoolError(_) => "NoConnection".into(),
+        ExecutionError::LastAttemptError(RequestAttemptError::DbError(error, _)) => db_error_name(error).into(),
+        ExecutionError::LastAttemptError(RequestAttemptError::BrokenConnectionError(_)) => "ConnectionLost".into(),
+        ExecutionError::LastAttemptError(RequestAttemptError::UnableToAllocStreamId) => "NoStreamId".into(),
+        other => format!("{other}"),
+    }
+}
+
+fn db_error_name(error: &DbError) -> &'static str {
+    match error {
+        DbError::ReadTimeout { .. } => "ReadTimeout",
+        DbError::WriteTimeout { .. } => "WriteTimeout",
+        DbError::Unavailable { .. } => "Unavailable",
+        DbError::Overloaded => "Overloaded",
+        DbError::ReadFailure { .. } => "ReadFailure",
+        DbError::WriteFailure { .. } => "WriteFailure",
+        DbError::IsBootstrapping => "IsBootstrapping",
+        DbError::Unprepared { .. } => "Unprepared",
+        DbError::ServerError => "ServerError",
+        _ => "DbError",
+    }
+}

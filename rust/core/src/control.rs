@@ -1,0 +1,71 @@
+//! Stdin, the node's only ear: settings on the first line, commands after it, and its end as the
+//! sign that the controller is gone.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+
+use serde::de::DeserializeOwned;
+
+use crate::wire::Command;
+
+/// Reads the settings line. The error names the field that does not fit.
+pub fn read_settings<S: DeserializeOwned>() -> Result<S, String> {
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|error| format!("stdin cannot be read: {error}"))?;
+    serde_json::from_str(&line).map_err(|error| format!("settings do not fit: {error}"))
+}
+
+/// The commands that follow the settings.
+pub struct Control {
+    pub commands: Receiver<Command>,
+    /// Set by `stop` and by the end of stdin.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Listens on stdin in a thread of its own. When stdin ends, `on_end` runs and the process exits:
+/// a node must not outlive its controller.
+pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
+    let (sender, commands) = mpsc::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    std::thread::Builder::new()
+        .name("control".into())
+        .spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { break };
+                match serde_json::from_str::<Command>(&line) {
+                    Ok(command) => {
+                        if command == Command::Stop {
+                            flag.store(true, Ordering::Release);
+                        }
+                        if sender.send(command).is_err() {
+                            break;
+                        }
+                    }
+                    Err(error) => eprintln!("hydrotest-node: command not understood: {error}"),
+                }
+            }
+            flag.store(true, Ordering::Release);
+            on_end();
+            std::process::exit(0);
+        })
+        .expect("a thread can be started");
+    Control { commands, stop }
+}
+
+impl Control {
+    /// Waits for `go`; false if `stop` came first.
+    pub fn wait_for_go(&self) -> bool {
+        loop {
+            match self.commands.recv() {
+                Ok(Command::Go) => return true,
+                Ok(Command::Stop) | Err(_) => return false,
+                Ok(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The drive loop: starts operations when they are due, whatever the target does, and gives the
+//! target the time in between. One thread, no allocation, no lock of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::monotonic_ns;
+use crate::schedule::Schedule;
+
+/// How operations are started.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// Open loop: by schedule.
+    Open { schedule: Schedule, in_flight_max: u64 },
+    /// Closed loop: whenever fewer than this many are in flight.
+    Closed { in_flight: u64 },
+}
+
+/// Something that operations can be started on, without ever blocking the loop.
+pub trait Target {
+    /// What can go wrong beyond repair.
+    type Error;
+
+    /// Starts operations `first .. first + count` now. With a schedule their intended starts are
+    /// the schedule's; without one they are `now_ns`.
+    fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<(), Self::Error>;
+
+    /// Sends what is ready, takes in what has arrived, and returns at `until_ns` or, in a closed loop, as soon as
+    /// something was completed.
+    fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<(), Self::Error>;
+
+    /// Operations started and not yet ended.
+    fn in_flight(&self) -> u64;
+
+    /// Start of the oldest operation in flight (monotonic), if the target knows one.
+    fn oldest_intended_ns(&self) -> Option<u64>;
+}
+
+/// How a drive ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Driven {
+    /// Operations started.
+    pub started: u64,
+    /// Operations due by the end and never started, because of the in-flight cap.
+    pub unstarted: u64,
+    /// Times the cap stopped an open loop.
+    pub cap_hits: u64,
+    /// Ended early as hopeless.
+    pub gave_up: bool,
+}
+
+/// Limits of a drive.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When to end (monotonic).
+    pub end_ns: u64,
+    /// End early when the oldest operation in flight is older than this.
+    pub give_up_ns: Option<u64>,
+    /// The longest time between two looks at the schedule: the price of lower CPU use is up to this much `wait`.
+    pub tick_ns: u64,
+}
+
+/// Drives `target` at `pace` until the end, the stop flag, or hopelessness.
+pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &AtomicBool) -> Result<Driven, T::Error> {
+    let mut driven = Driven::default();
+    loop {
+        let now = monotonic_ns();
+        if now >= limits.end_ns || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if is_hopeless(target, limits, now) {
+            driven.gave_up = true;
+            break;
+        }
+        let (schedule, wanted, room) = match &pace {
+            Pace::Open {
+                schedule,
+                in_flight_max,
+            } => {
+                let room = in_flight_max.saturating_sub(target.in_flight());
+                (Some(schedule), schedule.due_by(now) - driven.started, room)
+            }
+            Pace::Closed { in_flight } => (None, u64::MAX, in_flight.saturating_sub(target.in_flight())),
+        };
+        let count = wanted.min(room);
+        if schedule.is_some() && count < wanted {
+            driven.cap_hits += 1;
+        }
+        if count > 0 {
+            target.start(driven.started, count, schedule, now)?;
+            driven.started += count;
+        }
+        let until = match schedule {
+            Some(schedule) => schedule.intended_ns(driven.started).max(now + limits.tick_ns),
+            None => now + limits.tick_ns.max(1_000_000),
+        };
+        target.serve(until.min(limits.end_ns), schedule.is_none())?;
+    }
+    if let Pace::Open { schedule, .. } = &pace {
+        driven.unstarted = schedule
+            .due_by(monotonic_ns().min(limits.end_ns))
+            .saturating_sub(driven.started);
+    }
+    Ok(driven)
+}
+
+fn is_hopeless<T: Target>(target: &T, limits: Limits, now: u64) -> bool {
+    match (limits.give_up_ns, target.oldest_intended_ns()) {
+        (Some(bound), Some(oldest)) => now.saturating_sub(oldest) > bound,
+        _ => false,
+    }
+}

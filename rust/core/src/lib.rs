@@ -1,0 +1,15 @@
+//! What every hydrotest generator shares: the schedule of intended starts, the recorder of three
+//! latencies, the drive loop, the null target, and the messages to the controller.
+//! It knows no client library and no system under test.
+
+pub mod clock;
+pub mod control;
+pub mod drive;
+pub mod null;
+pub mod recorder;
+pub mod reporter;
+pub mod runs;
+pub mod schedule;
+pub mod threads;
+pub mod trial;
+pub mod wire;

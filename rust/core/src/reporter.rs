@@ -1,0 +1,193 @@
+//! Turns what generator threads count and record into the event stream: a `second` event each
+//! second, histogram lines as seconds close. Runs on the node's main thread, off the hot path.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+use crate::clock::{WallOffset, monotonic_ns};
+use crate::recorder::{Interval, Latencies, Recorder};
+use crate::threads::own_threads;
+use crate::wire::{Counts, Event, emit};
+
+/// Counters that a generator thread adds to and the reporter reads; relaxed, since each stands alone.
+#[derive(Debug, Default)]
+pub struct SharedCounts {
+    pub started: AtomicU64,
+    pub completed: AtomicU64,
+    pub failed: AtomicU64,
+    pub bytes: AtomicU64,
+    pub cap_hits: AtomicU64,
+}
+
+impl SharedCounts {
+    /// A snapshot. `completed` is read before `started`, so that in flight is never negative.
+    pub fn read(&self) -> Counts {
+        let completed = self.completed.load(Ordering::Acquire);
+        let failed = self.failed.load(Ordering::Acquire);
+        Counts {
+            completed,
+            failed,
+            started: self.started.load(Ordering::Acquire),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            cap_hits: self.cap_hits.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A recorder and the operation that it is for (null: all operations of the generator).
+#[derive(Clone)]
+pub struct Channel {
+    pub op: Option<String>,
+    pub recorder: Arc<Mutex<Recorder>>,
+}
+
+/// Reports one trial.
+pub struct Reporter {
+    start_ns: u64,
+    wall: WallOffset,
+    counts: Arc<SharedCounts>,
+    channels: Vec<Channel>,
+    /// Closed seconds per operation, until every thread must have closed them.
+    pending: BTreeMap<(Option<String>, u64), Latencies>,
+}
+
+/// A closed second is emitted this long after its end, when all threads have handed it over.
+const SETTLE_SECONDS: u64 = 10;
+
+impl Reporter {
+    /// `start_ns` is second 0 of all `channels`' recorders.
+    pub fn new(start_ns: u64, wall: WallOffset, counts: Arc<SharedCounts>, channels: Vec<Channel>) -> Self {
+        Self {
+            start_ns,
+            wall,
+            counts,
+            channels,
+            pending: BTreeMap::new(),
+        }
+    }
+
+    /// Emits `started`, then an event a second until `done` is set or `end_ns` has passed.
+    pub fn run(&mut self, end_ns: u64, done: &AtomicBool) {
+        emit(&Event::Started {
+            wall_s: self.wall.wall_s(self.start_ns),
+        });
+        let mut second = 0;
+        loop {
+            let mut in_flight = Vec::with_capacity(10);
+            for tenth in 1..=10u64 {
+                let at = self.start_ns + second * 1_000_000_000 + tenth * 100_000_000;
+                sleep_until(at.min(end_ns), done);
+                let counts = self.counts.read();
+                in_flight.push(counts.started.saturating_sub(counts.completed + counts.failed));
+                if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+            self.report_second(in_flight);
+            second += 1;
+            if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
+                return;
+            }
+            self.emit_closed(Some(second));
+        }
+    }
+
+    /// Emits every histogram that is left.
+    pub fn finish(&mut self) {
+        for channel in self.channels.clone() {
+            let rest = lock(&channel.recorder).finish();
+            self.collect(channel.op, rest);
+        }
+        self.emit_closed(None);
+    }
+
+    fn report_second(&mut self, in_flight: Vec<u64>) {
+        let now = monotonic_ns();
+        let counts = self.counts.read();
+        let p99_ms = self
+            .channels
+            .iter()
+            .filter_map(|channel| lock(&channel.recorder).recent_p99_ms())
+            .reduce(f64::max);
+        emit(&Event::Second {
+            wall_s: self.wall.wall_s(now),
+            counts,
+            in_flight,
+            p99_ms,
+            threads: own_threads(),
+        });
+        for channel in self.channels.clone() {
+            let closed = lock(&channel.recorder).take_closed();
+            self.collect(channel.op, closed);
+        }
+    }
+
+    fn collect(&mut self, op: Option<String>, intervals: Vec<Interval>) {
+        for interval in intervals {
+            self.pending
+                .entry((op.clone(), interval.index))
+                .or_default()
+                .add(&interval.latencies);
+        }
+    }
+
+    fn emit_closed(&mut self, now_second: Option<u64>) {
+        let ripe: Vec<(Option<String>, u64)> = self
+            .pending
+            .keys()
+            .filter(|(_, index)| now_second.is_none_or(|now| index + SETTLE_SECONDS < now))
+            .cloned()
+            .collect();
+        for key in ripe {
+            let Some(latencies) = self.pending.remove(&key) else {
+                continue;
+            };
+            let start_s = self.wall.wall_s(self.start_ns) + key.1 as f64;
+            for (which, histogram) in [
+                ("response", &latencies.response),
+                ("service", &latencies.service),
+                ("wait", &latencies.wait),
+            ] {
+                let line = interval_log_line(histogram, key.0.as_deref(), start_s);
+                emit(&Event::Histogram {
+                    which: which.into(),
+                    op: key.0.clone(),
+                    line,
+                });
+            }
+        }
+    }
+}
+
+/// One line of the HdrHistogram interval log format, version 1.3: optional tag, start and length in
+/// seconds, the interval's maximum, the compressed histogram in base64.
+fn interval_log_line(histogram: &Histogram<u32>, tag: Option<&str>, start_s: f64) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("writing to memory does not fail");
+    let body = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let tag = tag.map(|tag| format!("Tag={tag},")).unwrap_or_default();
+    format!("{tag}{start_s:.3},1.000,{:.3},{body}", histogram.max() as f64 / 1e6)
+}
+
+fn sleep_until(at_ns: u64, done: &AtomicBool) {
+    loop {
+        let now = monotonic_ns();
+        if now >= at_ns || done.load(Ordering::Acquire) {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos((at_ns - now).min(100_000_000)));
+    }
+}
+
+/// Locks a recorder; a thread that panicked while holding it left plain counters behind, which stay usable.
+pub fn lock(recorder: &Mutex<Recorder>) -> std::sync::MutexGuard<'_, Recorder> {
+    recorder.lock().unwrap_or_else(PoisonError::into_inner)
+}

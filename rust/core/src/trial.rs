@@ -1,0 +1,105 @@
+//! One trial on one node: wait for `go`, run the generator's threads while the main thread reports,
+//! collect what they found.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::{WallOffset, monotonic_ns};
+use crate::control::Control;
+use crate::reporter::{Channel, Reporter, SharedCounts};
+use crate::threads::{raise_priority, sharpen_timers};
+use crate::wire::{Counts, Event, emit};
+
+/// Time between `go` and second 0, in which the threads come up.
+const LEAD_NS: u64 = 20_000_000;
+
+/// What a generator thread needs to know of its trial.
+#[derive(Clone)]
+pub struct Window {
+    /// Second 0 and the end of the load, monotonic.
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub wall: WallOffset,
+    /// Set when the controller asks for an early end.
+    pub stop: Arc<AtomicBool>,
+    pub counts: Arc<SharedCounts>,
+}
+
+/// A prepared generator thread: given the window, the recorders that it will fill and its work.
+pub type Prepared<R> = Box<dyn FnOnce(&Window) -> (Vec<Channel>, Box<dyn FnOnce() -> R + Send>)>;
+
+/// What is left when a trial is over.
+pub struct Finished<R> {
+    pub results: Vec<R>,
+    pub counts: Counts,
+    pub started_wall_s: f64,
+    pub ended_wall_s: f64,
+}
+
+/// Says `ready`, waits for `go`, runs the threads for `seconds` and reports meanwhile.
+/// `None` if the controller stopped the trial before it began.
+pub fn conduct<R: Send + 'static>(
+    control: &Control,
+    seconds: f64,
+    nice: i32,
+    threads: Vec<Prepared<R>>,
+) -> Option<Finished<R>> {
+    let priority = raise_priority(nice);
+    emit(&Event::Ready {
+        pid: std::process::id(),
+        nice: priority.nice,
+        real_time: priority.real_time,
+    });
+    if !control.wait_for_go() {
+        return None;
+    }
+    let wall = WallOffset::take();
+    let start_ns = monotonic_ns() + LEAD_NS;
+    let end_ns = start_ns + (seconds * 1e9) as u64;
+    let counts = Arc::new(SharedCounts::default());
+    let window = Window {
+        start_ns,
+        end_ns,
+        wall,
+        stop: control.stop.clone(),
+        counts: counts.clone(),
+    };
+    let mut channels = Vec::new();
+    let done = Arc::new(AtomicBool::new(false));
+    let running = Arc::new(std::sync::atomic::AtomicUsize::new(threads.len()));
+    let mut handles = Vec::new();
+    for (index, prepared) in threads.into_iter().enumerate() {
+        let (own_channels, work) = prepared(&window);
+        channels.extend(own_channels);
+        let (done, running) = (done.clone(), running.clone());
+        let body = move || {
+            sharpen_timers();
+            let result = work();
+            if running.fetch_sub(1, Ordering::AcqRel) == 1 {
+                done.store(true, Ordering::Release);
+            }
+            result
+        };
+        handles.push(
+            std::thread::Builder::new()
+                .name(format!("load-{index}"))
+                .spawn(body)
+                .expect("a thread can be started"),
+        );
+    }
+    let mut reporter = Reporter::new(start_ns, wall, counts.clone(), channels);
+    reporter.run(end_ns, &done);
+    let ended = monotonic_ns();
+    let at_end = counts.read();
+    let results = handles
+        .into_iter()
+        .map(|handle| handle.join().expect("generator threads return their failures"))
+        .collect();
+    reporter.finish();
+    Some(Finished {
+        results,
+        counts: at_end,
+        started_wall_s: wall.wall_s(start_ns),
+        ended_wall_s: wall.wall_s(ended),
+    })
+}

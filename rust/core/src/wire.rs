@@ -1,0 +1,149 @@
+//! What the controller and a node say to each other: one JSON object a line. The controller writes
+//! the settings, then `{"command":"go"}`; the node answers with events. Golden copies of these
+//! messages lie in `contract/messages/`, and the tests of both sides read them.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+/// How a generator presses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Load {
+    /// Operations start by a schedule of this many a second, whatever the system does.
+    Open { rate_per_s: f64 },
+    /// At most this many operations are in flight; the next starts when one ends.
+    Closed { in_flight: u64 },
+}
+
+/// What every generator is told, whatever it presses on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pressure {
+    pub load: Load,
+    /// Length of the trial in seconds, warm-up included.
+    pub seconds: f64,
+    /// A trial whose oldest unanswered operation is older than this is hopeless and ends early.
+    pub give_up_s: Option<f64>,
+    /// Operations in flight that an open loop may never exceed; reaching it is reported and voids the trial.
+    pub in_flight_max: u64,
+    /// Generator threads; they share one schedule.
+    pub threads: u32,
+    /// Scheduling priority asked for (negative is higher); what was got is in the `ready` event.
+    pub nice: i32,
+}
+
+/// A command from the controller after the settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// Begin.
+    Go,
+    /// End early, but report what there is.
+    Stop,
+    /// For the sampler: follow the process tree of `pid` under the name `service`.
+    Watch {
+        service: String,
+        pid: i32,
+        gauges_url: Option<String>,
+    },
+    /// For the sampler: stop following it.
+    Unwatch { service: String },
+}
+
+/// CPU use of one of the node's own threads: raw counters since the thread began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadUse {
+    pub name: String,
+    pub cpu_ns: u64,
+    /// Time spent runnable but waiting for a core (`/proc/self/task/*/schedstat`).
+    pub run_delay_ns: u64,
+}
+
+/// Counters of a generator, cumulative since its start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    pub started: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    /// Times an open loop found the in-flight cap reached.
+    pub cap_hits: u64,
+}
+
+/// What a node says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// Connected and prepared; waits for `go`.
+    Ready { pid: u32, nice: i32, real_time: bool },
+    /// Second 0 began at this wall time.
+    Started { wall_s: f64 },
+    /// Cumulative counters at the end of a second.
+    Second {
+        wall_s: f64,
+        counts: Counts,
+        /// Operations in flight, ten equally spaced readings of the past second, oldest first.
+        in_flight: Vec<u64>,
+        p99_ms: Option<f64>,
+        threads: Vec<ThreadUse>,
+    },
+    /// One line of an HdrHistogram interval log (values in microseconds); `op` is null for all operations together.
+    Histogram {
+        which: String,
+        op: Option<String>,
+        line: String,
+    },
+    /// A service's process began.
+    Spawned { pid: i32 },
+    /// A service's process ended; `signal` when one ended it. `cpu_s` is what it and its waited-for children used.
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+        cpu_s: f64,
+    },
+    /// One reading of a host.
+    Sample {
+        wall_s: f64,
+        #[serde(flatten)]
+        body: serde_json::Value,
+    },
+    /// The node's work is over; what it found.
+    Done { result: serde_json::Value },
+    /// The node cannot go on; the reason, in the words of whoever refused.
+    Failed { error: String },
+}
+
+/// What a generator found besides its histograms. Extended by each target under `extra`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Counters at the end of the trial's last second.
+    pub counts: Counts,
+    /// Wall time of second 0 and of the end of the load, seconds since the epoch.
+    pub started_wall_s: f64,
+    pub ended_wall_s: f64,
+    /// Errors by the system's own name for them.
+    pub errors: BTreeMap<String, u64>,
+    /// Operations still unanswered when the load ended; they are in the histograms at their age.
+    pub unanswered: u64,
+    /// Of those, answered well while draining.
+    pub completed_late: u64,
+    /// Latencies that no histogram could hold.
+    pub overflows: u64,
+    /// True when the trial ended early because of `give_up_s`.
+    pub gave_up: bool,
+    /// What only this kind of generator can tell.
+    pub extra: serde_json::Value,
+}
+
+/// Writes one event as a line on stdout and flushes it. A closed stdout means that the controller
+/// is gone; the node then ends at once, for there is no one left to measure for.
+pub fn emit(event: &Event) {
+    let mut line = serde_json::to_string(event).expect("events are plain data");
+    line.push('\n');
+    let mut out = std::io::stdout().lock();
+    if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+        std::process::exit(3);
+    }
+}

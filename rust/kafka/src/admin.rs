@@ -1,0 +1,241 @@
+//! Topics and brokers, asked and changed over the wire. Used by the generators for their set-up and
+//! by the controller to know that the service is ready.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
+use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
+use kafka_protocol::messages::{
+    BrokerId, CreateTopicsRequest, DeleteTopicsRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
+};
+use kafka_protocol::protocol::StrBytes;
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+use crate::protocol::{error_name, topic_name};
+
+/// Only what hydrotest made is ever deleted; its names begin so.
+pub const OWN_PREFIX: &str = "hydrotest";
+const TOPIC_WAIT: Duration = Duration::from_secs(30);
+const SERVER_TIMEOUT_MS: i32 = 20_000;
+
+/// Where a topic's partitions are led: partition → broker address.
+pub type Leaders = BTreeMap<i32, String>;
+
+/// What the controller may ask.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Ask {
+    /// Which brokers are registered.
+    Brokers { bootstrap: Vec<String> },
+    /// Makes a topic and waits until every partition has a leader.
+    CreateTopic {
+        bootstrap: Vec<String>,
+        topic: String,
+        partitions: i32,
+        replication: i16,
+        config: BTreeMap<String, String>,
+    },
+    /// Deletes a topic of our own.
+    DeleteTopic { bootstrap: Vec<String>, topic: String },
+}
+
+/// Answers one question as plain data.
+pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
+    match ask {
+        Ask::Brokers { bootstrap } => {
+            let metadata = connect_any(bootstrap)?.call(&MetadataRequest::default().with_topics(Some(vec![])))?;
+            let brokers: Vec<String> = brokers(&metadata).into_values().collect();
+            Ok(serde_json::json!({ "brokers": brokers }))
+        }
+        Ask::CreateTopic {
+            bootstrap,
+            topic,
+            partitions,
+            replication,
+            config,
+        } => {
+            create_topic(bootstrap, topic, *partitions, *replication, config)?;
+            Ok(serde_json::json!({}))
+        }
+        Ask::DeleteTopic { bootstrap, topic } => {
+            delete_topic(bootstrap, topic)?;
+            Ok(serde_json::json!({}))
+        }
+    }
+}
+
+/// A connection to the first of `bootstrap` that answers.
+pub fn connect_any(bootstrap: &[String]) -> Result<Connection> {
+    let mut reasons = Vec::new();
+    for address in bootstrap {
+        match Connection::open(address) {
+            Ok(connection) => return Ok(connection),
+            Err(error) => reasons.push(format!("{error:#}")),
+        }
+    }
+    bail!("no broker answers: {}", reasons.join("; "))
+}
+
+/// The leaders of all partitions of a topic; waits for those that have none yet, with a bound.
+pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
+    let give_up = Instant::now() + TOPIC_WAIT;
+    loop {
+        let request = MetadataRequest::default()
+            .with_allow_auto_topic_creation(false)
+            .with_topics(Some(vec![
+                MetadataRequestTopic::default().with_name(Some(topic_name(topic))),
+            ]));
+        let metadata = connection.call(&request)?;
+        match leaders_of(&metadata) {
+            Ok(leaders) => return Ok(leaders),
+            Err(reason) if Instant::now() > give_up => {
+                bail!("topic {topic}: {reason} after {} s", TOPIC_WAIT.as_secs())
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// The offset behind the last record of each partition, asked of its leader.
+pub fn end_offsets(leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>> {
+    let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    for (&partition, address) in leaders {
+        by_leader.entry(address).or_default().push(partition);
+    }
+    let mut ends = BTreeMap::new();
+    for (address, partitions) in by_leader {
+        const LATEST: i64 = -1;
+        let wanted = partitions.iter().map(|&partition| {
+            ListOffsetsPartition::default()
+                .with_partition_index(partition)
+                .with_current_leader_epoch(-1)
+                .with_timestamp(LATEST)
+        });
+        let request = ListOffsetsRequest::default()
+            .with_replica_id(BrokerId(-1))
+            .with_topics(vec![
+                ListOffsetsTopic::default()
+                    .with_name(topic_name(topic))
+                    .with_partitions(wanted.collect()),
+            ]);
+        let response = Connection::open(address)?.call(&request)?;
+        for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            if let Some(name) = error_name(found.error_code) {
+                bail!("end of {topic}-{} is not known: {name}", found.partition_index);
+            }
+            ends.insert(found.partition_index, found.offset);
+        }
+    }
+    ensure!(
+        ends.len() == leaders.len(),
+        "brokers told the ends of {} of {} partitions",
+        ends.len(),
+        leaders.len()
+    );
+    Ok(ends)
+}
+
+fn create_topic(
+    bootstrap: &[String],
+    topic: &str,
+    partitions: i32,
+    replication: i16,
+    config: &BTreeMap<String, String>,
+) -> Result<()> {
+    ensure!(
+        topic.starts_with(OWN_PREFIX),
+        "topic {topic} does not begin with {OWN_PREFIX}"
+    );
+    let configs = config.iter().map(|(key, value)| {
+        CreatableTopicConfig::default()
+            .with_name(StrBytes::from_string(key.clone()))
+            .with_value(Some(StrBytes::from_string(value.clone())))
+    });
+    let wanted = CreatableTopic::default()
+        .with_name(topic_name(topic))
+        .with_num_partitions(partitions)
+        .with_replication_factor(replication)
+        .with_configs(configs.collect());
+    let mut connection = connect_any(bootstrap)?;
+    let request = CreateTopicsRequest::default()
+        .with_timeout_ms(SERVER_TIMEOUT_MS)
+        .with_topics(vec![wanted]);
+    let response = connection.call(&request)?;
+    for result in &response.topics {
+        if let Some(name) = error_name(result.error_code) {
+            let detail = result
+                .error_message
+                .as_ref()
+                .map(|text| format!(": {text}"))
+                .unwrap_or_default();
+            bail!("topic {topic} was not created: {name}{detail}");
+        }
+    }
+    // CreateTopics answers before the leaders exist, and before every broker knows of them.
+    let leaders = leaders(&mut connection, topic)?;
+    let give_up = Instant::now() + TOPIC_WAIT;
+    while let Err(error) = end_offsets(&leaders, topic) {
+        ensure!(
+            Instant::now() < give_up,
+            "topic {topic} does not become usable: {error:#}"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+fn delete_topic(bootstrap: &[String], topic: &str) -> Result<()> {
+    ensure!(
+        topic.starts_with(OWN_PREFIX),
+        "topic {topic} is not hydrotest's own and stays"
+    );
+    let request = DeleteTopicsRequest::default()
+        .with_timeout_ms(SERVER_TIMEOUT_MS)
+        .with_topics(vec![DeleteTopicState::default().with_name(Some(topic_name(topic)))]);
+    let response = connect_any(bootstrap)?.call(&request)?;
+    for result in &response.responses {
+        if let Some(name) = error_name(result.error_code) {
+            bail!("topic {topic} was not deleted: {name}");
+        }
+    }
+    Ok(())
+}
+
+fn brokers(metadata: &MetadataResponse) -> BTreeMap<i32, String> {
+    metadata
+        .brokers
+        .iter()
+        .map(|broker| (broker.node_id.0, format!("{}:{}", broker.host, broker.port)))
+        .collect()
+}
+
+fn leaders_of(metadata: &MetadataResponse) -> std::result::Result<Leaders, String> {
+    let brokers = brokers(metadata);
+    let mut leaders = Leaders::new();
+    for topic in &metadata.topics {
+        if let Some(name) = error_name(topic.error_code) {
+            return Err(name);
+        }
+        for partition in &topic.partitions {
+            let index = partition.partition_index;
+            match (error_name(partition.error_code), brokers.get(&partition.leader_id.0)) {
+                (None, Some(address)) => leaders.insert(index, address.clone()),
+                (name, _) => {
+                    return Err(format!(
+                        "partition {index} has no leader ({})",
+                        name.unwrap_or_default()
+                    ));
+                }
+            };
+        }
+    }
+    if leaders.is_empty() {
+        return Err("it has no partitions".into());
+    }
+    Ok(leaders)
+}

@@ -1,0 +1,10 @@
+//! Kafka as a target: records encoded directly, one thread per generator share, no client library on
+//! the hot path. The `kafka-protocol` crate encodes and decodes the control messages.
+
+pub mod admin;
+pub mod batch;
+pub mod connection;
+pub mod consume;
+pub mod payload;
+pub mod produce;
+pub mod protocol;

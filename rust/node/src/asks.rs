@@ -1,0 +1,60 @@
+//! One question, one answer.
+
+use std::path::PathBuf;
+
+use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::null::ceiling_per_core_s;
+use hydrotest_core::wire::{Event, emit};
+use hydrotest_sampler::ceiling as measure;
+use serde::Deserialize;
+use serde_json::json;
+
+/// What `ask` takes: a question to a system.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    Kafka(hydrotest_kafka::admin::Ask),
+    Cassandra(hydrotest_cassandra::admin::Ask),
+}
+
+/// Answers one question to a system.
+pub fn ask() -> Result<(), String> {
+    let question: Question = read_settings()?;
+    let _control = listen(|| {});
+    let answer = match &question {
+        Question::Kafka(ask) => hydrotest_kafka::admin::answer(ask),
+        Question::Cassandra(ask) => hydrotest_cassandra::admin::answer(ask),
+    };
+    emit(&Event::Done {
+        result: answer.map_err(|error| format!("{error:#}"))?,
+    });
+    Ok(())
+}
+
+/// What `ceiling` takes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CeilingSettings {
+    /// A directory on the disk to be measured.
+    directory: PathBuf,
+    /// Size of the file that is written and read.
+    disk_bytes: usize,
+    /// Seconds for the generators' own ceiling.
+    null_s: f64,
+}
+
+/// Measures this host's ceilings and the generators' own.
+pub fn ceiling() -> Result<(), String> {
+    let settings: CeilingSettings = read_settings()?;
+    let _control = listen(|| {});
+    let (write, read) = measure::disk(&settings.directory, settings.disk_bytes)?;
+    let result = json!({
+        "cpu_cores": measure::cpu_cores(),
+        "disk_write_bytes_per_s": write,
+        "disk_read_bytes_per_s": read,
+        "loopback_bytes_per_s": measure::loopback()?,
+        "generator_null_per_core_s": ceiling_per_core_s(settings.null_s),
+    });
+    emit(&Event::Done { result });
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The one binary that hydrotest starts on a host. It takes its settings as a JSON line on stdin,
+//! answers with JSON lines on stdout, listens on nothing, and ends when stdin does.
+
+mod asks;
+mod sample;
+mod supervise;
+
+use clap::{Parser, Subcommand};
+use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::wire::{Event, Outcome, emit};
+use serde::de::DeserializeOwned;
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Press a Kafka topic with records.
+    Produce,
+    /// Read a Kafka topic and check every record.
+    Consume,
+    /// Press a Cassandra table with reads and writes.
+    Cql,
+    /// Read this host's and its services' counters once a second.
+    Sample,
+    /// Measure what this host's cores, disk and link give.
+    Ceiling,
+    /// Start a service and end it, and all it started, when stdin ends.
+    Supervise,
+    /// Ask a system one question: readiness, set-up, the state of what was stored.
+    Ask,
+}
+
+fn main() {
+    let result = match Arguments::parse().command {
+        Command::Produce => generator(hydrotest_kafka::produce::run),
+        Command::Consume => generator(hydrotest_kafka::consume::run),
+        Command::Cql => generator(hydrotest_cassandra::press::run),
+        Command::Sample => sample::run(),
+        Command::Ceiling => asks::ceiling(),
+        Command::Supervise => supervise::run(),
+        Command::Ask => asks::ask(),
+    };
+    if let Err(error) = result {
+        emit(&Event::Failed { error });
+        std::process::exit(3);
+    }
+}
+
+/// Runs one generator: settings, `go`, outcome.
+fn generator<S: DeserializeOwned>(
+    run: impl FnOnce(&S, &hydrotest_core::control::Control) -> anyhow::Result<Option<Outcome>>,
+) -> Result<(), String> {
+    let settings: S = read_settings()?;
+    let control = listen(|| {});
+    match run(&settings, &control) {
+        Ok(outcome) => {
+            let result = serde_json::to_value(outcome).map_err(|error| error.to_string())?;
+            emit(&Event::Done { result });
+            Ok(())
+        }
+        Err(error) => Err(format!("{error:#}")),
+    }
+}

@@ -1,0 +1,170 @@
+//! The sampler: one line a second with this host's counters, those of the watched services, the
+//! speed reference, and the services' own gauges.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hydrotest_core::clock::{WallOffset, wall_ns};
+use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::threads::own_threads;
+use hydrotest_core::wire::{Command, Event, emit};
+use hydrotest_sampler::gauges::{Gauges, scrape};
+use hydrotest_sampler::host::{Units, read};
+use hydrotest_sampler::process::{Table, thread_cpu_ns};
+use hydrotest_sampler::speed;
+use serde::Deserialize;
+use serde_json::json;
+
+/// Name of the exporter's threads inside the JVMs (`comm` is cut at 15 characters).
+const EXPORTER_THREADS: &str = "prometheus-http";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    proc_root: PathBuf,
+    interval_ms: u64,
+    /// Time between two runs of the speed reference.
+    speed_ms: u64,
+    /// Time between two scrapes of the services' gauges.
+    gauges_ms: u64,
+}
+
+struct Watched {
+    pid: i32,
+    gauges_url: Option<String>,
+}
+
+type Scraped = Arc<Mutex<BTreeMap<String, Result<Gauges, String>>>>;
+
+/// Samples until stdin ends.
+pub fn run() -> Result<(), String> {
+    let settings: Settings = read_settings()?;
+    let control = listen(|| {});
+    let units = Units::here();
+    let watched: Arc<Mutex<BTreeMap<String, Watched>>> = Arc::default();
+    let scraped: Scraped = Arc::default();
+    let speeds: Arc<Mutex<Vec<u64>>> = Arc::default();
+    start_speed(speeds.clone(), Duration::from_millis(settings.speed_ms));
+    start_gauges(
+        watched.clone(),
+        scraped.clone(),
+        Duration::from_millis(settings.gauges_ms),
+    );
+    emit(&Event::Ready {
+        pid: std::process::id(),
+        nice: 0,
+        real_time: false,
+    });
+    let interval = Duration::from_millis(settings.interval_ms);
+    let mut next = Instant::now();
+    loop {
+        next += interval;
+        match control
+            .commands
+            .recv_timeout(next.saturating_duration_since(Instant::now()))
+        {
+            Ok(Command::Watch {
+                service,
+                pid,
+                gauges_url,
+            }) => {
+                held(&watched).insert(service, Watched { pid, gauges_url });
+                next -= interval;
+            }
+            Ok(Command::Unwatch { service }) => {
+                held(&watched).remove(&service);
+                next -= interval;
+            }
+            Ok(_) => next -= interval,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                // The time stamp belongs to the moment of reading, not to the moment of printing.
+                let wall_s = WallOffset::take().wall_s(hydrotest_core::clock::monotonic_ns());
+                let body = sample(&settings, units, &held(&watched), &scraped, &speeds)?;
+                emit(&Event::Sample { wall_s, body });
+            }
+        }
+    }
+}
+
+fn sample(
+    settings: &Settings,
+    units: Units,
+    watched: &BTreeMap<String, Watched>,
+    scraped: &Scraped,
+    speeds: &Mutex<Vec<u64>>,
+) -> Result<serde_json::Value, String> {
+    let host = read(&settings.proc_root, units)?;
+    let table = Table::read(&settings.proc_root)?;
+    let mut services = BTreeMap::new();
+    for (name, service) in watched {
+        if let Some(mut counters) = table.service(&settings.proc_root, service.pid, units) {
+            if service.gauges_url.is_some() {
+                let exporter_ns = thread_cpu_ns(&settings.proc_root, service.pid, EXPORTER_THREADS);
+                counters.insert("exporter_cpu_us".into(), exporter_ns / 1_000);
+            }
+            services.insert(name, counters);
+        }
+    }
+    let gauges = std::mem::take(&mut *held(scraped));
+    let (good, bad): (BTreeMap<_, _>, BTreeMap<_, _>) = gauges.into_iter().partition(|(_, result)| result.is_ok());
+    let good: BTreeMap<String, Gauges> = good
+        .into_iter()
+        .filter_map(|(name, result)| Some((name, result.ok()?)))
+        .collect();
+    let bad: BTreeMap<String, String> = bad
+        .into_iter()
+        .filter_map(|(name, result)| Some((name, result.err()?)))
+        .collect();
+    let own_us: u64 = own_threads().iter().map(|thread| thread.cpu_ns).sum::<u64>() / 1_000;
+    Ok(json!({
+        "host": host,
+        "services": services,
+        "speed_ns": std::mem::take(&mut *held(speeds)),
+        "gauges": good,
+        "gauge_errors": bad,
+        "sampler_cpu_us": own_us,
+        "sampler_wall_ns": wall_ns(),
+    }))
+}
+
+fn start_speed(speeds: Arc<Mutex<Vec<u64>>>, every: Duration) {
+    spawn("speed", move || {
+        loop {
+            std::thread::sleep(every);
+            let took = speed::timed_ns();
+            held(&speeds).push(took);
+        }
+    });
+}
+
+fn start_gauges(watched: Arc<Mutex<BTreeMap<String, Watched>>>, scraped: Scraped, every: Duration) {
+    spawn("gauges", move || {
+        loop {
+            std::thread::sleep(every);
+            let urls: Vec<(String, String)> = held(&watched)
+                .iter()
+                .filter_map(|(name, service)| Some((name.clone(), service.gauges_url.clone()?)))
+                .collect();
+            for (name, url) in urls {
+                let result = scrape(&url);
+                held(&scraped).insert(name, result);
+            }
+        }
+    });
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(body)
+        .expect("a thread can be started");
+}
+
+/// What is shared here are plain values, which a panicking thread cannot leave half-written.
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

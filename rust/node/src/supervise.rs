@@ -1,0 +1,179 @@
+//! Starts one service and makes sure that it, and everything it started, ends with the controller:
+//! this process is a subreaper, so even a child that leaves its process group comes back to us, and
+//! the service itself dies with us should we be killed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hydrotest_core::control::read_settings;
+use hydrotest_core::wire::{Event, emit};
+use hydrotest_sampler::host::Units;
+use hydrotest_sampler::process::{Table, ended_children_cpu_us};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_child_subreaper, set_parent_process_death_signal, wait,
+};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    argv: Vec<String>,
+    /// Added to this process's environment.
+    env: BTreeMap<String, String>,
+    directory: PathBuf,
+    /// The service's stdout and stderr are appended here.
+    log: PathBuf,
+    /// Time between the polite signal and the other one.
+    grace_s: f64,
+}
+
+const POLL: Duration = Duration::from_millis(20);
+const KILL_ROUNDS_MAX: u32 = 200;
+
+/// Runs the service until it ends or stdin does.
+pub fn run() -> Result<(), String> {
+    let settings: Settings = read_settings()?;
+    set_child_subreaper(Some(getpid())).map_err(|error| format!("cannot become a subreaper: {error}"))?;
+    let child = start(&settings)?;
+    emit(&Event::Spawned {
+        pid: child.as_raw_nonzero().get(),
+    });
+    let ended = Arc::new(AtomicBool::new(false));
+    watch_stdin(ended.clone());
+    let mut asked_at: Option<Instant> = None;
+    loop {
+        if let Some(exit) = reap(child) {
+            kill_descendants();
+            emit(&exit);
+            return Ok(());
+        }
+        match asked_at {
+            None if ended.load(Ordering::Acquire) => {
+                signal(child, Signal::TERM);
+                asked_at = Some(Instant::now());
+            }
+            Some(at) if at.elapsed().as_secs_f64() > settings.grace_s => signal(child, Signal::KILL),
+            _ => {}
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn start(settings: &Settings) -> Result<Pid, String> {
+    let log = File::options().create(true).append(true).open(&settings.log);
+    let log = log.map_err(|error| format!("log {} cannot be opened: {error}", settings.log.display()))?;
+    let log_too = log
+        .try_clone()
+        .map_err(|error| format!("log cannot be shared: {error}"))?;
+    let (program, arguments) = settings.argv.split_first().ok_or("no program to start")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(&settings.env)
+        .current_dir(&settings.directory)
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(log_too)
+        .process_group(0);
+    let parent = getpid();
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died before the line above took effect.
+        if getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(rustix::io::Errno::SRCH.into())
+        }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(tie) };
+    let child = command
+        .spawn()
+        .map_err(|error| format!("{program} cannot be started: {error}"))?;
+    Pid::from_raw(child.id() as i32).ok_or_else(|| "the service has no pid".to_owned())
+}
+
+/// Stdin carries nothing after the settings; its end means: stop.
+fn watch_stdin(ended: Arc<AtomicBool>) {
+    let body = move || {
+        let mut line = String::new();
+        while std::io::stdin().read_line(&mut line).is_ok_and(|read| read > 0) {
+            line.clear();
+        }
+        ended.store(true, Ordering::Release);
+    };
+    std::thread::Builder::new()
+        .name("stdin".into())
+        .spawn(body)
+        .expect("a thread can be started");
+}
+
+/// Takes in every ended child; tells how `child` ended once it did.
+fn reap(child: Pid) -> Option<Event> {
+    while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        if pid == child {
+            let (code, signal) = (status.exit_status(), status.terminating_signal());
+            return Some(Event::Exited {
+                code,
+                signal,
+                cpu_s: children_cpu_s(),
+            });
+        }
+    }
+    None
+}
+
+/// Ends whatever the service left behind; bounded, since a process in uninterruptible sleep cannot be ended.
+fn kill_descendants() {
+    for _ in 0..KILL_ROUNDS_MAX {
+        let own = getpid().as_raw_nonzero().get();
+        let Ok(table) = Table::read(std::path::Path::new("/proc")) else {
+            return;
+        };
+        let left: Vec<i32> = table
+            .tree(own)
+            .into_iter()
+            .filter(|pid| *pid != own && !is_zombie(*pid))
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        left.into_iter()
+            .filter_map(Pid::from_raw)
+            .for_each(|pid| signal(pid, Signal::KILL));
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        std::thread::sleep(POLL);
+    }
+}
+
+/// CPU time of all children that were waited for.
+fn children_cpu_s() -> f64 {
+    ended_children_cpu_us(
+        std::path::Path::new("/proc"),
+        getpid().as_raw_nonzero().get(),
+        Units::here(),
+    )
+    .map_or(0.0, |us| us as f64 / 1e6)
+}
+
+fn is_zombie(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| rest.trim_start().starts_with('Z'))
+}
+
+/// A process that is gone already needs no signal.
+fn signal(pid: Pid, signal: Signal) {
+    if let Err(error) = kill_process(pid, signal) {
+        if error != rustix::io::Errno::SRCH {
+            eprintln!("hydrotest-node: {pid:?} cannot be signalled: {error}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! One host's counters from /proc.
+
+use std::fs;
+use std::path::Path;
+
+use procfs_core::net::{InterfaceDeviceStatus, Snmp};
+use procfs_core::prelude::*;
+use procfs_core::{
+    CpuPressure, DiskStats, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat,
+};
+
+use crate::Counters;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// What is the same at every reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Units {
+    pub ticks_per_s: u64,
+    pub page_bytes: u64,
+}
+
+impl Units {
+    /// This machine's.
+    pub fn here() -> Self {
+        Self {
+            ticks_per_s: rustix::param::clock_ticks_per_second(),
+            page_bytes: rustix::param::page_size() as u64,
+        }
+    }
+
+    pub(crate) fn tick_us(&self, ticks: u64) -> u64 {
+        ticks * 1_000_000 / self.ticks_per_s
+    }
+
+    fn info(&self) -> ExplicitSystemInfo {
+        ExplicitSystemInfo {
+            boot_time_secs: 0,
+            ticks_per_second: self.ticks_per_s,
+            page_size: self.page_bytes,
+            is_little_endian: cfg!(target_endian = "little"),
+        }
+    }
+}
+
+/// Reads everything about the host that `proc_root` describes. What a kernel does not offer
+/// (pressure stall, schedstat) is left out; what it offers and cannot be read is an error.
+pub fn read(proc_root: &Path, units: Units) -> Result<Counters, String> {
+    let mut out = Counters::new();
+    cpu(proc_root, units, &mut out)?;
+    memory(proc_root, &mut out)?;
+    disks(proc_root, &mut out)?;
+    network(proc_root, &mut out)?;
+    run_delay(proc_root, &mut out)?;
+    pressure(proc_root, &mut out)?;
+    Ok(out)
+}
+
+fn parse<T>(what: &str, read: procfs_core::ProcResult<T>) -> Result<T, String> {
+    read.map_err(|error| format!("{what} cannot be read: {error}"))
+}
+
+fn cpu(root: &Path, units: Units, out: &mut Counters) -> Result<(), String> {
+    let stat = parse("stat", KernelStats::from_file(root.join("stat"), &units.info()))?;
+    let total = &stat.total;
+    for (name, ticks) in [
+        ("user", Some(total.user)),
+        ("nice", Some(total.nice)),
+        ("system", Some(total.system)),
+        ("idle", Some(total.idle)),
+        ("iowait", total.iowait),
+        ("irq", total.irq),
+        ("softirq", total.softirq),
+        ("steal", total.steal),
+    ] {
+        out.insert(format!("cpu_{name}_us"), units.tick_us(ticks.unwrap_or(0)));
+    }
+    out.insert("cpu_count".into(), stat.cpu_time.len() as u64);
+    out.insert("context_switches".into(), stat.ctxt);
+    Ok(())
+}
+
+fn memory(root: &Path, out: &mut Counters) -> Result<(), String> {
+    let memory = parse("meminfo", Meminfo::from_file(root.join("meminfo")))?;
+    out.insert("memory_total_bytes".into(), memory.mem_total);
+    out.insert(
+        "memory_available_bytes".into(),
+        memory.mem_available.unwrap_or(memory.mem_free),
+    );
+    out.insert("memory_dirty_bytes".into(), memory.dirty);
+    out.insert("memory_writeback_bytes".into(), memory.writeback);
+    out.insert("memory_cached_bytes".into(), memory.cached);
+    out.insert("swap_used_bytes".into(), memory.swap_total - memory.swap_free);
+    let vm = parse("vmstat", VmStat::from_file(root.join("vmstat")))?;
+    for name in ["pswpin", "pswpout", "pgmajfault"] {
+        out.insert(
+            format!("vm_{name}"),
+            vm.0.get(name).map_or(0, |&value| value.max(0) as u64),
+        );
+    }
+    Ok(())
+}
+
+/// Whole disks only: partitions, loop and memory devices would count the same bytes twice.
+fn disks(root: &Path, out: &mut Counters) -> Result<(), String> {
+    let stats = parse("diskstats", DiskStats::from_file(root.join("diskstats")))?;
+    let names: Vec<&str> = stats.0.iter().map(|disk| disk.name.as_str()).collect();
+    let mut sums = [
+        ("disk_reads", 0),
+        ("disk_writes", 0),
+        ("disk_read_bytes", 0),
+        ("disk_write_bytes", 0),
+    ]
+    .map(|(name, zero): (&str, u64)| (name, zero));
+    let (mut wait_ms, mut busy_ms) = (0, 0);
+    for disk in stats.0.iter().filter(|disk| is_whole_disk(&disk.name, &names)) {
+        sums[0].1 += disk.reads;
+        sums[1].1 += disk.writes;
+        sums[2].1 += disk.sectors_read * SECTOR_BYTES;
+        sums[3].1 += disk.sectors_written * SECTOR_BYTES;
+        wait_ms += disk.time_reading + disk.time_writing;
+        busy_ms += disk.time_in_progress;
+    }
+    out.extend(sums.map(|(name, sum)| (name.to_owned(), sum)));
+    out.insert("disk_wait_ms".into(), wait_ms);
+    out.insert("disk_busy_ms".into(), busy_ms);
+    Ok(())
+}
+
+fn is_whole_disk(name: &str, all: &[&str]) -> bool {
+    const VIRTUAL: [&str; 6] = ["loop", "ram", "zram", "dm-", "md", "sr"];
+    let is_part_of = |whole: &str| {
+        name.strip_prefix(whole).is_some_and(|rest| {
+            let digits = rest.strip_prefix('p').unwrap_or(rest);
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    !VIRTUAL.iter().any(|prefix| name.starts_with(prefix)) && !all.iter().any(|whole| is_part_of(whole))
+}
+
+/// Loopback is kept apart: its bytes are no load on a link.
+fn network(root: &Path, out: &mut Counters) -> Result<(), String> {
+    let devices = parse("net/dev", InterfaceDeviceStatus::from_file(root.join("net/dev")))?;
+    for (prefix, is_loopback) in [("net", false), ("lo", true)] {
+        let of_kind = || {
+            devices
+                .0
+                .iter()
+                .filter(move |(name, _)| (name.as_str() == "lo") == is_loopback)
+                .map(|(_, device)| device)
+        };
+        out.insert(
+            format!("{prefix}_in_bytes"),
+            of_kind().map(|device| device.recv_bytes).sum(),
+        );
+        out.insert(
+            format!("{prefix}_out_bytes"),
+            of_kind().map(|device| device.sent_bytes).sum(),
+        );
+        out.insert(
+            format!("{prefix}_in_packets"),
+            of_kind().map(|device| device.recv_packets).sum(),
+        );
+        out.insert(
+            format!("{prefix}_out_packets"),
+            of_kind().map(|device| device.sent_packets).sum(),
+        );
+        out.insert(
+            format!("{prefix}_drops"),
+            of_kind().map(|device| device.recv_drop + device.sent_drop).sum(),
+        );
+    }
+    let snmp = parse("net/snmp", Snmp::from_file(root.join("net/snmp")))?;
+    out.insert("tcp_in_segments".into(), snmp.tcp_in_segs);
+    out.insert("tcp_out_segments".into(), snmp.tcp_out_segs);
+    out.insert("tcp_retransmitted_segments".into(), snmp.tcp_retrans_segs);
+    Ok(())
+}
+
+/// Time that runnable tasks waited for a core, summed over cores: field 8 of each `cpu` line
+/// (kernel documentation, scheduler/sched-stats).
+fn run_delay(root: &Path, out: &mut Counters) -> Result<(), String> {
+    let Ok(text) = fs::read_to_string(root.join("schedstat")) else {
+        return Ok(());
+    };
+    let mut sum_ns = 0u64;
+    for line in text.lines().filter(|line| line.starts_with("cpu")) {
+        let field = line
+            .split_whitespace()
+            .nth(8)
+            .and_then(|field| field.parse::<u64>().ok());
+        sum_ns += field.ok_or_else(|| format!("schedstat has no run delay in {line:?}"))?;
+    }
+    out.insert("run_delay_us".into(), sum_ns / 1_000);
+    Ok(())
+}
+
+fn pressure(root: &Path, out: &mut Counters) -> Result<(), String> {
+    if !root.join("pressure/cpu").exists() {
+        return Ok(());
+    }
+    let cpu = parse("pressure/cpu", CpuPressure::from_file(root.join("pressure/cpu")))?;
+    let io = parse("pressure/io", IoPressure::from_file(root.join("pressure/io")))?;
+    let memory = parse(
+        "pressure/memory",
+        MemoryPressure::from_file(root.join("pressure/memory")),
+    )?;
+    out.insert("pressure_cpu_some_us".into(), cpu.some.total);
+    out.insert("pressure_io_some_us".into(), io.some.total);
+    out.insert("pressure_io_full_us".into(), io.full.total);
+    out.insert("pressure_memory_some_us".into(), memory.some.total);
+    out.insert("pressure_memory_full_us".into(), memory.full.total);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_and_virtual_devices_are_not_whole_disks() {
+        let all = ["vda", "vda1", "nvme0n1", "nvme0n1p2", "loop0", "dm-0", "sdb"];
+        let whole: Vec<&str> = all.iter().copied().filter(|name| is_whole_disk(name, &all)).collect();
+        assert_eq!(whole, ["vda", "nvme0n1", "sdb"]);
+    }
+
+    #[test]
+    fn the_real_proc_reads() {
+        let counters = read(Path::new("/proc"), Units::here()).unwrap();
+        assert!(counters["cpu_count"] > 0 && counters["memory_total_bytes"] > 0);
+    }
+
+    /// A made-up /proc with known figures.
+    #[test]
+    fn a_made_up_proc_gives_its_figures() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "stat",
+            "cpu  100 0 50 800 30 0 5 15 0 0\ncpu0 50 0 25 400 15 0 2 7 0 0\ncpu1 50 0 25 400 15 0 3 8 0 0\nctxt 77\nbtime 1\nprocesses 9\nprocs_running 1\nprocs_blocked 0\n",
+        );
+        for name in ["meminfo", "net/snmp", "vmstat"] {
+            write(name, &fs::read_to_string(Path::new("/proc").join(name)).unwrap());
+        }
+        write(
+            "diskstats",
+            " 254 0 vda 10 0 200 30 20 0 400 60 0 70 90 0 0 0 0 0 0\n 254 1 vda1 10 0 200 30 20 0 400 60 0 70 90 0 0 0 0 0 0\n",
+        );
+        write(
+            "net/dev",
+            "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo: 1000 10 0 0 0 0 0 0 1000 10 0 0 0 0 0 0\n  eth0: 500 5 0 1 0 0 0 0 700 7 0 2 0 0 0 0\n",
+        );
+        write(
+            "schedstat",
+            "version 17\ntimestamp 1\ncpu0 0 0 0 0 0 0 5 6000 7\ncpu1 0 0 0 0 0 0 5 8000 7\n",
+        );
+        let units = Units {
+            ticks_per_s: 100,
+            page_bytes: 4096,
+        };
+        let counters = read(root.path(), units).unwrap();
+        assert_eq!(counters["cpu_user_us"], 1_000_000);
+        assert_eq!(counters["cpu_steal_us"], 150_000);
+        assert_eq!(counters["cpu_count"], 2);
+        assert_eq!(counters["disk_write_bytes"], 400 * 512);
+        assert_eq!(
+            (
+                counters["net_out_bytes"],
+                counters["lo_in_bytes"],
+                counters["net_drops"]
+            ),
+            (700, 1000, 3)
+        );
+        assert_eq!(counters["run_delay_us"], 14);
+        assert!(!counters.contains_key("pressure_cpu_some_us"));
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error_with_its_name() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("stat"), "nonsense").unwrap();
+        assert!(read(root.path(), Units::here()).unwrap_err().starts_with("stat"));
+    }
+}

@@ -1,0 +1,13 @@
+//! Readers of a host's and its processes' counters. All take the root of the /proc they read, so
+//! tests run on a made-up one. Raw counters come out; rates are derived elsewhere.
+
+pub mod ceiling;
+pub mod gauges;
+pub mod host;
+pub mod process;
+pub mod speed;
+
+use std::collections::BTreeMap;
+
+/// Counter name → value since boot (or the current value, for sizes). Names end in their unit.
+pub type Counters = BTreeMap<String, u64>;

@@ -1,0 +1,136 @@
+"""Intervals, integrity, steadiness, what binds."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.bound_by import Use, bound_by
+from hydrotest.analysis.integrity import kafka_fates, normalised, overlap, rows_fates, size
+from hydrotest.analysis.intervals import batch_means, slope_upper_bound, t_interval
+from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.analysis.steady import is_settled
+from hydrotest.analysis.summary import finite
+
+RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
+
+
+def numbers(runs: list[tuple[int, int]]) -> set[int]:
+    return {value for start, end in runs for value in range(start, end)}
+
+
+@given(RUNS, RUNS)
+def test_runs_behave_as_sets(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
+    left, right = normalised(a), normalised(b)
+    assert numbers(left) == numbers(a)
+    assert size(left) == len(numbers(a))
+    assert overlap(left, right) == len(numbers(a) & numbers(b))
+
+
+@given(st.sets(st.integers(0, 80)), st.sets(st.integers(0, 80)), st.integers(0, 5))
+def test_every_planted_loss_is_found_and_nothing_else(lost: set[int], never_acked: set[int], doubled: int) -> None:
+    sent = set(range(81))
+    acked = sent - never_acked
+    seen = sent - lost
+    produced = {"acked": [{"producer": 1, "partition": 0, "sent": 81, "runs": [(v, v + 1) for v in sorted(acked)]}]}
+    consumed = {"seen": [{"producer": 1, "partition": 0, "runs": [(v, v + 1) for v in sorted(seen)], "duplicated": doubled, "out_of_order": 0}],
+                "corrupted": 0, "unread": 0}  # fmt: skip
+    fates = kafka_fates(produced, consumed)
+    assert fates.lost == len(acked & lost)
+    assert fates.unacked_present == len(never_acked - lost)
+    assert (fates.sent, fates.acked, fates.seen, fates.duplicated) == (81, len(acked), len(seen), doubled)
+
+
+def test_records_not_read_to_the_end_are_in_flight_not_lost() -> None:
+    produced = {"acked": [{"producer": 1, "partition": 0, "sent": 10, "runs": [(0, 10)]}]}
+    consumed = {
+        "seen": [{"producer": 1, "partition": 0, "runs": [(0, 6)], "duplicated": 0, "out_of_order": 0}],
+        "corrupted": 0,
+        "unread": 4,
+    }
+    fates = kafka_fates(produced, consumed)
+    assert (fates.lost, fates.in_flight) == (0, 4)
+
+
+def test_the_same_sequence_in_another_partition_is_no_substitute() -> None:
+    produced = {"acked": [{"producer": 1, "partition": 0, "sent": 5, "runs": [(0, 5)]}]}
+    consumed = {
+        "seen": [{"producer": 1, "partition": 1, "runs": [(0, 5)], "duplicated": 0, "out_of_order": 0}],
+        "corrupted": 0,
+        "unread": 0,
+    }
+    assert kafka_fates(produced, consumed).lost == 5
+
+
+def test_rows_missing_and_corrupted() -> None:
+    fates = rows_fates([(0, 100)], [(0, 90)], {"runs": [(0, 50), (51, 95)], "corrupted": 0, "duplicated": 0})
+    assert (fates.lost, fates.unacked_present) == (1, 5)
+    fates = rows_fates([(0, 100)], [(0, 100)], {"runs": [(0, 99)], "corrupted": 1, "duplicated": 0})
+    assert (fates.lost, fates.corrupted) == (0, 1)
+
+
+@given(st.integers(0, 10**6))
+def test_the_t_interval_covers_as_often_as_it_says(seed: int) -> None:
+    noise = random.Random(seed)
+    covered = sum(t_interval([noise.gauss(5, 1) for _ in range(6)]).low <= 5 <= t_interval([5.0, 5.0]).high + 10 for _ in range(10))
+    assert covered >= 5
+
+
+def test_t_interval_known_value() -> None:
+    mean = t_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert (mean.value, mean.n) == (3.0, 5)
+    assert mean.high - mean.value == pytest.approx(2.776 * math.sqrt(2.5 / 5), rel=1e-3)
+    assert t_interval([1.0]).high == math.inf
+
+
+def test_batch_means_are_wider_for_correlated_values() -> None:
+    noise = random.Random(1)
+    walk, value = [], 0.0
+    for _ in range(1000):
+        value = 0.95 * value + noise.gauss(0, 1)
+        walk.append(value)
+    assert (batch_means(walk).high - batch_means(walk).low) > 2 * (t_interval(walk).high - t_interval(walk).low)
+
+
+def test_a_growing_backlog_is_told_from_a_noisy_one() -> None:
+    noise = random.Random(2)
+    times = [i / 10 for i in range(50)]
+    flat = [1000 + noise.gauss(0, 100) for _ in times]
+    growing = [1000 + 2000 * t + noise.gauss(0, 100) for t in times]
+    flat_bound, growing_bound = slope_upper_bound(times, flat), slope_upper_bound(times, growing)
+    assert flat_bound is not None
+    assert growing_bound is not None
+    assert flat_bound < 100
+    assert growing_bound > 1900
+    assert slope_upper_bound([1.0], [2.0]) is None
+
+
+def test_warm_up_goes_on_while_cost_falls() -> None:
+    assert not is_settled([3.6, 2.0])
+    assert not is_settled([3.6, 2.0, 1.0, 0.6, 0.42])
+    assert is_settled([3.6, 1.0, 0.42, 0.43, 0.41])
+    assert not is_settled([1.0, 0.5, 0.9, 0.4])
+
+
+def test_what_binds() -> None:
+    hot = Use("cpu", "a", 1.95, 2.0, "cores")
+    cold = Use("disk", "a", 1e6, 1e9, "bytes/s")
+    named = bound_by([hot, cold], [], "latency")
+    assert (named.kind, named.resource, named.host, named.confirmed) == ("resource", "cpu", "a", False)
+    assert any("disk" in out["what"] for out in named.ruled_out)
+    assert bound_by([hot], ["its busiest thread used 95 %"], "generator").kind == "generator"
+    assert bound_by([cold], [], "latency").kind == "unknown"
+    assert bound_by([hot, Use("disk", "a", 9e8, 1e9, "bytes/s")], [], "latency").kind == "undecided"
+
+
+def test_littles_law_on_a_published_row() -> None:
+    """26,195 op/s × 0.6 ms: the 16 threads of the client, not the ring."""
+    assert littles_in_flight(26_195, 0.6) == pytest.approx(15.7, abs=0.05)
+
+
+def test_json_has_no_infinity() -> None:
+    assert finite({"a": [math.inf, 1.0, {"b": math.nan}]}) == {"a": [None, 1.0, {"b": None}]}

@@ -1,0 +1,137 @@
+"""Bad experiment files: the error names file, line, what is wrong and what to write; good ones load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hydrotest.errors import BadInputError
+from hydrotest.spec.check import check_memory, memory_needed
+from hydrotest.spec.keys import parse_keys
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.plan import make_plan
+
+GOOD = """\
+name: good
+hosts:
+  here: {connect: local}
+systems:
+  kafka: {hosts: [here]}
+  cassandra: {hosts: [here]}
+workloads:
+  ingest: {kind: kafka-produce, partitions: 6, record_size: 100 B}
+  drain: {kind: kafka-consume, reads: ingest}
+  store: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 1M)"}
+objectives:
+  ingest: {p99: 50 ms}
+tests:
+  - isolated: [ingest, drain, store]
+"""
+
+
+def write(tmp_path: Path, text: str | bytes) -> Path:
+    file = tmp_path / "experiment.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def test_a_good_file_loads_and_plans(tmp_path: Path) -> None:
+    experiment, _ = load_experiment(write(tmp_path, GOOD))
+    plan = make_plan(experiment)
+    assert [step.workload for step in plan.steps] == ["ingest", "drain", "store"]
+    assert plan.seconds > 0
+    assert plan.trials > 10
+    assert experiment.objective("ingest").latencies_ms() == {"p99": 50}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in Path("experiments").glob("*.yaml")))
+def test_every_experiment_of_the_project_loads(name: str) -> None:
+    experiment, _ = load_experiment(Path("experiments") / name)
+    assert make_plan(experiment).steps
+
+
+CASES = {
+    "misspelt key": ("partitions: 6", "partitons: 6", 8, "Did you mean 'partitions'"),
+    "unknown key at the top": ("name: good", "name: good\ncolour: red", 2, "unknown key 'colour'"),
+    "wrong unit": ("record_size: 100 B", "record_size: 100 bananas", 8, "is no size"),
+    "missing unit": ("p99: 50 ms", "p99: 50", 12, "is no duration"),
+    "negative count": ("partitions: 6", "partitions: -6", 8, "is no count"),
+    "zero count": ("partitions: 6", "partitions: 0", 8, "above 0"),
+    "replication above the brokers": ("partitions: 6", "replication: 3", 8, "needs as many brokers; there are 1"),
+    "a workload that is not there": ("[ingest, drain, store]", "[ingest, drian]", 14, "Did you mean 'drain'"),
+    "an objective for nothing": ("  ingest: {p99", "  ingset: {p99", 12, "Did you mean 'ingest'"),
+    "a host that is not there": ("kafka: {hosts: [here]}", "kafka: {hosts: [there]}", 5, "the host 'there' is not there"),
+    "a host that stands twice": ("kafka: {hosts: [here]}", "kafka: {hosts: [here, here]}", 5, "stands twice"),
+    "duplicate key": ("  cassandra: {hosts: [here]}", "  kafka: {hosts: [here]}", 6, "second time (first in line 5)"),
+    "an alias": ("name: good", "name: &a good\nother: *a", 2, "aliases"),
+    "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),
+    "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
+    "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
+    "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: spark-perf", 9, "not in this version"),
+    "a test of a later version": ("- isolated:", "- combined:", 13, "not in this version"),
+    "an unknown consistency": ("mix: {write", "consistency: SOME, mix: {write", 10, "LOCAL_QUORUM"),
+    "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "no key distribution"),
+    "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "holds no key"),
+    "an empty mix": ("{write: 1, read: 3}", "{write: 0, read: 0}", 10, "the mix is empty"),
+    "records too small to account for": ("100 B", "10 B", 8, "Take at least 24 B"),
+    "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
+    "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
+    "broken YAML": ("hosts:", "hosts: [", 3, "is not YAML"),
+    "a stock client in a search": ("partitions: 6", "client: stock", 14, "no schedule"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_names_line_and_remedy(case: str, tmp_path: Path) -> None:
+    old, new, line, words = CASES[case]
+    assert old in GOOD
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, GOOD.replace(old, new, 1)))
+    assert words in str(caught.value), str(caught.value)
+    assert caught.value.line == line, str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'experiment.yaml'}:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\x00\x01\x02", "characters that YAML forbids"),
+        (b"\xff\xfe\xff", "is not text"),
+        (b"- just\n- a list\n", "must be a mapping"),
+        (b"[" * 200, "nested deeper"),
+        (b"a: b\n" * 400_000, "at most 1,048,576"),
+    ],
+)
+def test_files_that_are_no_experiment(content: bytes, words: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=words):
+        load_experiment(write(tmp_path, content))
+
+
+def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
+    bomb = "a: &a [x, x]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20))
+    with pytest.raises(BadInputError, match="aliases"):
+        load_experiment(write(tmp_path, bomb))
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="cannot be read: No such file"):
+        load_experiment(tmp_path / "nothing.yaml")
+
+
+def test_more_memory_than_there_is_names_the_sum(tmp_path: Path) -> None:
+    experiment, document = load_experiment(
+        write(tmp_path, GOOD.replace("cassandra: {hosts: [here]}", "cassandra: {hosts: [here], heap: 900 GiB}"))
+    )
+    assert memory_needed(experiment)["here"] > 900 * 2**30
+    with pytest.raises(BadInputError, match=r"this machine has 16 GB|this machine has 17.2 GB") as caught:
+        check_memory(experiment, document, {"here": 16 * 2**30})
+    assert caught.value.line == 6
+
+
+def test_key_distributions() -> None:
+    gaussian = parse_keys("gaussian(0, 600)")
+    assert getattr(gaussian, "mean", None) == 300
+    assert getattr(gaussian, "sd", None) == 100
+    assert parse_keys("sequential(1, 100K)").wire() == {"shape": "sequential", "min": 1, "max": 99_999}  # type: ignore[attr-defined]

@@ -1,0 +1,153 @@
+"""summary.json, tables and report from a made-up run folder: true to the contract, honest in words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from rich.console import Console
+
+from hydrotest.analysis.summary import summarise_run
+from hydrotest.report.html import write_report
+from hydrotest.report.tables import print_summary
+from hydrotest.report.words import findings, not_valid
+from tests.made_up import MadeUpRun
+
+SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
+KINDS = {"ingest": "kafka-produce"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> MadeUpRun:
+    made = MadeUpRun(tmp_path_factory.mktemp("made"))
+    made.search()
+    return made
+
+
+@pytest.fixture(scope="module")
+def summary(run: MadeUpRun) -> dict[str, Any]:
+    return summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00")
+
+
+def test_the_summary_is_true_to_the_schema(summary: dict[str, Any]) -> None:
+    jsonschema.validate(summary, SCHEMA)
+
+
+def test_the_known_limit_is_found(run: MadeUpRun, summary: dict[str, Any]) -> None:
+    row = summary["limits"][0]
+    assert row["low"] <= run.limit < row["high"]
+    assert row["limit"] == row["low"]
+    assert not row["at_least"]
+    assert row["stopped_by"] == "latency"
+    assert row["repeats"] == 3
+    assert row["valid"]
+    assert len(row["searches"]) == 4
+
+
+def test_latencies_are_ordered(summary: dict[str, Any]) -> None:
+    for row in [*summary["limits"], *summary["levels"]]:
+        latency = row["latency_ms"]
+        assert latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["p999"] <= latency["max"]
+
+
+def test_usage_comes_from_counters(summary: dict[str, Any]) -> None:
+    usage = summary["usage"][0]
+    # The made-up host spends half a second of user and half of system time in each second.
+    assert usage["cpu_cores_mean"] == pytest.approx(1.0, rel=0.01)
+    assert usage["memory_bytes_peak"] == 2 << 30
+
+
+def test_integrity_is_summed_over_all_trials(run: MadeUpRun, summary: dict[str, Any]) -> None:
+    row = summary["integrity"][0]
+    assert row["trials"] == run.number
+    assert (row["lost"], row["acked"]) == (0, row["sent"])
+
+
+def test_findings_say_how_much_at_what_latency_and_whether_anything_was_lost(summary: dict[str, Any]) -> None:
+    text = " ".join(findings(summary))
+    assert re.search(r"ingest sustains [\d,]+ records/s at p99 2\.0 ms", text)
+    assert "Nothing was lost of" in text
+    assert not_valid(summary) == []
+
+
+def test_a_loss_is_shouted(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    made.trial("search", 8_000, lost=7)
+    summary = summarise_run(made.folder, made.experiment, "partial", "now")
+    jsonschema.validate(summary, SCHEMA)
+    assert any("LOST: 7 of 40,000 records of ingest" in sentence for sentence in findings(summary))
+
+
+def test_an_empty_run_still_has_a_valid_summary(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    summary = summarise_run(made.folder, made.experiment, "failed", "now")
+    jsonschema.validate(summary, SCHEMA)
+    assert summary["limits"] == []
+
+
+def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    made.trial("saturated", None)
+    for search in ("main", "repeat-1", "repeat-2", "repeat-3"):
+        _search_with_a_weak_generator(made, search)
+    summary = summarise_run(made.folder, made.experiment, "complete", "now")
+    row = summary["limits"][0]
+    assert row["at_least"]
+    assert row["bound_by"]["kind"] == "generator"
+    assert any("at least" in sentence for sentence in findings(summary))
+    assert any("only “at least”" in problem for problem in not_valid(summary))
+
+
+def _search_with_a_weak_generator(made: MadeUpRun, _search: str) -> None:
+    from hydrotest.analysis.limit_search import LimitSearch  # noqa: PLC0415 - replays exactly what the summary will
+
+    if made.number > 1:
+        return
+    search = LimitSearch(made.measured(made.folder.trials()[0]).achieved, 0.1)
+    while (rate := search.propose()) is not None:
+        weak = rate > 5_000
+        made.trial("search" if search.stage == "main" else "repeat", rate, cpu_share=0.95 if weak else 0.2)
+        search.tell(not weak)
+
+
+def test_the_terminal_tables(summary: dict[str, Any]) -> None:
+    out = StringIO()
+    print_summary(summary, KINDS, Console(file=out, width=200))
+    text = out.getvalue()
+    for expected in ("Limits", "Integrity", "Usage while measured", "Generator", "Our own overhead", "ingest"):
+        assert expected in text
+
+
+@pytest.fixture(scope="module")
+def report(run: MadeUpRun, summary: dict[str, Any]) -> Path:
+    return write_report(run.folder, run.experiment, summary)
+
+
+def test_the_report_is_one_offline_file_with_every_part(report: Path) -> None:
+    html = report.read_text()
+    assert report.stat().st_size < 5 << 20
+    headings = re.findall(r"<h2>(.*?)</h2>", html)
+    assert headings == ["Figures", "Was anything lost?", "What was used, and did we get in the way?", "Environment", "Method, in short"]
+    figures = re.findall(r'<figure id="figure-([\w-]+)">', html)
+    assert figures == ["curve-ingest", "percentiles", "host-here", "services", "speed"]
+    assert html.count("The same as a table") == len(figures)
+    body = html[html.index("<body>") :]
+    assert "src=" not in body
+    assert not re.search(r'<(?:link|script|img)[^>]+(?:href|src)="http', html)
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on the PATH")
+def test_the_report_draws_every_figure_in_a_browser(report: Path, tmp_path: Path) -> None:
+    argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path}",
+            "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", report.as_uri()]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=True)
+    assert done.stdout.count('class="marks"') == 5
+    assert "This figure failed" not in re.sub(r"<script>.*?</script>", "", done.stdout, flags=re.DOTALL)
+    assert "CONSOLE" not in done.stderr

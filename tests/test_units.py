@@ -1,0 +1,53 @@
+"""Quantities as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest import units
+
+
+@pytest.mark.parametrize(("text", "expected"), [("100 B", 100), ("16 KiB", 16384), ("1 GB", 10**9), ("1.5kB", 1500), ("2GiB", 2 * 2**30)])
+def test_sizes(text: str, expected: int) -> None:
+    assert units.size_bytes(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("50 ms", 0.05), ("5 min", 300), ("250us", 0.00025), ("1h", 3600)])
+def test_durations(text: str, expected: float) -> None:
+    assert units.duration_s(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), [(1000, 1000), ("1M", 10**6), ("100K", 10**5), ("1_000", 1000), ("0.5M", 500_000)])
+def test_counts(text: object, expected: int) -> None:
+    assert units.count(text) == expected
+
+
+@pytest.mark.parametrize("text", ["100", 100, "100 b", "-1 B", "B", "", None, True, "1e3 B", [1]])
+def test_a_size_without_a_right_unit_is_refused_with_an_example(text: object) -> None:
+    with pytest.raises(ValueError, match="16 KiB"):
+        units.size_bytes(text)
+
+
+@pytest.mark.parametrize("text", ["0", "100 %", 1, 0, "-5 %"])
+def test_fractions_lie_between_0_and_1(text: object) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - either message names the bound
+        units.fraction(text)
+
+
+def test_rates_are_above_0() -> None:
+    assert units.rate_per_s("100K/s") == 100_000
+    with pytest.raises(ValueError, match="above 0"):
+        units.rate_per_s(0)
+
+
+@given(st.floats(min_value=1000, max_value=1e9))
+def test_a_shown_rate_is_within_half_a_percent(value: float) -> None:
+    shown = float(units.show_rate(value).replace(",", ""))
+    assert shown == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(12, "12 s"), (60, "1 min"), (185, "3 min 5 s"), (3720, "1 h 2 min")])
+def test_durations_for_people(seconds: float, shown: str) -> None:
+    assert units.show_duration(seconds) == shown

@@ -1,0 +1,69 @@
+"""Each rule of the verdict fires on its own fault, and only then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hydrotest.analysis.verdict import judge
+from tests.made_up import MadeUpRun
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> MadeUpRun:
+    return MadeUpRun(tmp_path)
+
+
+def test_a_sustained_rate_is_accepted(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000)), run.experiment.objective("ingest"))
+    assert verdict.accepted, verdict.reasons
+    assert verdict.stopped_by is None
+
+
+def test_too_much_is_rejected_for_latency_and_more(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 12_000)), run.experiment.objective("ingest"))
+    failed = {check.rule for check in verdict.checks if not check.held}
+    assert {"latency", "achieved", "backlog"} <= failed
+    assert verdict.stopped_by == "latency"
+
+
+def test_a_lost_record_rejects(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000, lost=1)), run.experiment.objective("ingest"))
+    assert verdict.stopped_by == "loss"
+
+
+def test_a_generator_on_a_full_core_has_no_room(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000, cpu_share=0.9)), run.experiment.objective("ingest"))
+    assert verdict.stopped_by == "generator"
+    assert "90% of a core" in verdict.reasons[0]
+
+
+def test_a_generator_that_waits_for_a_core_has_no_room(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000, run_delay_share=0.2)), run.experiment.objective("ingest"))
+    assert verdict.stopped_by == "generator"
+
+
+def test_an_in_flight_cap_that_was_hit_is_the_generators(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000, cap_hits=3)), run.experiment.objective("ingest"))
+    assert verdict.stopped_by == "generator"
+
+
+def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:
+    verdict = judge(run.measured(run.trial("search", 8_000, overflows=1)), run.experiment.objective("ingest"))
+    assert not verdict.accepted
+    assert verdict.void is not None
+
+
+def test_the_window_leaves_the_warm_up_out(run: MadeUpRun) -> None:
+    measured = run.measured(run.trial("search", 8_000))
+    assert measured.duration_s == pytest.approx(4.0)
+    assert measured.achieved == pytest.approx(8_000)
+    assert measured.histogram().get_total_count() == 4 * 8_000
+    assert measured.bytes_per_s == pytest.approx(800_000)
+
+
+def test_littles_law_holds_in_the_made_up_system(run: MadeUpRun) -> None:
+    measured = run.measured(run.trial("search", 8_000))
+    assert measured.latency is not None
+    assert measured.latency["mean"] == pytest.approx(2.0, rel=0.002)
