@@ -77,7 +77,7 @@ CASES = {
     "records too small to account for": ("100 B", "10 B", 8, "Take at least 24 B"),
     "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
     "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
-    "broken YAML": ("hosts:", "hosts: [", 3, "is not YAML"),
+    "broken YAML": ("hosts:", "hosts: [", 4, "is not YAML"),
     "a stock client in a search": ("partitions: 6", "client: stock", 14, "no schedule"),
 }
 

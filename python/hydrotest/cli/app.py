@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import sys
@@ -25,6 +26,7 @@ from hydrotest.report.tables import print_summary
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
+from hydrotest.run.standing import hold, standing, take_down
 from hydrotest.spec.check import check_memory
 from hydrotest.spec.lines import Document
 from hydrotest.spec.load import load_experiment
@@ -179,14 +181,70 @@ def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: b
 
 def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:
     async def body() -> Ended:
-        task = asyncio.current_task()
-        assert task is not None
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
+        _cancel_on_signals()
         return await Controller(spec, folder, listener).execute(only)
 
     return asyncio.run(body())
+
+
+def _cancel_on_signals() -> None:
+    """Ctrl-C and SIGTERM cancel the running task, which then tears down in order."""
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+
+
+@app.command
+def up(experiment: Path, *, as_json: Json = False) -> int:
+    """Start hosts and systems without a test and hold them until Ctrl-C or `down`."""
+    spec, _ = _load(experiment)
+    find_java()
+
+    def announce(endpoints: dict[str, list[str]]) -> None:
+        if as_json:
+            _print_json(endpoints)
+        else:
+            for name, addresses in endpoints.items():
+                print(f"{name}: {', '.join(addresses)}")
+        sys.stdout.flush()
+
+    async def body() -> None:
+        _cancel_on_signals()
+        await hold(spec, PlainProgress(_err()), announce)
+
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(body())
+    return EXIT_DONE
+
+
+@app.command
+def status(experiment: Path, *, as_json: Json = False) -> int:
+    """Tell what is up of an experiment."""
+    spec, _ = load_experiment(experiment)
+    found = standing(spec)
+    if as_json:
+        _print_json([vars(one) for one in found])
+    elif not found:
+        print(f"nothing of {spec.name} is up")
+    else:
+        for one in found:
+            addresses = "; ".join(f"{name} at {', '.join(where)}" for name, where in one.endpoints.items())
+            print(f"{one.experiment} (pid {one.pid}): {addresses}")
+    return EXIT_DONE
+
+
+@app.command
+def down(experiment: Path, *, as_json: Json = False) -> int:
+    """End what `up` started, and clear what a killed run left."""
+    spec, _ = load_experiment(experiment)
+    ended, removed = take_down(spec)
+    if as_json:
+        _print_json({"ended": ended, "removed": [str(path) for path in removed]})
+    else:
+        print(f"ended {ended}, removed {len(removed)} folders that killed runs left")
+    return EXIT_DONE
 
 
 def _missed(summary: dict[str, Any]) -> bool:

@@ -51,7 +51,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         }
         for p in curve["points"]
     ]
-    data = alt.Data(values=points)
+    data = _data(values=points)
     x = alt.X("offered:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s"))
     tooltip = [
         alt.Tooltip("offered:Q", format=",.0f"),
@@ -74,13 +74,13 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
     ]
     objective = (limit or {}).get("objective", {}).get("p99_ms")
     if objective is not None:
-        line = alt.Data(values=[{"objective": objective, "label": f"objective {objective:g} ms"}])
+        line = _data(values=[{"objective": objective, "label": f"objective {objective:g} ms"}])
         layers.append(alt.Chart(line).mark_rule(strokeDash=[6, 4], color="#e76f51").encode(y="objective:Q"))
         layers.append(
             alt.Chart(line).mark_text(align="left", dx=4, dy=-6, color="#e76f51").encode(y="objective:Q", x=alt.value(0), text="label:N")
         )
     if limit is not None and limit["low"] is not None:
-        band = alt.Data(values=[{"low": limit["low"], "high": limit["high"] or limit["low"]}])
+        band = _data(values=[{"low": limit["low"], "high": limit["high"] or limit["low"]}])
         layers.append(alt.Chart(band).mark_rect(opacity=0.18, color="#2a9d8f").encode(x="low:Q", x2="high:Q"))
         layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="low:Q"))
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "verdict"]
@@ -117,7 +117,7 @@ def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Tria
         values=[1, 2, 10, 100, 1000, 10000], labelExpr="datum.value == 1 ? '0 %' : (100 - 100 / datum.value) + ' %'", title="percentile"
     )
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_data(values=values))
         .mark_line(point=True)
         .encode(
             x=alt.X("nines:Q", scale=alt.Scale(type="log"), axis=axis),
@@ -152,7 +152,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             if ceiling and row[column] is not None
         ]
         bands = (
-            alt.Chart(alt.Data(values=_bands(trials, start)))
+            alt.Chart(_data(values=_bands(trials, start)))
             .mark_rect(opacity=0.12)
             .encode(
                 x="from:Q",
@@ -162,7 +162,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             )
         )
         lines = (
-            alt.Chart(alt.Data(values=values))
+            alt.Chart(_data(values=values))
             .mark_line(strokeWidth=1.4)
             .encode(
                 x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -197,7 +197,7 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     thin = pl.concat(parts, how="diagonal")
     values = [{"minute": round(r["minute"], 3), "service": r["service"], "cores": r["cpu_cores"]} for r in thin.iter_rows(named=True)]
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_data(values=values))
         .mark_area(opacity=0.8)
         .encode(
             x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -229,7 +229,7 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     thin = _thinned(speeds.with_columns(((pl.col("wall_s") - start) / 60).alias("minute"), (pl.col("speed") / mean).alias("relative")))
     values = [{"minute": round(r["minute"], 3), "relative": r["relative"]} for r in thin.iter_rows(named=True)]
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_data(values=values))
         .mark_line(strokeWidth=1.2)
         .encode(
             x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -241,6 +241,11 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     rows = [[name, f"{value:.3f}"] for name, value in zip(["slowest", "median", "fastest"], cells, strict=True) if isinstance(value, float)]
     caption = "A small fixed computation, timed in CPU time twice a second: where this line moves, the machine moved, not the system."
     return Figure("speed", "The machine's own speed", caption, _spec(chart), ["speed", "relative to the mean"], rows)
+
+
+def _data(values: list[dict[str, Any]]) -> alt.InlineData:
+    """Rows as a chart takes them."""
+    return alt.InlineData(values=values)
 
 
 def _bands(trials: list[Trial], start: float) -> list[dict[str, Any]]:
@@ -270,7 +275,7 @@ def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_row_index("row").group_by(pl.col("row") // step, maintain_order=True).agg(pl.col(numeric).mean())
 
 
-def _spec(chart: alt.Chart | alt.LayerChart) -> Spec:
+def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
     spec: Spec = chart.properties(width="container", height=280).to_dict()
     return spec
 

@@ -35,7 +35,7 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
     environment = Environment(
         loader=PackageLoader("hydrotest.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    kinds = {name: workload.kind for name, workload in experiment.workloads.items()}
+    kinds: dict[str, str] = {name: workload.kind for name, workload in experiment.workloads.items()}
     figures = _figures(folder, summary)
     return environment.get_template("report.html").render(
         summary=summary,
@@ -44,7 +44,7 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
         sheets={sheet.title: sheet for sheet in sheets(summary, kinds)},
         figures=figures,
         specs={figure.slug: _json(figure.spec) for figure in figures},
-        bundle=Markup(vl_convert.javascript_bundle(vl_version=VEGA_LITE)),
+        bundle=Markup(vl_convert.javascript_bundle(vl_version=VEGA_LITE)),  # type: ignore[call-arg] # the stub forgets the default
         environment=_environment(folder, summary),
         experiment_text=(folder.path / layout.EXPERIMENT).read_text(),
     )

@@ -11,7 +11,6 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hydrotest import __version__
@@ -21,10 +20,10 @@ from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.local import LocalHost
-from hydrotest.places import data_root
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
+from hydrotest.run.standing import scratch_root
 from hydrotest.run.tests import make_test
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads import Bench, Pressable, make_pressables
@@ -59,8 +58,7 @@ class Controller:
         self.folder = folder
         self.listener = listener
         self.run_id = uuid.uuid4().hex[:8]
-        root = next((Path(host.data).expanduser() for host in experiment.hosts.values() if host.data), data_root())
-        self.scratch = Scratch(root, self.run_id)
+        self.scratch = Scratch(scratch_root(experiment), self.run_id)
         self.hosts: dict[str, Host] = {}
         self.systems: dict[str, System] = {}
         self.sampling: Sampling | None = None

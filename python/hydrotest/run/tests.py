@@ -129,10 +129,9 @@ class LevelsTest:
         """Carries the test out."""
         client = self.test.client or self.bench.experiment.workloads[self.test.workload].client
         levels: list[tuple[float | None, int | None]]
-        if isinstance(self.test, Levels):
-            levels = [(rate, None) for rate in self.test.rates]
-        else:
-            levels = [(None, count) for count in self.test.counts]
+        levels = (
+            [(rate, None) for rate in self.test.rates] if isinstance(self.test, Levels) else [(None, count) for count in self.test.counts]
+        )
         for rate, in_flight in levels:
             if any((t.load(self.test.workload).offered, t.load(self.test.workload).in_flight) == (rate, in_flight) for t in self.done):
                 continue

@@ -35,7 +35,6 @@ class System(Model):
     """What every system has."""
 
     home: str | None = Field(None, description="A distribution of your own; else the fetched one.")
-    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Server properties, passed through.")
     jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
@@ -44,6 +43,7 @@ class Kafka(System):
     """Apache Kafka in KRaft mode, each host broker and controller."""
 
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
 
 
@@ -51,6 +51,7 @@ class Cassandra(System):
     """Apache Cassandra."""
 
     hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
+    config: dict[str, Any] = Field(default_factory=dict, description="Parts of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
 
 

@@ -15,7 +15,7 @@ from hydrotest.hosts.base import Host, Service
 from hydrotest.spec.models import Cassandra
 from hydrotest.systems.base import System, claim_port, exporter_option, jars_of
 from hydrotest.systems.fetch import CASSANDRA, Say
-from hydrotest.systems.java import find_java
+from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
 
 _EXPORTS = (
@@ -73,7 +73,7 @@ class CassandraSystem(System):
         exporter_port = host.free_port()
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *self.spec.jvm,
+            str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
             f"-javaagent:{jamm[0]}",
             exporter_option(exporter_port, host.address, _resource("gauges.yaml", folder), say),
             f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}",

@@ -16,7 +16,7 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
 from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, property_text
 from hydrotest.systems.fetch import KAFKA, Say
-from hydrotest.systems.java import find_java
+from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
 
 JVM_OPTIONS = (
@@ -58,7 +58,7 @@ class KafkaSystem(System):
             exporter_port = self._ports[index][2]
             heap = f"{self.spec.heap // 2**20}m"
             argv = [
-                str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *self.spec.jvm,
+                str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
                 f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder)}",
                 exporter_option(exporter_port, host.address, gauges, say),
                 "-cp", classpath, "kafka.Kafka", str(properties),

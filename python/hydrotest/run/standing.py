@@ -1,0 +1,98 @@
+"""Systems without a test: `up` starts them and holds them, `status` finds them, `down` ends them and clears what was left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.errors import RunFailedError, SystemFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.local import LocalHost
+from hydrotest.places import data_root
+from hydrotest.run.events import Listener
+from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned
+from hydrotest.spec.models import Experiment
+from hydrotest.store.folder import write_whole
+from hydrotest.systems.base import System
+from hydrotest.systems.catalogue import make_systems
+
+STATE = "up.json"
+DOWN_S_MAX = 60.0
+
+
+@dataclass(frozen=True)
+class StandingUp:
+    """Systems that some `hydrotest up` holds."""
+
+    experiment: str
+    pid: int
+    endpoints: dict[str, list[str]]
+
+
+def scratch_root(experiment: Experiment) -> Path:
+    """Where the systems' data lie: the first host's `data`, or the cache."""
+    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
+    return next(named, data_root())
+
+
+async def hold(experiment: Experiment, listener: Listener, announce: Callable[[dict[str, list[str]]], None]) -> None:
+    """Starts the systems, announces their endpoints, and holds them until cancelled or until one dies."""
+    root = scratch_root(experiment)
+    for path in clear_abandoned(root):
+        listener.say(f"removed what a killed run left: {path.name}")
+    scratch = Scratch(root, uuid.uuid4().hex[:8])
+    scratch.claim()
+    hosts: dict[str, Host] = {name: LocalHost(name, scratch.path) for name in experiment.hosts}
+    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    systems: dict[str, System] = {}
+    try:
+
+        def on_death(how: str) -> None:
+            if not died.done():
+                died.set_result(how)
+
+        systems = make_systems(experiment, hosts, scratch.path.name, scratch.path, on_death)
+        for system in systems.values():
+            await system.start(listener.say)
+        endpoints = {name: system.endpoints for name, system in systems.items()}
+        state = {"experiment": experiment.name, "pid": os.getpid(), "endpoints": endpoints}
+        write_whole(scratch.path / STATE, json.dumps(state))
+        announce(endpoints)
+        raise SystemFailedError(await died)
+    finally:
+        for system in reversed(list(systems.values())):
+            for problem in await system.stop():
+                listener.say(f"while stopping {system.name}: {problem}")
+        scratch.remove()
+
+
+def standing(experiment: Experiment) -> list[StandingUp]:
+    """What is up of this experiment."""
+    found = []
+    for path in sorted(scratch_root(experiment).glob(f"{PREFIX}*/{STATE}")):
+        with contextlib.suppress(OSError, ValueError):  # it was just taken down
+            state = StandingUp(**json.loads(path.read_text()))
+            if state.experiment == experiment.name and Path(f"/proc/{state.pid}").exists():
+                found.append(state)
+    return found
+
+
+def take_down(experiment: Experiment) -> tuple[int, list[Path]]:
+    """Ends every `up` of this experiment and removes what killed runs left; how many, and which folders."""
+    held = standing(experiment)
+    for one in held:
+        os.kill(one.pid, signal.SIGTERM)
+    give_up = time.monotonic() + DOWN_S_MAX
+    while standing(experiment):
+        if time.monotonic() > give_up:
+            raise RunFailedError(f"process {held[0].pid} did not end within {DOWN_S_MAX:g} s", "End it by hand.")
+        time.sleep(0.2)
+    return len(held), clear_abandoned(scratch_root(experiment))

@@ -1,0 +1,46 @@
+//! The golden messages: what the controller sends is understood here, and what is said here is what it understands
+//! (tests/test_messages.py reads the same files).
+
+use std::path::PathBuf;
+
+use hydrotest_cassandra::press::CqlSettings;
+use hydrotest_core::wire::{Event, Outcome};
+use hydrotest_kafka::consume::ConsumeSettings;
+use hydrotest_kafka::produce::ProduceSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+fn golden(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contract/messages").join(name);
+    std::fs::read_to_string(path).expect("the golden message is there")
+}
+
+fn round_trips<T: DeserializeOwned + Serialize>(text: &str) {
+    let parsed: T = serde_json::from_str(text).expect("the message is understood");
+    let again = serde_json::to_value(&parsed).expect("messages are plain data");
+    assert_eq!(again, serde_json::from_str::<serde_json::Value>(text).unwrap());
+}
+
+#[test]
+fn settings_are_understood() {
+    round_trips::<ProduceSettings>(&golden("produce.settings.json"));
+    round_trips::<ConsumeSettings>(&golden("consume.settings.json"));
+    round_trips::<CqlSettings>(&golden("cql.settings.json"));
+}
+
+#[test]
+fn events_are_said_as_agreed() {
+    for line in golden("events.jsonl").lines() {
+        round_trips::<Event>(line);
+        if let Event::Done { result } = serde_json::from_str(line).unwrap() {
+            round_trips::<Outcome>(&result.to_string());
+        }
+    }
+}
+
+#[test]
+fn an_unknown_setting_is_refused_by_name() {
+    let text = golden("consume.settings.json").replace("\"repeat\"", "\"repaet\"");
+    let error = serde_json::from_str::<ConsumeSettings>(&text).unwrap_err().to_string();
+    assert!(error.contains("repaet"), "{error}");
+}

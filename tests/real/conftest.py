@@ -1,0 +1,120 @@
+"""Real systems, started once for all tests that only press on them, and small experiments for whole runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.local import LocalHost
+from hydrotest.run.events import Silent
+from hydrotest.run.sampling import Sampling
+from hydrotest.run.trial import TrialRunner
+from hydrotest.run.workloads import Bench, Pressable, make_pressables
+from hydrotest.spec.load import load_experiment
+from hydrotest.store.folder import RunFolder
+from hydrotest.systems.catalogue import make_systems
+
+HYDROTEST = Path(sys.executable).parent / "hydrotest"
+
+SMALL = """\
+name: small
+hosts:
+  here: {connect: local}
+systems:
+  kafka:     {hosts: [here], heap: 512 MiB}
+  cassandra: {hosts: [here], heap: 1 GiB}
+workloads:
+  ingest: {kind: kafka-produce}
+  drain:  {kind: kafka-consume, reads: ingest}
+  store:  {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 5K)"}
+objectives:
+  ingest: {p99: 200 ms}
+  store:  {p99: 200 ms}
+tests:
+  - isolated: [ingest, drain, store]
+search: {precision: 30 %, window: 3 s, warm_up: 1 s, saturated: 3 s}
+warm_up: {least: 8 s, most: 8 s}
+"""
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
+    """Kafka and Cassandra, running, with everything that a trial needs."""
+    base = tmp_path_factory.mktemp("bench")
+    source = base / "small.yaml"
+    source.write_text(SMALL)
+    experiment, _ = load_experiment(source)
+    folder = RunFolder(base / "run")
+    folder.create(SMALL.encode())
+    hosts: dict[str, Host] = {"here": LocalHost("here", base / "data")}
+    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def on_death(how: str) -> None:
+        if not died.done():
+            died.set_result(how)
+
+    systems = make_systems(experiment, hosts, "t", base, on_death)
+    sampling = Sampling(hosts, Silent())
+    try:
+        for system in systems.values():
+            await system.start(lambda _text: None)
+        await sampling.start()
+        for system in systems.values():
+            for service in system.services:
+                await sampling.watch("here", service.name, service.pid, service.gauges_url)
+        yield Bench(experiment, "t", hosts, systems, TrialRunner(folder, sampling, Silent(), died), Silent())
+    finally:
+        await sampling.stop()
+        for system in systems.values():
+            await system.stop()
+
+
+@pytest.fixture
+def pressables(bench: Bench) -> dict[str, Pressable]:
+    """The small experiment's workloads."""
+    return make_pressables(bench)
+
+
+def own_processes(marker: str) -> list[str]:
+    """Command lines of living processes that mention `marker`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if marker in text and state != "Z" and int(entry.name) != os.getpid():
+            found.append(f"{entry.name} {text[:160]}")
+    return found
+
+
+@pytest.fixture
+def start_run(tmp_path: Path) -> Iterator[Any]:
+    """Starts `hydrotest run` in the background on an experiment text; ended with the test at the latest."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(text: str, *options: str, out: str = "run", env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        file = tmp_path / "experiment.yaml"
+        file.write_text(text)
+        process = subprocess.Popen(
+            [str(HYDROTEST), "run", str(file), "--out", str(tmp_path / out), *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env or dict(os.environ),
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

@@ -1,0 +1,192 @@
+"""hydrotest's generators, and the stock tools, on real Kafka and Cassandra."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from hydrotest.analysis.integrity import kafka_fates
+from hydrotest.analysis.measured import Measured
+from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.hosts.base import ask
+from hydrotest.load import kafka as kafka_load
+from hydrotest.load.native import run_generators
+from hydrotest.run.stock import run_stock_level
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads import Bench, Consume, Pressable, Produce, Store
+from hydrotest.systems.base import claim_port
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
+PLAN = TrialPlan("test", "search", 1.0, 3.0)
+
+
+async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    trial = await pressables["ingest"].open_loop(20_000, PLAN)
+    assert trial.status == "done", trial.reason
+    measured = Measured.read(bench.runner.folder, trial, "ingest")
+    outcome, fates = trial.load("ingest").outcome, trial.load("ingest").fates
+    assert outcome is not None
+    assert fates is not None
+    # Due at 0, 1/20000, … and so exactly this many within the four seconds, none skipped, none bunched away.
+    assert 79_000 <= fates.sent <= 80_001
+    assert (fates.lost, fates.duplicated, fates.corrupted, fates.out_of_order, fates.in_flight) == (0, 0, 0, 0, 0)
+    assert fates.seen == fates.acked == fates.sent
+    assert measured.histogram("response").get_total_count() == measured.histogram("wait").get_total_count()
+    latency = measured.latency
+    assert latency is not None
+    values = [latency[key] or 0 for key in ("p50", "p95", "p99", "p999", "max")]
+    assert values == sorted(values)
+
+
+async def test_kafka_closed_loop_never_exceeds_its_count(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    trial = await pressables["ingest"].closed_loop(500, PLAN)
+    seconds = bench.runner.folder.seconds(trial, "ingest")
+    assert max(value for second in seconds for value in second.in_flight) <= 500
+    assert trial.load("ingest").fates is not None
+
+
+async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    """The same producer id twice into one topic: every sequence of the second run is a duplicate. And records
+    that were acknowledged elsewhere are lost here."""
+    ingest = pressables["ingest"]
+    assert isinstance(ingest, Produce)
+    topic, folder = "hydrotest-t-planted", bench.runner.folder.trial_path(900, "planted")
+    await kafka_load.create_topic(ingest.host, ingest.endpoints, topic, ingest.spec)
+    try:
+        pair = []
+        for _ in range(2):
+            generator = ingest.generator(topic, 900, {"open": {"rate_per_s": 5_000.0}}, 1.0)
+            pair += await run_generators([generator], folder, lambda: None, lambda _w, _e: None)
+        read = await run_generators([kafka_load.verifier(ingest.host, ingest.endpoints, topic)], folder, lambda: None, lambda _w, _e: None)
+    finally:
+        await kafka_load.delete_topic(ingest.host, ingest.endpoints, topic)
+    first, second, seen = pair[0].outcome, pair[1].outcome, read[0].outcome
+    assert first is not None
+    assert second is not None
+    assert seen is not None
+    fates = kafka_fates(first.extra, seen.extra)
+    both = kafka_fates(second.extra, seen.extra)
+    assert fates.lost == 0
+    # Nothing is counted twice or missed: what is there once more than the distinct ones is doubled.
+    assert fates.seen is not None
+    assert fates.duplicated == fates.sent + both.sent - fates.seen
+    assert fates.duplicated > 0.9 * fates.sent
+    elsewhere = {"acked": [{**part, "producer": part["producer"] + 7} for part in first.extra["acked"]]}
+    assert kafka_fates(elsewhere, seen.extra).lost == fates.sent
+
+
+async def test_a_consumer_catches_up_and_checks_everything(pressables: dict[str, Pressable]) -> None:
+    drain = pressables["drain"]
+    assert isinstance(drain, Consume)
+    drain.source.is_prepared = True  # no warm-up here
+    await drain.prepare()
+    trial = await drain.catch_up(PLAN)
+    await drain.finish()
+    fates, outcome = trial.load("drain").fates, trial.load("drain").outcome
+    assert fates is not None
+    assert outcome is not None
+    assert (fates.lost, fates.corrupted, fates.duplicated) == (0, 0, 0)
+    assert outcome.counts.completed > fates.sent or fates.in_flight == 0
+
+
+async def test_cassandra_writes_reads_and_accounts_for_every_row(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    store = pressables["store"]
+    assert isinstance(store, Store)
+    await store.prepare()
+    trial = await store.open_loop(500, PLAN)
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+    assert outcome.extra["reads"] > outcome.extra["writes"] > 0
+    assert 1_990 <= outcome.counts.started <= 2_001
+    measured = Measured.read(bench.runner.folder, trial, "store")
+    reads, writes = measured.histogram(op="read"), measured.histogram(op="write")
+    assert reads.get_total_count() + writes.get_total_count() == measured.histogram().get_total_count()
+    await store.finish()
+    entry = [e for e in bench.runner.folder.read_journal() if e["what"] == "rows accounted for"][-1]
+    assert entry["fates"]["lost"] == entry["fates"]["corrupted"] == 0
+    assert entry["fates"]["seen"] == 5_000
+
+
+async def test_reads_of_rows_that_are_not_there_are_counted(bench: Bench) -> None:
+    store = Store("store", bench.experiment.workloads["store"], bench)  # type: ignore[arg-type]
+    store.keyspace = "hydrotest_t_empty"
+    from hydrotest.load import cassandra  # noqa: PLC0415 - only this test sets a table up by hand
+
+    await cassandra.create_table(store.host, store.endpoints, store.keyspace, store.spec)
+    trial = await store.open_loop(200, PLAN)
+    await cassandra.drop_keyspace(store.host, store.endpoints, store.keyspace)
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.extra["missing_reads"] > 0
+
+
+async def test_only_our_own_topics_and_keyspaces_are_removed(bench: Bench) -> None:
+    host = bench.hosts["here"]
+    with pytest.raises(TrialFailedError, match="not hydrotest's own"):
+        await kafka_load.delete_topic(host, bench.systems["kafka"].endpoints, "orders")
+    with pytest.raises(TrialFailedError, match="not hydrotest's own"):
+        await ask(
+            host, "ask", {"cassandra": {"ask": "drop_keyspace", "contact_points": bench.systems["cassandra"].endpoints, "keyspace": "shop"}}
+        )
+
+
+async def test_gauges_and_services_are_sampled(bench: Bench) -> None:
+    await asyncio.sleep(5)
+    path = bench.runner.folder.trial_path(901, "gauges")
+    bench.runner.sampling.buffer.flush(path)
+    import polars as pl  # noqa: PLC0415
+
+    gauges = set(pl.read_parquet(path / "samples/gauges.parquet")["gauge"].to_list())
+    wanted = ("kafka_request_handler_idle", "kafka_network_processor_idle", "kafka_under_replicated_partitions",
+              "cassandra_pending_tasks", "cassandra_blocked_tasks", "cassandra_compactions_pending", "jvm_gc_collection_seconds_sum")  # fmt: skip
+    for name in wanted:
+        assert any(gauge.startswith(name) for gauge in gauges), name
+    services = pl.read_parquet(path / "samples/services.parquet")
+    assert set(services["service"].to_list()) == {"kafka-0", "cassandra-0"}
+    assert services["exporter_cpu_us"].max() != 0
+
+
+async def test_a_killed_generator_costs_its_trial_and_nothing_else(pressables: dict[str, Pressable]) -> None:
+    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("killed", "search", 1.0, 8.0)))
+    await asyncio.sleep(4)
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        text = entry.read_bytes().split(b"\0")
+        if len(text) > 1 and text[0].endswith(b"hydrotest-node") and text[1] == b"produce":
+            os.kill(int(entry.parent.name), signal.SIGKILL)
+    trial = await task
+    assert trial.status == "failed"
+    assert "ended by signal 9" in (trial.reason or "")
+    after = await pressables["ingest"].open_loop(5_000, PLAN)
+    assert after.status == "done"
+
+
+async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    trial = await run_stock_level(bench, pressables["ingest"], TrialPlan("stock", "level", 1.0, 3.0), 5_000.0, None)
+    assert trial.status == "done", trial.reason
+    stock = trial.load("ingest").stock
+    assert stock is not None
+    assert stock.rate_per_s == pytest.approx(5_000, rel=0.05)
+    assert stock.latency_ms is not None
+    assert stock.errors is None
+
+
+async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Pressable]) -> None:
+    trial = await run_stock_level(bench, pressables["store"], TrialPlan("stress", "level", 1.0, 5.0), None, 8)
+    assert trial.status == "done", trial.reason
+    stock = trial.load("store").stock
+    assert stock is not None
+    assert set(stock.by_op) == {"read", "write"}
+    assert stock.rate_per_s > 0
+    assert stock.errors == 0
+
+
+async def test_a_taken_port_names_its_holder(bench: Bench) -> None:
+    port = int(bench.systems["kafka"].endpoints[0].rpartition(":")[2])
+    with pytest.raises(BadInputError, match=rf"port {port} for kafka is taken by java \(pid \d+\)"):
+        claim_port(bench.hosts["here"], port, "kafka")

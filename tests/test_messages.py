@@ -1,0 +1,49 @@
+"""The golden messages: what Python sends and understands is what Rust understands and sends (rust/*/tests read the same files)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.local import LocalHost
+from hydrotest.load import cassandra, kafka
+from hydrotest.spec.models import CassandraLoad, KafkaProduce
+from hydrotest.store.records import Outcome, Second
+
+MESSAGES = Path("contract/messages")
+HOST: Host = LocalHost("here", Path("/tmp"))
+
+
+def golden(name: str) -> Any:
+    return json.loads((MESSAGES / name).read_text())
+
+
+def pressure(load: dict[str, Any], give_up: float | None, cap: int) -> dict[str, Any]:
+    return {"load": load, "seconds": 5.0, "give_up_s": give_up, "in_flight_max": cap}
+
+
+def test_produce_settings() -> None:
+    workload = KafkaProduce.model_validate({"kind": "kafka-produce"})
+    made = kafka.producer("ingest", workload, HOST, ["127.0.0.1:9092"], "hydrotest-x-ingest-1", 1, pressure({"open": {"rate_per_s": 1000.0}}, 2.05, 100_000))
+    assert made.settings == golden("produce.settings.json")
+    assert made.offered == 1000
+
+
+def test_consume_settings() -> None:
+    assert kafka.verifier(HOST, ["127.0.0.1:9092"], "hydrotest-x-ingest-1").settings == golden("consume.settings.json")
+
+
+def test_cql_settings() -> None:
+    workload = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 3}, "keys": "uniform(0, 1M)"})
+    made = cassandra.generator("store", workload, HOST, ["127.0.0.1:9042"], "hydrotest_x_store", 1, pressure({"closed": {"in_flight": 128}}, None, 50_000))
+    assert made.settings == golden("cql.settings.json")
+    assert made.in_flight == 128
+
+
+def test_events_are_understood() -> None:
+    events = [json.loads(line) for line in (MESSAGES / "events.jsonl").read_text().splitlines()]
+    by_kind = {event.pop("event"): event for event in events}
+    assert Second.model_validate(by_kind["second"]).counts.completed == 4
+    assert Outcome.model_validate(by_kind["done"]["result"]).counts.bytes == 500
