@@ -31,7 +31,9 @@ def main() -> None:
     p99: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for row in summary["levels"]:
         if row["op"] in (None, "mix"):
-            target = f"{row['offered']:,.0f}/s" if row["offered"] else f"{row['concurrency']} in flight" if row["concurrency"] else "saturated"
+            target = (
+                f"{row['offered']:,.0f}/s" if row["offered"] else f"{row['concurrency']} in flight" if row["concurrency"] else "saturated"
+            )
             key = (row["workload"], target, row["client"])
             rates[key].append(row["achieved"])
             if row["latency_ms"]:

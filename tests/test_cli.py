@@ -74,7 +74,19 @@ def test_a_damaged_summary_source_is_named(tmp_path: Path, capsys: pytest.Captur
 def test_doctor_reports_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) in (0, 2)
     names = {finding["name"] for finding in json.loads(capsys.readouterr().out)}
-    assert {"Python", "Java", "Maven", "Rust", "memory", "disk", "open files", "swap", "transparent huge pages", "clock source", "CPU steal"} <= names
+    assert {
+        "Python",
+        "Java",
+        "Maven",
+        "Rust",
+        "memory",
+        "disk",
+        "open files",
+        "swap",
+        "transparent huge pages",
+        "clock source",
+        "CPU steal",
+    } <= names
 
 
 def test_only_abandoned_scratch_directories_of_ours_are_cleared(tmp_path: Path) -> None:

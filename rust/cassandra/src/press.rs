@@ -305,11 +305,11 @@ impl Loop {
             .in_flight
             .first_key_value()
             .map(|(_, operation)| operation.intended_ns);
-        if let (Some(bound), Some(oldest)) = (self.settings.pressure.give_up_s, oldest) {
-            if now.saturating_sub(oldest) as f64 > bound * 1e9 {
-                self.inner.borrow_mut().found.gave_up = true;
-                return true;
-            }
+        if let (Some(bound), Some(oldest)) = (self.settings.pressure.give_up_s, oldest)
+            && now.saturating_sub(oldest) as f64 > bound * 1e9
+        {
+            self.inner.borrow_mut().found.gave_up = true;
+            return true;
         }
         false
     }

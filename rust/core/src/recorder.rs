@@ -191,6 +191,8 @@ mod tests {
     }
 
     proptest! {
+        // Each case fills dozens of histograms; two dozen cases say as much as hundreds and take a second.
+        #![proptest_config(ProptestConfig::with_cases(24))]
         /// However operations are spread over recorders, the merged histograms equal a single recorder's.
         #[test]
         fn merging_loses_nothing(ops in prop::collection::vec((0u64..20_000, 0u64..500, 0u64..5_000), 1..300), ways in 1usize..16) {

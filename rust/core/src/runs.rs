@@ -17,11 +17,12 @@ pub struct Runs {
 impl Runs {
     /// Adds one number. False if it was there already.
     pub fn insert(&mut self, value: u64) -> bool {
-        if let Some((_, end)) = &mut self.current {
-            if value == *end && value + 1 < self.wall {
-                *end += 1;
-                return true;
-            }
+        if let Some((_, end)) = &mut self.current
+            && value == *end
+            && value + 1 < self.wall
+        {
+            *end += 1;
+            return true;
         }
         self.insert_range(value, value + 1) == 1
     }

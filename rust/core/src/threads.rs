@@ -45,8 +45,8 @@ pub struct Priority {
 /// Asks for real-time scheduling, and for `nice` where that is refused; tells what was got. Refusal is
 /// no error: the room checks tell whether it mattered. At `nice` 0 nothing is asked for.
 ///
-/// Why real-time: beside a busy JVM a thread at nice −10 still waited for a core 26 % of the time
-/// (measured on two cores), which would be reported as the system's latency. The kernel's real-time
+/// Why real-time: beside a busy JVM on two cores a thread at nice −10 was seen to wait for a core a quarter
+/// of the time, which would be reported as the system's latency. The kernel's real-time
 /// limit (95 % by default) keeps a runaway generator from taking the machine.
 pub fn raise_priority(nice: i32) -> Priority {
     if nice < 0 {

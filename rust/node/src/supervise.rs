@@ -171,9 +171,9 @@ fn is_zombie(pid: i32) -> bool {
 
 /// A process that is gone already needs no signal.
 fn signal(pid: Pid, signal: Signal) {
-    if let Err(error) = kill_process(pid, signal) {
-        if error != rustix::io::Errno::SRCH {
-            eprintln!("hydrotest-node: {pid:?} cannot be signalled: {error}");
-        }
+    if let Err(error) = kill_process(pid, signal)
+        && error != rustix::io::Errno::SRCH
+    {
+        eprintln!("hydrotest-node: {pid:?} cannot be signalled: {error}");
     }
 }

@@ -61,7 +61,7 @@ pub fn disk(directory: &Path, bytes: usize) -> Result<(f64, Option<f64>), String
 fn disk_at(path: &Path, bytes: usize) -> std::io::Result<(f64, Option<f64>)> {
     let blocks = bytes.div_ceil(BLOCK_BYTES);
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let block: Vec<u8> = (0..BLOCK_BYTES).map(|i| (i * 131 >> 3) as u8).collect();
+    let block: Vec<u8> = (0..BLOCK_BYTES).map(|i| ((i * 131) >> 3) as u8).collect();
     let begin = Instant::now();
     for _ in 0..blocks {
         file.write_all(&block)?;
