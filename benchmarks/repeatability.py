@@ -11,6 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def table(summaries: list[dict[str, Any]]) -> str:
         lines.append(f"| {number} | {summary['speed'][0]['mean']:.3f} | " + " | ".join(cells) + " |")
     speed = sum(summary["speed"][0]["mean"] for summary in summaries) / len(summaries)
     lines += ["", "| pair | " + " | ".join(f"{w} overlap | corrected" for w in workloads) + " |", "|---" * (2 * len(workloads) + 1) + "|"]
-    for number, (first, second) in enumerate(zip(summaries, summaries[1:], strict=False), 1):
+    for number, (first, second) in enumerate(pairwise(summaries), 1):
         cells = []
         for workload in workloads:
             for mean in (None, speed):

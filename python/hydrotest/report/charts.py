@@ -52,7 +52,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         for p in curve["points"]
     ]
     data = _data(values=points)
-    x = alt.X("offered:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s"))
+    x = alt.X("offered:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s", tickCount=8))
     tooltip = [
         alt.Tooltip("offered:Q", format=",.0f"),
         alt.Tooltip("achieved:Q", format=",.0f"),

@@ -42,7 +42,7 @@ def bound_sentence(row: dict[str, Any]) -> str:
     """What sets the limit, and how sure that is."""
     bound = row["bound_by"]
     head = {
-        "resource": "Bound, it seems, by the",
+        "resource": "A resource seems to bind it:",
         "system": "Bound by the system itself:",
         "generator": "Bound by the generator:",
         "undecided": "What binds it is undecided:",

@@ -2,6 +2,7 @@
 //! is measured is one request and one answer.
 
 pub mod admin;
+mod client;
 pub mod keys;
 pub mod press;
 pub mod rows;

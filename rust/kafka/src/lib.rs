@@ -5,6 +5,8 @@ pub mod admin;
 pub mod batch;
 pub mod connection;
 pub mod consume;
+mod flight;
 pub mod payload;
 pub mod produce;
+mod producer;
 pub mod protocol;

@@ -1,0 +1,427 @@
+//! One producing thread: it schedules, encodes, sends, and takes acknowledgements in, with no lock and no hand-over
+//! between threads on the way of a record.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use anyhow::Result;
+use bytes::Bytes;
+use hydrotest_core::clock::monotonic_ns;
+use hydrotest_core::drive::{Driven, Limits, Pace, Target, drive};
+use hydrotest_core::recorder::Recorder;
+use hydrotest_core::reporter::lock;
+use hydrotest_core::runs::Runs;
+use hydrotest_core::schedule::Schedule;
+use hydrotest_core::trial::Window;
+use hydrotest_core::wire::Load;
+use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use kafka_protocol::messages::{ProduceRequest, TopicName};
+
+use crate::admin::Leaders;
+use crate::batch::BatchWriter;
+use crate::connection::{Connection, wait_any};
+use crate::flight::{Batch, OpenBatch, Partition, Request, Span, record_span};
+use crate::payload::{Stamp, filler};
+use crate::produce::{Acked, ProduceSettings};
+use crate::protocol::{decode, encode, error_name, topic_name};
+
+const SERVER_TIMEOUT_MS: i32 = 30_000;
+/// How long acknowledgements are awaited after the load has ended.
+const DRAIN_NS: u64 = 15_000_000_000;
+/// Looks at the schedule per linger: a record waits at most a fifth of it before it is handed to its batch.
+const LOOKS_PER_LINGER: f64 = 5.0;
+const TICK_NS_MIN: f64 = 100_000.0;
+const TICK_NS_MAX: f64 = 1_000_000.0;
+
+/// What one thread found.
+pub(crate) struct Produced {
+    pub(crate) driven: Driven,
+    pub(crate) acked: Vec<Acked>,
+    pub(crate) errors: BTreeMap<String, u64>,
+    pub(crate) unanswered: u64,
+    pub(crate) completed_late: u64,
+    pub(crate) overflows: u64,
+    pub(crate) fatal: Option<String>,
+}
+
+pub(crate) struct Producer {
+    settings: ProduceSettings,
+    topic: TopicName,
+    id: u32,
+    share: u64,
+    filler: Vec<u8>,
+    connections: Vec<Connection>,
+    unanswered: Vec<VecDeque<Request>>,
+    partitions: Vec<Partition>,
+    /// The partition that takes the next batch; batches go round, records stick (Kafka's uniform sticky partitioner).
+    next_partition: usize,
+    open: Option<OpenBatch>,
+    in_flight: u64,
+    completed_late: u64,
+    ended: bool,
+    schedule: Option<Schedule>,
+    errors: BTreeMap<String, u64>,
+    window: Option<Window>,
+    recorder: Arc<Mutex<Recorder>>,
+}
+
+impl Producer {
+    pub(crate) fn connect(settings: &ProduceSettings, share: u32, leaders: &Leaders) -> Result<Self> {
+        let mut connections: Vec<Connection> = Vec::new();
+        let mut partitions = Vec::new();
+        for (&index, address) in leaders {
+            let known = connections
+                .iter()
+                .position(|connection| connection.address() == address);
+            let leader = match known {
+                Some(position) => position,
+                None => {
+                    let mut connection = Connection::open(address)?;
+                    connection.set_nonblocking()?;
+                    connections.push(connection);
+                    connections.len() - 1
+                }
+            };
+            partitions.push(Partition {
+                index,
+                leader,
+                next_sequence: 0,
+                ready: VecDeque::new(),
+                acked: Runs::default(),
+            });
+        }
+        let id = settings.producer + share;
+        Ok(Self {
+            topic: topic_name(&settings.topic),
+            id,
+            share: u64::from(share),
+            filler: filler(settings.record_bytes, u64::from(id)),
+            unanswered: connections.iter().map(|_| VecDeque::new()).collect(),
+            connections,
+            next_partition: share as usize % partitions.len(),
+            partitions,
+            open: None,
+            in_flight: 0,
+            completed_late: 0,
+            ended: false,
+            schedule: None,
+            errors: BTreeMap::new(),
+            window: None,
+            recorder: Arc::new(Mutex::new(Recorder::new(0))),
+            settings: settings.clone(),
+        })
+    }
+
+    pub(crate) fn begin(&mut self, window: Window, recorder: Arc<Mutex<Recorder>>) {
+        self.recorder = recorder;
+        if let Load::Open { rate_per_s } = self.settings.pressure.load {
+            let shares = u64::from(self.settings.pressure.threads);
+            self.schedule = Some(Schedule::new(window.start_ns, rate_per_s).split(self.share, shares));
+        }
+        self.window = Some(window);
+    }
+
+    fn window(&self) -> &Window {
+        self.window.as_ref().expect("begin comes before work")
+    }
+
+    /// The thread's whole life: load, account for what is unanswered, drain.
+    pub(crate) fn work(mut self) -> Produced {
+        let pressure = self.settings.pressure.clone();
+        let pace = match (pressure.load, self.schedule) {
+            (Load::Closed { in_flight }, _) => Pace::Closed {
+                in_flight: in_flight.div_ceil(u64::from(pressure.threads)).max(1),
+            },
+            (_, schedule) => Pace::Open {
+                schedule: schedule.expect("an open loop has a schedule"),
+                in_flight_max: pressure.in_flight_max,
+            },
+        };
+        let window = self.window().clone();
+        let tick = (self.settings.linger_ms * 1e6 / LOOKS_PER_LINGER).clamp(TICK_NS_MIN, TICK_NS_MAX);
+        let limits = Limits {
+            end_ns: window.end_ns,
+            give_up_ns: pressure.give_up_s.map(|seconds| (seconds * 1e9) as u64),
+            tick_ns: tick as u64,
+        };
+        let (driven, mut fatal) = match drive(&mut self, pace, limits, &window.stop) {
+            Ok(driven) => (driven, None),
+            Err(error) => (Driven::default(), Some(format!("{error:#}"))),
+        };
+        window
+            .counts
+            .cap_hits
+            .fetch_add(driven.cap_hits, std::sync::atomic::Ordering::Relaxed);
+        let unanswered = self.in_flight + driven.unstarted;
+        self.age_unanswered(driven);
+        if fatal.is_none() {
+            fatal = self.drain().err().map(|error| format!("{error:#}"));
+        }
+        let overflows = lock(&self.recorder).overflows();
+        let id = self.id;
+        let acked = self.partitions.iter().map(|partition| Acked {
+            producer: id,
+            partition: partition.index,
+            sent: partition.next_sequence,
+            runs: partition.acked.to_vec(),
+        });
+        Produced {
+            driven,
+            acked: acked.collect(),
+            unanswered,
+            completed_late: self.completed_late,
+            overflows,
+            fatal,
+            errors: self.errors,
+        }
+    }
+
+    /// Everything started or due and not answered counts at its age: a stall at the end is not lost.
+    fn age_unanswered(&mut self, driven: Driven) {
+        self.ended = true;
+        let now = monotonic_ns().min(self.window().end_ns);
+        let outstanding = self.unanswered.iter().flatten().flat_map(|request| &request.batches);
+        let ready = self
+            .partitions
+            .iter()
+            .flat_map(|partition| partition.ready.iter().map(|(batch, _)| batch));
+        let open = self.open.iter().map(|open| &open.batch);
+        let mut recorder = lock(&self.recorder);
+        for span in outstanding.chain(ready).chain(open).flat_map(|batch| &batch.spans) {
+            record_span(&mut recorder, self.schedule.as_ref(), *span, now);
+        }
+        if let Some(schedule) = &self.schedule {
+            for op in driven.started..driven.started + driven.unstarted {
+                recorder.record(schedule.intended_ns(op), now, now);
+            }
+        }
+    }
+
+    /// Sends what is still here and awaits every acknowledgement, so that fates are known.
+    fn drain(&mut self) -> Result<()> {
+        let give_up = monotonic_ns() + DRAIN_NS;
+        while self.in_flight > 0 && monotonic_ns() < give_up {
+            self.serve(monotonic_ns() + 10_000_000, true)?;
+        }
+        Ok(())
+    }
+
+    fn seal_open(&mut self) {
+        if let Some(open) = self.open.take() {
+            let timestamp_ms = self.window().wall.wall_ns(monotonic_ns()) / 1_000_000;
+            let bytes = Bytes::from(open.writer.finish(timestamp_ms as i64));
+            let partition = open.batch.partition;
+            self.partitions[partition].ready.push_back((open.batch, bytes));
+            self.next_partition = (partition + 1) % self.partitions.len();
+        }
+    }
+
+    /// Sends ready batches, several partitions in one request: a broker answers one request per
+    /// connection at a time, so few large requests carry more than many small ones.
+    fn send_ready(&mut self) -> Result<()> {
+        for leader in 0..self.connections.len() {
+            while self.unanswered[leader].len() < self.settings.requests_in_flight {
+                let mut batches = Vec::new();
+                let mut data = Vec::new();
+                for partition in self
+                    .partitions
+                    .iter_mut()
+                    .filter(|partition| partition.leader == leader)
+                {
+                    if let Some((batch, bytes)) = partition.ready.pop_front() {
+                        batches.push(batch);
+                        data.push(
+                            PartitionProduceData::default()
+                                .with_index(partition.index)
+                                .with_records(Some(bytes)),
+                        );
+                    }
+                }
+                if batches.is_empty() {
+                    break;
+                }
+                let request = ProduceRequest::default()
+                    .with_acks(self.settings.acks)
+                    .with_timeout_ms(SERVER_TIMEOUT_MS)
+                    .with_topic_data(vec![
+                        TopicProduceData::default()
+                            .with_name(self.topic.clone())
+                            .with_partition_data(data),
+                    ]);
+                let correlation = self.connections[leader].correlation();
+                self.connections[leader].send(encode(correlation, &request)?)?;
+                if self.settings.acks == 0 {
+                    batches.into_iter().for_each(|batch| self.complete(batch, None));
+                } else {
+                    self.unanswered[leader].push_back(Request { correlation, batches });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_answers(&mut self, leader: usize) -> Result<bool> {
+        self.connections[leader].receive()?;
+        let mut any = false;
+        while let Some(frame) = self.connections[leader].take_frame()? {
+            let (correlation, response) = decode::<ProduceRequest>(frame)?;
+            let request = self.unanswered[leader].pop_front();
+            let Some(request) = request.filter(|request| request.correlation == correlation) else {
+                anyhow::bail!("broker {} answered out of step", self.connections[leader].address());
+            };
+            let mut refused: BTreeMap<i32, String> = BTreeMap::new();
+            for partition in response.responses.iter().flat_map(|topic| &topic.partition_responses) {
+                if let Some(name) = error_name(partition.error_code) {
+                    refused.insert(partition.index, name);
+                }
+            }
+            for batch in request.batches {
+                let index = self.partitions[batch.partition].index;
+                self.complete(batch, refused.get(&index).cloned());
+            }
+            any = true;
+        }
+        Ok(any)
+    }
+
+    fn complete(&mut self, batch: Batch, refused: Option<String>) {
+        use std::sync::atomic::Ordering::{Relaxed, Release};
+        self.in_flight -= batch.count;
+        if refused.is_none() {
+            let range = (batch.first_sequence, batch.first_sequence + batch.count);
+            self.partitions[batch.partition].acked.insert_range(range.0, range.1);
+        }
+        if self.ended {
+            match refused {
+                None => self.completed_late += batch.count,
+                Some(name) => *self.errors.entry(name).or_default() += batch.count,
+            }
+            return;
+        }
+        let now = monotonic_ns();
+        let mut recorder = lock(&self.recorder);
+        for span in &batch.spans {
+            record_span(&mut recorder, self.schedule.as_ref(), *span, now);
+        }
+        drop(recorder);
+        let counts = &self.window().counts;
+        match refused {
+            None => {
+                counts.bytes.fetch_add(batch.value_bytes, Relaxed);
+                counts.completed.fetch_add(batch.count, Release);
+            }
+            Some(name) => {
+                counts.failed.fetch_add(batch.count, Release);
+                *self.errors.entry(name).or_default() += batch.count;
+            }
+        }
+    }
+}
+
+impl Target for Producer {
+    type Error = anyhow::Error;
+
+    fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<()> {
+        let wall = self.window().wall;
+        for op in first..first + count {
+            if self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.writer.is_full(self.filler.len()))
+            {
+                self.seal_open();
+            }
+            let partition = self.next_partition;
+            let sequence = self.partitions[partition].next_sequence;
+            self.partitions[partition].next_sequence += 1;
+            let open = self.open.get_or_insert_with(|| OpenBatch {
+                writer: BatchWriter::new(self.settings.batch_bytes),
+                opened_ns: now_ns,
+                batch: Batch {
+                    partition,
+                    first_sequence: sequence,
+                    count: 0,
+                    spans: Vec::new(),
+                    value_bytes: 0,
+                },
+            });
+            let intended_ns = schedule.map_or(now_ns, |schedule| schedule.intended_ns(op));
+            let stamp = Stamp {
+                producer: self.id,
+                sequence,
+                intended_wall_ns: wall.wall_ns(intended_ns),
+            };
+            open.writer.push(&self.filler, stamp);
+            open.batch.count += 1;
+            open.batch.value_bytes += self.filler.len() as u64;
+            match open.batch.spans.last_mut() {
+                Some(span) if span.handed_ns == now_ns => span.count += 1,
+                _ => open.batch.spans.push(Span {
+                    first_op: op,
+                    count: 1,
+                    handed_ns: now_ns,
+                }),
+            }
+        }
+        self.in_flight += count;
+        self.window()
+            .counts
+            .started
+            .fetch_add(count, std::sync::atomic::Ordering::Release);
+        Ok(())
+    }
+
+    fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<()> {
+        let linger_ns = (self.settings.linger_ms * 1e6) as u64;
+        loop {
+            let now = monotonic_ns();
+            let due = self.open.as_ref().map(|open| open.opened_ns + linger_ns);
+            let full = self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.writer.is_full(self.filler.len()));
+            if full || due.is_some_and(|due| due <= now) {
+                self.seal_open();
+            }
+            self.send_ready()?;
+            let wake = self
+                .open
+                .as_ref()
+                .map_or(until_ns, |open| until_ns.min(open.opened_ns + linger_ns));
+            let active = wait_any(&self.connections, wake.saturating_sub(now))?;
+            let mut answered = false;
+            for (leader, _) in active.iter().enumerate().filter(|(_, active)| **active) {
+                self.connections[leader].flush()?;
+                answered |= self.take_answers(leader)?;
+            }
+            if monotonic_ns() >= until_ns || (return_early && (answered || self.in_flight == 0)) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    fn oldest_intended_ns(&self) -> Option<u64> {
+        let sent = self
+            .unanswered
+            .iter()
+            .filter_map(|requests| requests.front()?.batches.first());
+        let ready = self
+            .partitions
+            .iter()
+            .filter_map(|partition| partition.ready.front().map(|(batch, _)| batch));
+        let open = self.open.iter().map(|open| &open.batch);
+        sent.chain(ready)
+            .chain(open)
+            .filter_map(|batch| batch.spans.first())
+            .map(|span| {
+                self.schedule
+                    .as_ref()
+                    .map_or(span.handed_ns, |schedule| schedule.intended_ns(span.first_op))
+            })
+            .min()
+    }
+}
