@@ -10,6 +10,9 @@ import re
 
 _QUANTITY = re.compile(r"^\s*([0-9]+(?:[._][0-9]+)*)\s*([A-Za-zµ%/]*)\s*$")
 
+QUANTITY_CHARS_MAX = 40
+"""Longer texts are no quantities, and too large for a float."""
+
 _SIZES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _TIMES = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -19,7 +22,7 @@ _RATES |= {"B/s": 8, "kB/s": 8 * 10**3, "MB/s": 8 * 10**6, "GB/s": 8 * 10**9}
 
 
 def _scaled(text: object, units: dict[str, float], what: str, example: str) -> float:
-    match = _QUANTITY.match(str(text)) if isinstance(text, (str, int, float)) and not isinstance(text, bool) else None
+    match = _QUANTITY.match(str(text)[:QUANTITY_CHARS_MAX]) if isinstance(text, (str, int, float)) and not isinstance(text, bool) else None
     if match is None or match[2] not in units:
         raise ValueError(f"{text!r} is no {what}; write a number with one of {_names(units)}, e.g. {example!r}")
     return float(match[1].replace("_", "")) * units[match[2]]

@@ -79,7 +79,13 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
         detail = "the generator had no room: " + "; ".join(generator_reasons)
         return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
     ruled_out.append({"what": "the generator", "why": "every check of its room held"})
-    near = sorted((use for use in uses if use.share is not None and use.share >= NEAR_CEILING), key=lambda use: -(use.share or 0))
+    if not uses:
+        return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
+    # Memory that is occupied binds nothing by itself; it is evidence, not a suspect.
+    near = sorted(
+        (use for use in uses if use.resource != "memory" and use.share is not None and use.share >= NEAR_CEILING),
+        key=lambda use: -(use.share or 0),
+    )
     if len(near) == 1:
         use = near[0]
         detail = f"{use.resource} of {use.host} was at {use.share:.0%} of its ceiling; not yet proven by a squeeze"

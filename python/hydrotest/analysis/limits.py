@@ -54,6 +54,8 @@ class Limits:
         saturated = self._of(index, workload, "saturated")
         if not saturated:
             return None
+        if saturated[-1].achieved <= 0:
+            return self._nothing(workload, "nothing was completed when it was pressed without schedule")
         objective = self.experiment.objective(workload)
         judged = [(m, judge(m, objective)) for m in self._of(index, workload, "search", "repeat")]
         limit = self._replay(saturated[-1].achieved, judged)
@@ -75,6 +77,13 @@ class Limits:
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated[-1].achieved) for i in range(len(limit.searches))],
+        }  # fmt: skip
+
+    def _nothing(self, workload: str, reason: str) -> dict[str, Any]:
+        return {
+            **self._common(workload),
+            "limit": None, "low": None, "high": None, "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
+            "stopped_by": "search-end", "bound_by": asdict(BoundBy("unknown", reason)), "valid": False, "invalid_because": [reason],
         }  # fmt: skip
 
     def _common(self, workload: str) -> dict[str, Any]:

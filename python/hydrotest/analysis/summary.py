@@ -27,6 +27,21 @@ MEASURED = ("saturated", "search", "repeat", "level", "catch-up")
 """Purposes of trials that count; warm-up, populate and prefill only prepare."""
 
 
+UNKNOWN_ROWS = Fates(
+    unit="rows",
+    sent=0,
+    acked=0,
+    seen=None,
+    lost=None,
+    duplicated=None,
+    corrupted=None,
+    out_of_order=None,
+    unacked_present=None,
+    in_flight=None,
+)
+"""A table that was pressed and could not be read back."""
+
+
 def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str) -> dict[str, Any]:
     """Everything that the contract asks for; what is not known is null or an empty list."""
     environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
@@ -78,12 +93,15 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
         for load in trial.loads:
             if load.fates is not None:
                 accounts[load.workload, trial.tenancy].append(load.fates)
-    rows = [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
     for entry in journal:
+        # Each run (a resumed one is another) has its own table: their accounts add up.
         if entry["what"] == "rows accounted for":
-            row = {"workload": entry["workload"], "tenancy": "isolated", **entry["fates"]}
-            rows = [other for other in rows if other["workload"] != entry["workload"]] + [row]
-    return rows
+            accounts[entry["workload"], "isolated"].append(Fates.model_validate(entry["fates"]))
+    for trial in trials:
+        for load in trial.loads:
+            if load.kind == "cassandra" and load.client == "native" and (load.workload, trial.tenancy) not in accounts:
+                accounts[load.workload, trial.tenancy].append(UNKNOWN_ROWS)
+    return [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
 
 
 def _sum(fates: list[Fates]) -> dict[str, Any]:

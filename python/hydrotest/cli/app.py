@@ -248,9 +248,10 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
 
 
 def _missed(summary: dict[str, Any]) -> bool:
-    """An objective was missed: no limit could be told, or something was lost."""
-    lost = any(row["lost"] for row in summary["integrity"])
-    return lost or any(row["limit"] is None for row in summary["limits"])
+    """An objective was missed: no limit could be told, a level was not sustained, or something was lost or corrupted."""
+    flawed = any(row["lost"] or row["corrupted"] for row in summary["integrity"])
+    levels = any(row["accepted"] is False for row in summary["levels"])
+    return flawed or levels or any(row["limit"] is None for row in summary["limits"])
 
 
 def _kinds(spec: Experiment) -> dict[str, str]:

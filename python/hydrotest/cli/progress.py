@@ -46,7 +46,7 @@ class PlainProgress:
     def host(self, name: str, shares: dict[str, float]) -> None: ...
 
     def trial_ended(self, trial: Trial, accepted: bool | None, words: str) -> None:
-        mark = {True: "sustained", False: "rejected", None: "done"}[accepted]
+        mark = "void" if trial.status == "failed" else {True: "sustained", False: "rejected", None: "done"}[accepted]
         self._line(f"trial {trial.number}: {mark}" + (f": {words}" if words != mark else ""))
 
 

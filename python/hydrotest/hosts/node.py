@@ -45,8 +45,12 @@ class Node:
     async def events(self) -> AsyncIterator[Event]:
         """Everything that the node says until it ends."""
         assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            yield json.loads(line)
+        try:
+            async for line in self._process.stdout:
+                yield json.loads(line)
+        except ValueError as error:  # a line cut by the node's death, or longer than any event
+            await self.kill()
+            raise TrialFailedError(await self.epitaph()) from error
 
     async def expect(self, wanted: str) -> Event:
         """The next event of this kind. Raises `TrialFailedError` with the node's own words if it fails or ends first."""

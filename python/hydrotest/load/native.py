@@ -71,7 +71,7 @@ class RunningGenerator:
         running = cls(generator, node)
         try:
             ready = await node.expect("ready")
-        except TrialFailedError:
+        except BaseException:  # a cancelled start must not leave its node behind either
             await node.close()
             raise
         running.nice = ready["nice"]
@@ -122,13 +122,22 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
         return [task.result() for task in tasks]
-    except* TrialFailedError as group_error:
-        raise TrialFailedError(str(group_error.exceptions[0])) from group_error
+    except BaseExceptionGroup as failures:
+        raise _first(failures) from failures
     finally:
         if stopper is not None:
             stopper.cancel()
         for one in running:
             await one.node.close()
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The failure to tell of: a generator's own words if there are any."""
+    told = failures.subgroup(TrialFailedError)
+    one: BaseException = told or failures
+    while isinstance(one, BaseExceptionGroup):
+        one = one.exceptions[0]
+    return one
 
 
 async def _stop_all(stop: asyncio.Event, running: list[RunningGenerator]) -> None:

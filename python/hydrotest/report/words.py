@@ -58,7 +58,7 @@ def integrity_sentence(rows: list[dict[str, Any]]) -> str:
     lost = [row for row in rows if row["lost"]]
     flawed = [row for row in rows if row["corrupted"] or row["duplicated"] or row["out_of_order"]]
     unknown = [row["workload"] for row in rows if row["lost"] is None]
-    acked = sum(row["acked"] for row in rows)
+    acked = sum(row["acked"] for row in rows if row["lost"] is not None)
     parts = []
     if lost:
         parts.append(

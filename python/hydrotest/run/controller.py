@@ -5,11 +5,12 @@ the way, what was started is ended and what was measured is kept.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import platform
 import sys
 import time
+import traceback
 import uuid
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from hydrotest import __version__
 from hydrotest.analysis.summary import Status, summarise_run
 from hydrotest.analysis.usage import service_rates
 from hydrotest.clock import iso
-from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
+from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.local import LocalHost
 from hydrotest.run.events import Listener
@@ -79,11 +80,17 @@ class Controller:
             error = caught
         except OSError as caught:
             error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
+        except Exception as caught:  # noqa: BLE001 - a fault of ours must not cost the data already taken
+            self.folder.journal("internal error", traceback=traceback.format_exc())
+            error = RunFailedError(
+                f"hydrotest itself failed: {type(caught).__name__}: {caught}", "The journal holds the details; please report it."
+            )
         except asyncio.CancelledError:
             error = RunFailedError("interrupted", f"What was measured is kept; `hydrotest run --resume --out {self.folder.path}` goes on.")
         finally:
-            # A second interrupt must not cut the tear-down short.
-            await asyncio.shield(asyncio.ensure_future(self._tear_down()))
+            await _to_the_end(self._tear_down())
+        if self.runner is not None and self.runner.died.done() and not isinstance(error, SystemFailedError):
+            error = SystemFailedError(self.runner.died.result(), "Earlier trials are kept; `--resume` goes on after them.")
         if error is not None and not self.folder.trials():
             status = "failed"
         return Ended(status, error, self._conclude(status, error))
@@ -171,13 +178,18 @@ class Controller:
     async def _tear_down(self) -> None:
         self.listener.phase("tearing down")
         if self.sampling is not None:
-            with contextlib.suppress(RunFailedError):  # the run is over; what it said is in the journal already
+            try:
                 await self.sampling.stop()
+            except HydrotestError as error:
+                self.listener.say(f"while stopping the samplers: {error.message}")
         for system in reversed(list(self.systems.values())):
             for problem in await system.stop():
                 self.listener.say(f"while stopping {system.name}: {problem}")
-        if self.scratch.path.exists():
-            self.scratch.remove()
+        try:
+            if self.scratch.path.exists():
+                self.scratch.remove()
+        except OSError as error:
+            self.listener.say(f"{self.scratch.path} could not be removed ({error}); `hydrotest down` does it later")
 
     def _write_environment(self) -> None:
         if self.runner is not None:
@@ -213,3 +225,13 @@ class Controller:
             summary["error"] = error.message
         self.folder.write_json(layout.SUMMARY, summary)
         return summary
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Waits until `work` is over, however often it is interrupted meanwhile."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            continue

@@ -24,6 +24,7 @@ class Sampling:
         self._listener = listener
         self._nodes: dict[str, Node] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = False
 
     async def start(self) -> None:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
@@ -41,7 +42,8 @@ class Sampling:
         await self._nodes[host].command("watch", service=service, pid=pid, gauges_url=gauges_url)
 
     async def stop(self) -> None:
-        """Ends all samplers."""
+        """Ends all samplers. Raises what any of them failed with."""
+        self._stopping = True
         for node in self._nodes.values():
             await node.close()
         for task in self._tasks:
@@ -61,6 +63,8 @@ class Sampling:
                 self._show(name)
             elif event["event"] == "failed":
                 raise RunFailedError(f"the sampler on {name} failed: {event['error']}")
+        if not self._stopping:
+            raise RunFailedError(f"sampling stopped: {await node.epitaph()}")
 
     def _show(self, name: str) -> None:
         rows = self.buffer.newest_hosts(name)

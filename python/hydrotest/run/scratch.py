@@ -31,18 +31,24 @@ class Scratch:
         shutil.rmtree(self.path, ignore_errors=False)
 
 
+def is_owned(path: Path) -> bool:
+    """True while the process that made this directory lives: its lock cannot be taken."""
+    lock = path / LOCK
+    if not lock.exists():
+        return False
+    with lock.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
 def clear_abandoned(root: Path) -> list[Path]:
     """Removes what killed runs left below a data root; what a living run uses, or is not ours, stays."""
     removed = []
     for path in sorted(root.glob(f"{PREFIX}*")) if root.exists() else []:
-        lock = path / LOCK
-        if not lock.exists():
-            continue
-        with lock.open("a") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
+        if (path / LOCK).exists() and not is_owned(path):
             shutil.rmtree(path)
             removed.append(path)
     return removed

@@ -18,7 +18,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
-from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned
+from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.base import System
@@ -80,7 +80,8 @@ def standing(experiment: Experiment) -> list[StandingUp]:
     for path in sorted(scratch_root(experiment).glob(f"{PREFIX}*/{STATE}")):
         with contextlib.suppress(OSError, ValueError):  # it was just taken down
             state = StandingUp(**json.loads(path.read_text()))
-            if state.experiment == experiment.name and Path(f"/proc/{state.pid}").exists():
+            # A pid alone proves nothing, since it may be another process's by now; the lock does.
+            if state.experiment == experiment.name and is_owned(path.parent):
                 found.append(state)
     return found
 

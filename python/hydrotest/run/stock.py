@@ -16,7 +16,6 @@ from hydrotest.systems.java import find_java
 
 SATURATED_GUESS_PER_S = 150_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
-CONSUME_RECORDS = 5_000_000
 
 
 async def run_stock_level(bench: Bench, pressable: Pressable, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
@@ -65,7 +64,7 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
 async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> StockResult:
     group = f"hydrotest-{bench.run}-{number}"
     endpoints = pressable.source.endpoints
-    command = stock.consumer_command(find_java(), _kafka_classpath(bench), endpoints, pressable.topic, CONSUME_RECORDS, group)
+    command = stock.consumer_command(find_java(), _kafka_classpath(bench), endpoints, pressable.topic, pressable.records, group)
     return stock.parse_consumer(*await stock.run_command(command, pressable.host, log))
 
 

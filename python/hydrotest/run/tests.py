@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
@@ -139,13 +140,16 @@ class LevelsTest:
             what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight"
             self.bench.listener.phase(f"{self.test.workload}: level {what}, {client} client")
             plan = TrialPlan(f"level-{self.test.workload}", "level", self.bench.experiment.search.warm_up, self.test.duration, self.index)
-            if client == "stock":
-                trial = await run_stock_level(self.bench, self.pressable, plan, rate, in_flight)
-            elif rate is not None:
-                trial = await self.pressable.open_loop(rate, plan)
-            else:
-                trial = await self.pressable.closed_loop(in_flight, plan)
-            self.bench.listener.trial_ended(trial, None, trial.reason or "measured")
+            attempt = partial(self._level, client, plan, rate, in_flight)
+            trial = await _until_done(self.bench, attempt)
+            self.bench.listener.trial_ended(trial, None, "measured")
+
+    async def _level(self, client: str, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
+        if client == "stock":
+            return await run_stock_level(self.bench, self.pressable, plan, rate, in_flight)
+        if rate is not None:
+            return await self.pressable.open_loop(rate, plan)
+        return await self.pressable.closed_loop(in_flight, plan)
 
 
 def _has(trial: Trial, workload: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hydrotest.errors import SystemFailedError, TrialFailedError
+from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.events import Listener
@@ -108,6 +108,9 @@ class TrialRunner:
         except asyncio.CancelledError:
             reason = "interrupted"
             raise
+        except BaseException as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise
         finally:
             if self.died.done():
                 death = reason = self.died.result()
@@ -117,6 +120,9 @@ class TrialRunner:
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)
+        problem = self.sampling.problem()
+        if problem is not None:
+            raise RunFailedError(problem, "Without samples nothing can be said of the hosts; `--resume` goes on after the last trial.")
         if death is not None:
             raise SystemFailedError(
                 f"trial {number} ({plan.slug}) is void: {death}", "Earlier trials are kept; `--resume` goes on after them."

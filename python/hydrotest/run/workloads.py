@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from hydrotest.analysis.integrity import kafka_fates, normalised, rows_fates
+from hydrotest.analysis.integrity import kafka_fates, normalised, rows_fates, size
 from hydrotest.analysis.steady import is_settled
+from hydrotest.analysis.summary import UNKNOWN_ROWS
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.load import cassandra as cassandra_load
@@ -151,7 +152,8 @@ class Produce(Pressable):
     def generator(self, topic: str, number: int, load: Pressing, seconds: float) -> Generator:
         """The producing generator for one trial."""
         rate = load["open"]["rate_per_s"] if "open" in load else 0.0
-        cap = max(100_000, round(rate * (GIVE_UP_S + IN_FLIGHT_MARGIN_S + 1)))
+        give_up = GIVE_UP_S + max(self.bench.experiment.objective(self.name).latencies_ms().values(), default=0.0) / 1e3
+        cap = max(100_000, round(rate * (give_up + IN_FLIGHT_MARGIN_S)))
         pressure = self.bench.pressure(self.name, load, seconds, cap)
         return kafka_load.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure)
 
@@ -188,6 +190,11 @@ class Consume(Pressable):
         if trial.status == "failed":
             raise RunFailedError(f"the topic for {self.name} cannot be filled: {trial.reason}")
         self._filled = trial.load(self.source.name).outcome
+
+    @property
+    def records(self) -> int:
+        """Acknowledged records that lie in the topic."""
+        return 0 if self._filled is None else sum(size(normalised(part["runs"])) for part in self._filled.extra["acked"])
 
     async def catch_up(self, plan: TrialPlan) -> Trial:
         """Reads for a window, from the first record on, again and again; every record is checked."""
@@ -267,15 +274,16 @@ class Store(Pressable):
         """Reads every row back, accounts for it, and drops the keyspace."""
         if not self._written:
             return
+        acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
+        attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         self.bench.listener.phase(f"accounting for every row of {self.name}")
         try:
             scanned = await cassandra_load.scan(self.host, self.endpoints, self.keyspace, self.spec)
         except TrialFailedError as error:
-            self.bench.runner.folder.journal("rows not accounted for", workload=self.name, reason=error.message)
+            unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
+            self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=unknown.model_dump(), reason=error.message)
             self.bench.listener.say(f"{self.name}: its rows could not be read back: {error.message}")
             return
-        acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
-        attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         fates = rows_fates(attempted, acked, scanned)
         self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=fates.model_dump())
         await remove_quietly(self.bench, cassandra_load.drop_keyspace(self.host, self.endpoints, self.keyspace), self.keyspace)

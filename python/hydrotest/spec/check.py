@@ -47,6 +47,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
     if cassandra is not None and len(cassandra.hosts) > 1:
         place = ("systems", "cassandra", "hosts")
         raise checker.fail(place, "several Cassandra nodes need hosts with addresses of their own", "This version runs one node.")
+    _check_windows(experiment, checker)
     for name in experiment.workloads:
         _check_workload(experiment, name, checker)
     for name in experiment.objectives:
@@ -65,6 +66,29 @@ def check_references(experiment: Experiment, document: Document) -> None:
             checker.known(test.workload, experiment.workloads, "the workload", named)
             if isinstance(experiment.workloads[test.workload], KafkaConsume) and test.test == "levels":
                 raise checker.fail(named, "a kafka-consume workload has no rate of its own", "Use it in `isolated` or `concurrency`.")
+
+
+WINDOW_S_MIN = 3.0
+"""Less says nothing about steadiness: counters are read once a second."""
+
+
+def _check_windows(experiment: Experiment, checker: _Checker) -> None:
+    if experiment.search.window < WINDOW_S_MIN:
+        raise checker.fail(
+            ("search", "window"), f"a window of {experiment.search.window:g} s is too short", f"Take at least {WINDOW_S_MIN:g} s."
+        )
+    if experiment.search.saturated < WINDOW_S_MIN:
+        raise checker.fail(
+            ("search", "saturated"), f"{experiment.search.saturated:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
+        )
+    for index, test in enumerate(experiment.tests):
+        if isinstance(test, Isolated):
+            if len(set(test.workloads)) < len(test.workloads):
+                raise checker.fail(("tests", index), "a workload stands twice in one test", "Name each once.")
+        elif test.duration < WINDOW_S_MIN:
+            raise checker.fail(
+                ("tests", index, test.test, "duration"), f"{test.duration:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
+            )
 
 
 def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> None:

@@ -13,7 +13,7 @@ _NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$")
 
 
 def _name(value: str) -> str:
-    if not _NAME.match(value):
+    if not _NAME.fullmatch(value):
         raise ValueError(f"{value!r} is no name; use letters, digits, '-' and '_', at most 63, beginning with a letter or digit")
     return value
 

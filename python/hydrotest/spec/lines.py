@@ -18,6 +18,7 @@ from hydrotest.errors import BadInputError
 
 SIZE_BYTES_MAX = 1 << 20
 DEPTH_MAX = 20
+NUMBER_CHARS_MAX = 30
 
 Path_ = tuple[str | int, ...]
 
@@ -126,6 +127,8 @@ def _scalar(node: ScalarNode) -> Any:
         return text
     if text in _WORDS:
         return _WORDS[text]
+    if len(text) > NUMBER_CHARS_MAX:
+        return text
     if _INT.match(text):
         return int(text)
     return float(text) if _FLOAT.match(text) else text

@@ -1,5 +1,5 @@
-"""The experiment file as frozen models. What a field means stands in its description, from which
-the reference page is made. Cross-checks between parts are in `check`.
+"""The experiment file as frozen models. What a field means stands in its description.
+Cross-checks between parts are in `check`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Workload(Model):
 
 
 def _acks(value: object) -> object:
-    return {"all": -1, -1: -1, 0: 0, 1: 1, "0": 0, "1": 1}.get(value, value) if isinstance(value, (str, int)) else value
+    return {"all": -1, -1: -1, 1: 1, "1": 1}.get(value, value) if isinstance(value, (str, int)) else value
 
 
 class KafkaProduce(Workload):
@@ -85,7 +85,9 @@ class KafkaProduce(Workload):
     partitions: Count = Field(6, description="Partitions of the topic.")
     replication: Count = Field(1, description="Replicas of each partition.")
     record_size: SizeBytes = Field(100, description="Size of a record's value.")
-    acks: Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)] = Field(-1, description="`all`, 1 or 0.")
+    acks: Annotated[Literal[-1, 1], BeforeValidator(_acks)] = Field(
+        -1, description="`all` or 1. Without acknowledgements no fate could be told."
+    )
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")

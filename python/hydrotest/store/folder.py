@@ -35,11 +35,14 @@ class RunFolder:
 
     def create(self, experiment: bytes) -> None:
         """Makes the folder for a new run and locks it."""
-        if self.path.exists() and any(self.path.iterdir()):
+        if self.path.is_dir() and any(self.path.iterdir()):
             raise self._taken() if self._is_locked() else BadInputError(
                 "is not empty", "Name another folder with --out, or go on with --resume.", file=self.path
             )  # fmt: skip
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise BadInputError("is a file, not a folder", "Name another folder with --out.", file=self.path) from error
         self.lock()
         (self.path / layout.EXPERIMENT).write_bytes(experiment)
 

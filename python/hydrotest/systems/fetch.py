@@ -148,6 +148,12 @@ def _copy_dependencies(maven: str, pom: Path, into: Path, repository: Path | Non
 
 
 def _is_damaged(path: Path) -> bool:
+    if path.name.endswith(".tar.gz"):
+        try:
+            with tarfile.open(path) as archive:
+                return not archive.getmembers()
+        except (tarfile.TarError, EOFError, OSError):
+            return True
     if path.suffix != ".jar":
         return False
     try:

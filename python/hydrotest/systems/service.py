@@ -44,6 +44,9 @@ class RunningService:
         except TrialFailedError as error:
             await node.close()
             raise SystemFailedError(f"{service.name} did not start: {error.message}") from error
+        except BaseException:  # a cancelled start must not leave its service behind
+            await node.close()
+            raise
         running = cls(service, host, node, pid, gauges_url)
         running._watch = asyncio.create_task(running._follow(on_death))
         return running

@@ -58,7 +58,8 @@ pub(crate) struct Pressed {
 #[derive(Clone, Copy)]
 struct Operation {
     intended_ns: u64,
-    actual_ns: u64,
+    /// When it was handed to the driver; not yet where it still queues behind our own tasks.
+    actual_ns: Option<u64>,
     is_write: bool,
     key: u64,
 }
@@ -197,6 +198,7 @@ impl Loop {
                 Vec::new()
             }
         };
+        self.window.load_ended();
         self.age_unanswered(&unstarted);
         let give_up = tokio::time::Instant::now() + DRAIN;
         while !self.inner.borrow().in_flight.is_empty() && tokio::time::Instant::now() < give_up {
@@ -282,6 +284,10 @@ impl Loop {
 
     /// Sends a begun operation, awaits its answer and accounts for it.
     async fn answer(self: Rc<Self>, (number, operation): (u64, Operation)) {
+        // Only now is it handed over: time spent queued behind our own tasks is wait, not service.
+        if let Some(waiting) = self.inner.borrow_mut().in_flight.get_mut(&number) {
+            waiting.actual_ns = Some(monotonic_ns());
+        }
         let answer = if operation.is_write {
             self.write(number, operation).await
         } else {
@@ -296,7 +302,7 @@ impl Loop {
         let is_write = inner.keys.chance(self.settings.write_share);
         let operation = Operation {
             intended_ns,
-            actual_ns: monotonic_ns(),
+            actual_ns: None,
             is_write,
             key: inner.keys.draw(),
         };
@@ -408,7 +414,7 @@ impl Loop {
             &self.recorders.read
         };
         for recorder in [&self.recorders.all, of_kind] {
-            lock(recorder).record(operation.intended_ns, operation.actual_ns, now_ns);
+            lock(recorder).record(operation.intended_ns, operation.actual_ns.unwrap_or(now_ns), now_ns);
         }
     }
 

@@ -12,7 +12,7 @@ use hydrotest_core::wire::{Outcome, Pressure};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Pressed, Recorders};
-use crate::keys::KeySettings;
+use crate::keys::{KeySettings, Keys};
 use crate::rows::RowShape;
 
 /// What to press with, and how.
@@ -40,6 +40,8 @@ pub struct CqlSettings {
 /// Runs the generator until its time is over. `None` if stopped before it began.
 pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>> {
     settings.shape.check().map_err(anyhow::Error::msg)?;
+    settings.pressure.check().map_err(anyhow::Error::msg)?;
+    Keys::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
     let mut threads: Vec<Prepared<Pressed>> = Vec::new();
     for share in 0..settings.pressure.threads {
         let client = Client::connect(settings, share)?;

@@ -7,7 +7,7 @@
 //! An operation belongs to the second in which it was *meant* to start, so that a stall does not
 //! move its victims out of the window.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use hdrhistogram::Histogram;
 
@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 pub const HIGHEST_US: u64 = 600_000_000;
 /// Three decimal digits: a reported percentile is within 0.1 % of the true value.
 pub const DIGITS: u8 = 3;
-/// Seconds that stay open for late completions; later ones count in the oldest open second.
+/// Seconds that stay open for late completions; those of still later ones are kept apart until the end.
 const OPEN_SECONDS: usize = 8;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -66,6 +66,8 @@ pub struct Recorder {
     first_open: u64,
     open: VecDeque<Latencies>,
     closed: Vec<Interval>,
+    /// Operations that ended when their second was closed already.
+    late: BTreeMap<u64, Latencies>,
     /// Values above `HIGHEST_US`: such a trial is void, because its percentiles would lie.
     overflows: u64,
 }
@@ -78,6 +80,7 @@ impl Recorder {
             first_open: 0,
             open: VecDeque::new(),
             closed: Vec::new(),
+            late: BTreeMap::new(),
             overflows: 0,
         }
     }
@@ -109,6 +112,9 @@ impl Recorder {
     /// Everything not yet handed over, at the end of the trial.
     pub fn finish(&mut self) -> Vec<Interval> {
         while self.close_oldest() {}
+        let late = std::mem::take(&mut self.late);
+        self.closed
+            .extend(late.into_iter().map(|(index, latencies)| Interval { index, latencies }));
         self.take_closed()
     }
 
@@ -126,8 +132,10 @@ impl Recorder {
                 self.close_oldest();
             }
         }
-        let position = index.saturating_sub(self.first_open) as usize;
-        &mut self.open[position]
+        if index < self.first_open {
+            return self.late.entry(index).or_default();
+        }
+        &mut self.open[(index - self.first_open) as usize]
     }
 
     fn close_oldest(&mut self) -> bool {
@@ -186,8 +194,15 @@ mod tests {
         let mut recorder = Recorder::new(0);
         recorder.record(500_000_000, 500_000_000, 4_500_000_000);
         recorder.record(3_500_000_000, 3_500_000_000, 3_600_000_000);
-        let seconds: Vec<u64> = recorder.finish().iter().map(|interval| interval.index).collect();
-        assert_eq!(seconds, [0, 3]);
+        // Far more than the seconds that stay open later, one of second 0 ends at last.
+        recorder.record(30_500_000_000, 30_500_000_000, 30_600_000_000);
+        recorder.record(600_000_000, 600_000_000, 30_700_000_000);
+        let intervals = merge(recorder.finish());
+        let seconds: Vec<(u64, u64)> = intervals
+            .iter()
+            .map(|i| (i.index, i.latencies.response.len()))
+            .collect();
+        assert_eq!(seconds, [(0, 2), (3, 1), (30, 1)]);
     }
 
     proptest! {

@@ -2,7 +2,8 @@
 //! collect what they found.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::clock::{WallOffset, monotonic_ns};
 use crate::control::Control;
@@ -23,6 +24,29 @@ pub struct Window {
     /// Set when the controller asks for an early end.
     pub stop: Arc<AtomicBool>,
     pub counts: Arc<SharedCounts>,
+    /// When the last thread's load ended; what follows is draining. 0 while none has.
+    ended_ns: Arc<AtomicU64>,
+}
+
+impl Window {
+    /// To be called by each thread when its load is over and it begins to drain.
+    pub fn load_ended(&self) {
+        self.ended_ns.fetch_max(monotonic_ns(), Ordering::AcqRel);
+    }
+}
+
+/// Counts a thread as ended however it ends, so that a panic does not keep the trial waiting.
+struct Running {
+    left: Arc<AtomicUsize>,
+    done: Arc<AtomicBool>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.done.store(true, Ordering::Release);
+        }
+    }
 }
 
 /// A prepared generator thread: given the window, the recorders that it will fill and its work.
@@ -57,28 +81,32 @@ pub fn conduct<R: Send + 'static>(
     let start_ns = monotonic_ns() + LEAD_NS;
     let end_ns = start_ns + (seconds * 1e9) as u64;
     let counts = Arc::new(SharedCounts::default());
+    let ended_ns = Arc::new(AtomicU64::new(0));
     let window = Window {
         start_ns,
         end_ns,
         wall,
         stop: control.stop.clone(),
         counts: counts.clone(),
+        ended_ns: ended_ns.clone(),
     };
     let mut channels = Vec::new();
     let done = Arc::new(AtomicBool::new(false));
-    let running = Arc::new(std::sync::atomic::AtomicUsize::new(threads.len()));
+    let left = Arc::new(AtomicUsize::new(threads.len()));
     let mut handles = Vec::new();
     for (index, prepared) in threads.into_iter().enumerate() {
         let (own_channels, work) = prepared(&window);
         channels.extend(own_channels);
-        let (done, running) = (done.clone(), running.clone());
+        let running = Running {
+            left: left.clone(),
+            done: done.clone(),
+        };
         let body = move || {
+            let _running = running;
             sharpen_timers();
-            let result = work();
-            if running.fetch_sub(1, Ordering::AcqRel) == 1 {
-                done.store(true, Ordering::Release);
-            }
-            result
+            // Second 0 lies a little ahead, so that all threads begin together.
+            std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(monotonic_ns())));
+            work()
         };
         handles.push(
             std::thread::Builder::new()
@@ -89,13 +117,17 @@ pub fn conduct<R: Send + 'static>(
     }
     let mut reporter = Reporter::new(start_ns, wall, counts.clone(), channels);
     reporter.run(end_ns, &done);
-    let ended = monotonic_ns();
+    let reported = monotonic_ns();
     let at_end = counts.read();
     let results = handles
         .into_iter()
         .map(|handle| handle.join().expect("generator threads return their failures"))
         .collect();
     reporter.finish();
+    let ended = match ended_ns.load(Ordering::Acquire) {
+        0 => reported,
+        at => at.min(reported),
+    };
     Some(Finished {
         results,
         counts: at_end,

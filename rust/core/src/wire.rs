@@ -34,6 +34,20 @@ pub struct Pressure {
     pub nice: i32,
 }
 
+impl Pressure {
+    /// An error in words if no generator can press so.
+    pub fn check(&self) -> Result<(), String> {
+        match self.load {
+            Load::Open { rate_per_s } if !(rate_per_s.is_finite() && rate_per_s > 0.0) => {
+                Err(format!("a rate of {rate_per_s} a second cannot be offered"))
+            }
+            Load::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
+            _ if self.threads == 0 => Err("a generator needs at least one thread".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A command from the controller after the settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]

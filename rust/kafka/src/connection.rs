@@ -24,6 +24,8 @@ pub struct Connection {
     stream: TcpStream,
     address: String,
     received: BytesMut,
+    /// Where a read lands before it is appended: zeroed once, not per read.
+    scratch: Vec<u8>,
     to_send: VecDeque<Bytes>,
     next_correlation: i32,
 }
@@ -45,6 +47,7 @@ impl Connection {
             stream,
             address: address.to_owned(),
             received: BytesMut::new(),
+            scratch: vec![0; READ_BYTES],
             to_send: VecDeque::new(),
             next_correlation: 0,
         })
@@ -152,12 +155,9 @@ impl Connection {
     }
 
     fn read_some(&mut self) -> Result<usize> {
-        let filled = self.received.len();
-        let room = READ_BYTES.max(self.received.capacity() - filled);
-        self.received.resize(filled + room, 0);
-        let read = self.stream.read(&mut self.received[filled..]);
-        self.received.truncate(filled + *read.as_ref().unwrap_or(&0));
-        Ok(read?)
+        let read = self.stream.read(&mut self.scratch)?;
+        self.received.extend_from_slice(&self.scratch[..read]);
+        Ok(read)
     }
 }
 

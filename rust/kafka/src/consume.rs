@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::control::Control;
 use hydrotest_core::runs::Runs;
@@ -53,6 +53,7 @@ pub struct Seen {
 
 /// Runs the generator. `None` if stopped before it began.
 pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outcome>> {
+    ensure!(settings.connections > 0, "a consumer needs at least one connection");
     let mut consumer = Consumer::connect(settings)?;
     let thread: Prepared<(Consumer, Option<String>)> = Box::new(move |window: &Window| {
         consumer.window = Some(window.clone());
@@ -121,10 +122,11 @@ impl Consumer {
         let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
         let ends = end_offsets(&leaders, &settings.topic)?;
         let mut connections: Vec<Connection> = Vec::new();
-        let mut of_broker: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        // Per broker: its connections, and how many of its partitions were given out.
+        let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
         let mut partitions = Vec::new();
-        for (position, (&index, address)) in leaders.iter().enumerate() {
-            let own = of_broker.entry(address).or_default();
+        for (&index, address) in &leaders {
+            let (own, led) = of_broker.entry(address).or_default();
             if own.len() < settings.connections {
                 let mut connection = Connection::open(address)?;
                 connection.set_nonblocking()?;
@@ -133,13 +135,14 @@ impl Consumer {
             }
             partitions.push(Partition {
                 index,
-                connection: own[position % own.len()],
+                connection: own[*led % settings.connections],
                 next_offset: 0,
                 end_offset: ends[&index],
                 passes: 0,
                 trackers: BTreeMap::new(),
                 first_pass: None,
             });
+            *led += 1;
         }
         Ok(Self {
             settings: settings.clone(),
@@ -154,6 +157,9 @@ impl Consumer {
 
     fn work(mut self) -> (Self, Option<String>) {
         let fatal = self.read_all().err().map(|error| format!("{error:#}"));
+        if let Some(window) = &self.window {
+            window.load_ended();
+        }
         (self, fatal)
     }
 

@@ -21,7 +21,7 @@ pub struct ProduceSettings {
     pub bootstrap: Vec<String>,
     pub topic: String,
     pub record_bytes: usize,
-    /// 0, 1, or −1 for all in-sync replicas.
+    /// 1, or −1 for all in-sync replicas; without acknowledgements no fate could be told.
     pub acks: i16,
     /// A batch is sent when it has this many bytes …
     pub batch_bytes: usize,
@@ -51,6 +51,8 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
         "records of {} bytes cannot carry the {HEADER_BYTES} bytes that account for them",
         settings.record_bytes
     );
+    ensure!(settings.acks != 0, "acks 0 is not taken: no fate could be told");
+    settings.pressure.check().map_err(anyhow::Error::msg)?;
     let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
     let mut threads: Vec<Prepared<Produced>> = Vec::new();
     for index in 0..settings.pressure.threads {
@@ -86,6 +88,7 @@ fn into_outcome(finished: Finished<Produced>) -> Outcome {
         outcome.completed_late += part.completed_late;
         outcome.overflows += part.overflows;
         outcome.gave_up |= part.driven.gave_up;
+        outcome.counts.cap_hits += part.driven.cap_hits;
         acked.extend(part.acked);
         fatal = fatal.or(part.fatal);
     }

@@ -148,10 +148,7 @@ impl Producer {
             Ok(driven) => (driven, None),
             Err(error) => (Driven::default(), Some(format!("{error:#}"))),
         };
-        window
-            .counts
-            .cap_hits
-            .fetch_add(driven.cap_hits, std::sync::atomic::Ordering::Relaxed);
+        window.load_ended();
         let unanswered = self.in_flight + driven.unstarted;
         self.age_unanswered(driven);
         if fatal.is_none() {
@@ -250,11 +247,7 @@ impl Producer {
                     ]);
                 let correlation = self.connections[leader].correlation();
                 self.connections[leader].send(encode(correlation, &request)?)?;
-                if self.settings.acks == 0 {
-                    batches.into_iter().for_each(|batch| self.complete(batch, None));
-                } else {
-                    self.unanswered[leader].push_back(Request { correlation, batches });
-                }
+                self.unanswered[leader].push_back(Request { correlation, batches });
             }
         }
         Ok(())
@@ -269,15 +262,17 @@ impl Producer {
             let Some(request) = request.filter(|request| request.correlation == correlation) else {
                 anyhow::bail!("broker {} answered out of step", self.connections[leader].address());
             };
-            let mut refused: BTreeMap<i32, String> = BTreeMap::new();
-            for partition in response.responses.iter().flat_map(|topic| &topic.partition_responses) {
-                if let Some(name) = error_name(partition.error_code) {
-                    refused.insert(partition.index, name);
-                }
-            }
+            // Error name by partition; None where the broker says that the batch is stored.
+            let mut answers: BTreeMap<i32, Option<String>> = response
+                .responses
+                .iter()
+                .flat_map(|topic| &topic.partition_responses)
+                .map(|partition| (partition.index, error_name(partition.error_code)))
+                .collect();
             for batch in request.batches {
                 let index = self.partitions[batch.partition].index;
-                self.complete(batch, refused.get(&index).cloned());
+                let answer = answers.remove(&index).unwrap_or_else(|| Some("NotAnswered".to_owned()));
+                self.complete(batch, answer);
             }
             any = true;
         }
@@ -388,7 +383,7 @@ impl Target for Producer {
                 .open
                 .as_ref()
                 .map_or(until_ns, |open| until_ns.min(open.opened_ns + linger_ns));
-            let active = wait_any(&self.connections, wake.saturating_sub(now))?;
+            let active = wait_any(&self.connections, wake.saturating_sub(monotonic_ns()))?;
             let mut answered = false;
             for (leader, _) in active.iter().enumerate().filter(|(_, active)| **active) {
                 self.connections[leader].flush()?;

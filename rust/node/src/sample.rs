@@ -85,6 +85,8 @@ pub fn run() -> Result<(), String> {
                 let wall_s = WallOffset::take().wall_s(hydrotest_core::clock::monotonic_ns());
                 let body = sample(&settings, units, &held(&watched), &scraped, &speeds)?;
                 emit(&Event::Sample { wall_s, body });
+                // Seconds missed in a stall are gone; readings a millisecond apart would make wild rates.
+                next = next.max(Instant::now() - interval);
             }
         }
     }

@@ -35,6 +35,8 @@ struct Settings {
 
 const POLL: Duration = Duration::from_millis(20);
 const KILL_ROUNDS_MAX: u32 = 200;
+/// A process that SIGKILL does not end in this time hangs in the kernel; we go without it.
+const KILL_S_MAX: f64 = 5.0;
 
 /// Runs the service until it ends or stdin does.
 pub fn run() -> Result<(), String> {
@@ -57,6 +59,10 @@ pub fn run() -> Result<(), String> {
             None if ended.load(Ordering::Acquire) => {
                 signal(child, Signal::TERM);
                 asked_at = Some(Instant::now());
+            }
+            Some(at) if at.elapsed().as_secs_f64() > settings.grace_s + KILL_S_MAX => {
+                kill_descendants();
+                return Err(format!("process {child:?} cannot be ended"));
             }
             Some(at) if at.elapsed().as_secs_f64() > settings.grace_s => signal(child, Signal::KILL),
             _ => {}

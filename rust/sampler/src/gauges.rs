@@ -42,7 +42,8 @@ pub fn scrape(url: &str) -> Result<Gauges, String> {
     if !head.lines().next().is_some_and(|status| status.contains(" 200 ")) {
         return Err(format!("{url}: {}", head.lines().next().unwrap_or_default()));
     }
-    Ok(parse(body))
+    // A line without its end was cut off, and its number with it.
+    Ok(parse(body.rsplit_once('\n').map_or("", |(whole, _)| whole)))
 }
 
 /// Parses the text format; comments, and values that are no finite numbers, are passed over.

@@ -33,12 +33,14 @@ impl Table {
         let mut next = 0;
         while next < tree.len() {
             let parent = tree[next];
-            tree.extend(
-                self.stats
-                    .values()
-                    .filter(|stat| stat.ppid == parent)
-                    .map(|stat| stat.pid),
-            );
+            // A pid used again while we read could make a ring of parents: nothing is taken in twice.
+            let children = self
+                .stats
+                .values()
+                .filter(|stat| stat.ppid == parent)
+                .map(|stat| stat.pid);
+            let new: Vec<i32> = children.filter(|pid| !tree.contains(pid)).collect();
+            tree.extend(new);
             next += 1;
         }
         tree.retain(|pid| self.stats.contains_key(pid));
