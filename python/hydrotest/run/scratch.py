@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TextIO
 
+from hydrotest.store.folder import is_held
+
 PREFIX = "hydrotest-run-"
 LOCK = "owner.lock"
 
@@ -33,15 +35,7 @@ class Scratch:
 
 def is_owned(path: Path) -> bool:
     """True while the process that made this directory lives: its lock cannot be taken."""
-    lock = path / LOCK
-    if not lock.exists():
-        return False
-    with lock.open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
+    return is_held(path / LOCK)
 
 
 def clear_abandoned(root: Path) -> list[Path]:

@@ -36,7 +36,7 @@ class RunFolder:
     def create(self, experiment: bytes) -> None:
         """Makes the folder for a new run and locks it."""
         if self.path.is_dir() and any(self.path.iterdir()):
-            raise self._taken() if self._is_locked() else BadInputError(
+            raise self._taken() if is_held(self.path / layout.LOCK) else BadInputError(
                 "is not empty", "Name another folder with --out, or go on with --resume.", file=self.path
             )  # fmt: skip
         try:
@@ -62,17 +62,6 @@ class RunFolder:
             self._lock.close()
             self._lock = None
             (self.path / layout.LOCK).unlink(missing_ok=True)
-
-    def _is_locked(self) -> bool:
-        path = self.path / layout.LOCK
-        if not path.exists():
-            return False
-        with path.open("a") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return True
-        return False
 
     def _taken(self) -> BadInputError:
         return BadInputError("another run is writing to this folder", "Wait for it, or name another folder with --out.", file=self.path)
@@ -148,6 +137,18 @@ class RunFolder:
 def _read_seconds(path: Path) -> Iterator[Second]:
     for line in path.read_text().splitlines():
         yield Second.model_validate_json(line)
+
+
+def is_held(lock: Path) -> bool:
+    """True while a living process holds the lock on this file."""
+    if not lock.exists():
+        return False
+    with lock.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def write_whole(path: Path, text: str) -> None:
