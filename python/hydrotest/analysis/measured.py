@@ -93,6 +93,11 @@ class Measured:
         assert self.load.outcome is not None
         return sum(self.load.outcome.errors.values())
 
+    def errors_of(self, op: str) -> int:
+        """Those of one kind of operation; its name stands before the error's."""
+        assert self.load.outcome is not None
+        return sum(count for name, count in self.load.outcome.errors.items() if name.startswith(f"{op} "))
+
     @property
     def window_seconds(self) -> list[Second]:
         """The second-by-second readings inside the window."""

@@ -72,6 +72,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "speed": speed_summary(run, trials, hosts),
         "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
         "overhead": environment.get("overhead"),
+        "warm_ups": [{"workload": entry["workload"], "seconds": entry["seconds"], "settled": entry["settled"]}
+                     for entry in journal if entry["what"] == "warmed up"],
     })  # fmt: skip
     return summary
 

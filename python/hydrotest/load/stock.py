@@ -1,6 +1,7 @@
 """The systems' own tools, run as they are, their output read into the same records. What a tool
-cannot say is null: ProducerPerformance has no p95 of the response from the intended start, ConsumerPerformance
-has no latency at all, cassandra-stress is closed-loop unless told a fixed rate.
+cannot say is null: ProducerPerformance times from its own call of send, not from the intended start, so its
+figures stand apart; ConsumerPerformance has no latency at all; cassandra-stress is closed-loop, where start and
+intended start are one, or keeps a schedule with `fixed=` and then times from it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.base import Host
 from hydrotest.spec.models import CassandraLoad, KafkaConsume, KafkaProduce
 from hydrotest.store.records import StockResult
 
@@ -57,7 +57,7 @@ def consumer_command(java: Path, classpath: str, endpoints: Sequence[str], topic
 
 def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, seconds: float,
                    in_flight: int, rate_per_s: float | None, scratch: Path) -> Command:  # fmt: skip
-    """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from intended starts."""
+    """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from intended starts. It warms itself up first."""
     mix = workload.mix
     if mix.read == 0:
         operation = ["write"]
@@ -68,7 +68,7 @@ def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, wor
     keys = workload.keys
     population = f"seq={keys.low + 1}..{keys.high}" if keys.shape == "sequential" else f"dist={_distribution(workload)}"
     rate = [f"threads={in_flight}"] + ([f"fixed={round(rate_per_s)}/s"] if rate_per_s else [])
-    options = [*operation, f"duration={round(seconds)}s", f"cl={workload.consistency}", "no-warmup", "-pop", population, "-rate", *rate]
+    options = [*operation, f"duration={round(seconds)}s", f"cl={workload.consistency}", "-pop", population, "-rate", *rate]
     return _stress(java, classpath, endpoint, keyspace, workload, options, scratch)
 
 
@@ -105,22 +105,6 @@ def _distribution(workload: CassandraLoad) -> str:
     return f"UNIFORM({low}..{high})"
 
 
-async def run_command(command: Command, host: Host, log: Path) -> tuple[str, float]:
-    """Runs a tool under supervision; its output and the CPU-seconds that it used. Raises `TrialFailedError` if it fails."""
-    settings = {"argv": command.argv, "env": {}, "directory": str(log.parent), "log": str(log), "grace_s": 5.0}
-    node = await host.node("supervise", settings)
-    try:
-        await node.expect("spawned")
-        ended = await node.expect("exited")
-    finally:
-        await node.close()
-    output = log.read_text(errors="replace")
-    if ended["code"] != 0:
-        last = " ".join(output.strip().splitlines()[-2:])[:400]
-        raise TrialFailedError(f"{command.name} ended with exit code {ended['code']}: {last}")
-    return output, float(ended["cpu_s"])
-
-
 _PRODUCED = re.compile(
     r"^(?P<count>\d+) (?:steady state )?records sent, (?P<rate>[\d.]+) records/sec \((?P<mb>[\d.]+) MB/sec\), (?P<mean>[\d.]+) ms avg latency, "
     r"(?P<max>[\d.]+) ms max latency, (?P<p50>[\d.]+) ms 50th, (?P<p95>[\d.]+) ms 95th, (?P<p99>[\d.]+) ms 99th, (?P<p999>[\d.]+) ms 99.9th",
@@ -137,7 +121,7 @@ def parse_producer(output: str, cpu_s: float) -> StockResult:
     count, rate = int(last["count"]), float(last["rate"])
     latency = {key: float(last[key]) for key in ("mean", "p50", "p95", "p99", "p999", "max")}
     return StockResult(count=count, seconds=count / rate, rate_per_s=rate, bytes_per_s=float(last["mb"]) * MIB, errors=None, cpu_s=cpu_s,
-                       latency_ms=latency)  # fmt: skip
+                       latency_ms=None, latency_from_send_ms=latency)  # fmt: skip
 
 
 def parse_consumer(output: str, cpu_s: float) -> StockResult:

@@ -68,20 +68,13 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     for row in summary["levels"]:
         if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume"):
             continue
-        latency = row["latency_ms"] or {}
-        target = (
-            f"{row['offered']:,.0f}/s"
-            if row["offered"] is not None
-            else f"{row['concurrency']} in flight"
-            if row["concurrency"]
-            else "as fast as it can"
-        )
+        latency = row["latency_ms"] or row.get("latency_from_send_ms") or {}
         throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
         rows.append(
             [
                 row["workload"],
                 row["client"],
-                target,
+                level_target(row),
                 f"{row['count']:,}",
                 _rate(row["achieved"]),
                 throughput,
@@ -91,6 +84,8 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 number(latency.get("p99"), 2),
                 number(latency.get("p999"), 2),
                 number(latency.get("max"), 1),
+                _timed_from(row),
+                number(row.get("cpu_s_per_million"), 2),
                 _accepted(row["accepted"]),
             ]
         )
@@ -107,9 +102,24 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "p99 ms",
         "p99.9 ms",
         "max ms",
+        "timed from",
+        "client CPU-s per million",
         "sustained",
     ]
     return Sheet("Kafka levels", heads, rows)
+
+
+def level_target(row: dict[str, Any]) -> str:
+    """What was asked for: a rate, a number in flight, or as much as it takes."""
+    if row["offered"] is not None:
+        return f"{row['offered']:,.0f}/s"
+    return f"{row['concurrency']} in flight" if row["concurrency"] else "as fast as it can"
+
+
+def _timed_from(row: dict[str, Any]) -> str:
+    if row["latency_ms"] is None:
+        return "send" if row.get("latency_from_send_ms") else NONE
+    return "intended start"
 
 
 def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
@@ -119,14 +129,13 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         if kinds.get(row["workload"]) != "cassandra":
             continue
         latency = row["latency_ms"] or {}
-        target = f"{row['offered']:,.0f}/s" if row["offered"] is not None else f"{row['concurrency']} in flight"
         mean = latency.get("mean")
         implied = NONE if mean is None else f"{littles_in_flight(row['achieved'], mean):.1f}"
         rows.append(
             [
                 row["workload"],
                 row["client"],
-                target,
+                level_target(row),
                 row["op"] or NONE,
                 _rate(row["achieved"]),
                 number(mean, 2),

@@ -105,5 +105,7 @@ def not_valid(summary: Summary) -> list[str]:
     out += [f"the generator of {row['workload']} had no room: {'; '.join(row.get('why_not', []))}"
             for row in summary["generator"] if row["has_room"] is False and not any(
                 limit["workload"] == row["workload"] and limit["at_least"] for limit in summary["limits"])]  # fmt: skip
+    out += [f"{warm_up['workload']}: its system had not settled after {warm_up['seconds']:.0f} s of warm-up; a longer one may find more"
+            for warm_up in summary.get("warm_ups", []) if not warm_up["settled"]]  # fmt: skip
     out += [f"trial {trial['trial']} ({trial['slug']}): {trial['reason']}" for trial in summary.get("failed_trials", [])]
     return out

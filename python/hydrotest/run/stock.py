@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hydrotest.hosts.command import run_command
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
-from hydrotest.load.cassandra import SATURATING_IN_FLIGHT, drop_keyspace
+from hydrotest.load.cassandra import SATURATING_IN_FLIGHT
 from hydrotest.run.trial import TrialPlan, log_path
 from hydrotest.run.workloads import Bench, Consume, Pressable, Produce, Store, remove_quietly
 from hydrotest.store import layout
@@ -14,8 +15,10 @@ from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.systems.fetch import KAFKA, STRESS, fetch
 from hydrotest.systems.java import find_java
 
-SATURATED_GUESS_PER_S = 150_000
+SATURATED_GUESS_PER_S = 600_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
+JVM_WARM_UP_S = 10.0
+"""Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
 
 
 async def run_stock_level(bench: Bench, pressable: Pressable, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
@@ -51,12 +54,12 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
     await kafka_load.create_topic(pressable.host, pressable.endpoints, topic, pressable.spec)
     try:
         speed = rate or SATURATED_GUESS_PER_S
-        warm_up = round(speed * max(plan.warm_up_s, 5.0))
+        warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
         command = stock.producer_command(
             find_java(), _kafka_classpath(bench), pressable.endpoints, topic, pressable.spec, records, rate, warm_up
         )
-        return stock.parse_producer(*await stock.run_command(command, pressable.host, log))
+        return stock.parse_producer(*await run_command(command.name, command.argv, pressable.host, log))
     finally:
         await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.endpoints, topic), topic)
 
@@ -65,7 +68,7 @@ async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> 
     group = f"hydrotest-{bench.run}-{number}"
     endpoints = pressable.source.endpoints
     command = stock.consumer_command(find_java(), _kafka_classpath(bench), endpoints, pressable.topic, pressable.records, group)
-    return stock.parse_consumer(*await stock.run_command(command, pressable.host, log))
+    return stock.parse_consumer(*await run_command(command.name, command.argv, pressable.host, log))
 
 
 async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float | None, in_flight: int | None, log: Path) -> StockResult:
@@ -73,14 +76,13 @@ async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float |
     # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
     newer = folder.parent.glob("HdrHistogram-*.jar")
     classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
-    keyspace = f"{pressable.keyspace[:41]}_stock"
     java, endpoint = find_java(), pressable.endpoints[0]
     scratch = log.parent
     threads = in_flight or SATURATING_IN_FLIGHT
-    try:
+    keyspace = pressable.stock_keyspace
+    if not pressable.stock_filled:
         filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, pressable.spec, threads, scratch)
-        await stock.run_command(filling, pressable.host, log.with_suffix(".populate.out"))
-        command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.seconds, threads, rate, scratch)
-        return stock.parse_stress(*await stock.run_command(command, pressable.host, log))
-    finally:
-        await remove_quietly(bench, drop_keyspace(pressable.host, pressable.endpoints, keyspace), keyspace)
+        await run_command(filling.name, filling.argv, pressable.host, log.with_suffix(".populate.out"))
+        pressable.stock_filled = True
+    command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.window_s, threads, rate, scratch)
+    return stock.parse_stress(*await run_command(command.name, command.argv, pressable.host, log))

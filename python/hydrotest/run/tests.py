@@ -12,12 +12,12 @@ from hydrotest.errors import RunFailedError
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads import Bench, Consume, Pressable
-from hydrotest.spec.models import Concurrency, Isolated, Levels
+from hydrotest.spec.models import Concurrency, Isolated, Levels, Saturated
 from hydrotest.store.records import Purpose, Trial
 from hydrotest.units import show_rate
 
 VOID_MAX = 3
-"""So many failed trials in a row end the search: something is broken."""
+"""So many failed trials in a row, or void ones in a search, end it: something is broken."""
 
 
 class IsolatedTest:
@@ -85,6 +85,7 @@ class _Searcher:
         self.pressable = pressable
         self.search = search
         self.bench = bench
+        self.voids = 0
 
     def replay(self, trial: Trial) -> None:
         """Tells the search of a trial that an earlier run made, if it is the one that it asks for."""
@@ -111,15 +112,21 @@ class _Searcher:
             )
             if verdict.void is None:
                 self.search.tell(verdict.accepted)
+                continue
+            self.voids += 1
+            if self.voids >= VOID_MAX:
+                raise RunFailedError(f"{VOID_MAX} trials of {self.pressable.name} were void; the last one: {verdict.void}")
 
     def _measured(self, trial: Trial) -> Measured:
         return Measured.read(self.bench.runner.folder, trial, self.pressable.name)
 
 
 class LevelsTest:
-    """Given rates, or given numbers in flight."""
+    """Given rates, given numbers in flight, or as fast as it can."""
 
-    def __init__(self, index: int, test: Levels | Concurrency, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+    def __init__(
+        self, index: int, test: Levels | Concurrency | Saturated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]
+    ) -> None:
         self.index = index
         self.test = test
         self.bench = bench
@@ -129,20 +136,24 @@ class LevelsTest:
     async def run(self) -> None:
         """Carries the test out."""
         client = self.test.client or self.bench.experiment.workloads[self.test.workload].client
-        levels: list[tuple[float | None, int | None]]
-        levels = (
-            [(rate, None) for rate in self.test.rates] if isinstance(self.test, Levels) else [(None, count) for count in self.test.counts]
-        )
-        for rate, in_flight in levels:
-            if any((t.load(self.test.workload).offered, t.load(self.test.workload).in_flight) == (rate, in_flight) for t in self.done):
-                continue
+        # Levels are measured in order, so what an earlier run has done is the first so many of them.
+        for rate, in_flight in self._levels()[len(self.done) :]:
             await self.pressable.prepare()
-            what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight"
+            what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight" if in_flight else "as fast as it can"
             self.bench.listener.phase(f"{self.test.workload}: level {what}, {client} client")
             plan = TrialPlan(f"level-{self.test.workload}", "level", self.bench.experiment.search.warm_up, self.test.duration, self.index)
             attempt = partial(self._level, client, plan, rate, in_flight)
             trial = await _until_done(self.bench, attempt)
             self.bench.listener.trial_ended(trial, None, "measured")
+
+    def _levels(self) -> list[tuple[float | None, int | None]]:
+        match self.test:
+            case Levels(rates=rates):
+                return [(rate, None) for rate in rates]
+            case Concurrency(counts=counts):
+                return [(None, count) for count in counts]
+            case Saturated():
+                return [(None, None)]
 
     async def _level(self, client: str, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
         if client == "stock":

@@ -68,8 +68,8 @@ class TrialRunner:
 
     async def press(self, number: int, plan: TrialPlan, generators: list[Generator],
                     account: Callable[[list[Load]], Awaitable[list[Load]]] | None = None,
-                    stop: asyncio.Event | None = None) -> Trial:  # fmt: skip
-        """Runs generators for one trial; `account` then adds the fates of what was sent.
+                    stop: asyncio.Event | None = None, set_up: Callable[[], Awaitable[None]] | None = None) -> Trial:  # fmt: skip
+        """Runs generators for one trial, after `set_up`; `account` then adds the fates of what was sent.
 
         A generator's failure makes the trial a failed one; a system's death ends the run
         (`SystemFailedError`) after the trial is recorded.
@@ -84,6 +84,8 @@ class TrialRunner:
             cpu_before, wall_before = _cpu_s(), time.monotonic()
 
         async def body() -> list[Load]:
+            if set_up is not None:
+                await set_up()
             loads = await run_generators(generators, folder, on_go, self._on_second(), stop)
             self.overhead.cpu_s += _cpu_s() - cpu_before
             self.overhead.wall_s += time.monotonic() - wall_before

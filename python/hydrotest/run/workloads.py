@@ -28,6 +28,12 @@ IN_FLIGHT_MARGIN_S = 1.0
 CQL_IN_FLIGHT_MAX = 50_000
 """Two connections of 32,768 streams each, less a reserve."""
 WARM_UP_CHUNK_S = 8.0
+SATURATED_WARM_UP_SHARE = 0.7
+"""Of the longest warm-up; the rest is left for pressing by schedule."""
+SCHEDULED_WARM_UP_RATE = 0.6
+"""Of the rate without schedule: surely below the limit, and near enough to it."""
+KEYSPACE_NAME_MAX = 48
+"""Cassandra's own bound."""
 
 Pressing = dict[str, dict[str, float]]
 """`Load` of rust/core/src/wire.rs: open with a rate, or closed with a number in flight."""
@@ -80,27 +86,29 @@ class Pressable(ABC):
     async def closed_loop(self, in_flight: int | None, plan: TrialPlan) -> Trial:
         """One trial with a fixed number in flight; None: as many as saturate."""
 
-    async def _warm(self, service_prefix: str, press: Callable[[TrialPlan], Awaitable[Trial]]) -> None:
-        """Presses in chunks until the system's CPU cost per operation has settled, within the experiment's bounds."""
+    async def _warm(self, service_prefix: str, press: Callable[[float | None, TrialPlan], Awaitable[Trial]]) -> None:
+        """Presses in chunks until the system's CPU cost per operation has settled, within the experiment's bounds:
+        first without schedule, then by schedule as the trials will be, since other code is hot there."""
         bounds = self.bench.experiment.warm_up
-        costs: list[float] = []
-        pressed = 0.0
-        while True:
-            self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
-            before = self._service_cpu_us(service_prefix)
-            trial = await press(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S))
-            if trial.status == "failed":
-                raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
-            outcome = trial.load(self.name).outcome
-            pressed += WARM_UP_CHUNK_S
-            if outcome is not None and outcome.counts.completed:
-                costs.append((self._service_cpu_us(service_prefix) - before) / outcome.counts.completed)
-            settled = is_settled(costs)
-            if (pressed >= bounds.least and settled) or pressed >= bounds.most:
-                self.bench.runner.folder.journal("warmed up", workload=self.name, seconds=pressed, settled=settled,
-                                                 cpu_us_per_operation=costs)  # fmt: skip
-                self.bench.listener.say(f"{self.name}: {'settled' if settled else 'not settled'} after {pressed:.0f} s of warm-up")
-                return
+        costs: list[list[float]] = [[], []]
+        pressed, rate, settled = 0.0, 0.0, [False, False]
+        for phase, until in enumerate((bounds.most * SATURATED_WARM_UP_SHARE, bounds.most)):
+            while pressed < until and not (settled[phase] and pressed >= bounds.least):
+                self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
+                before = self._service_cpu_us(service_prefix)
+                offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
+                trial = await press(offered, TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S))
+                if trial.status == "failed":
+                    raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
+                outcome = trial.load(self.name).outcome
+                pressed += WARM_UP_CHUNK_S
+                if outcome is not None and outcome.counts.completed:
+                    costs[phase].append((self._service_cpu_us(service_prefix) - before) / outcome.counts.completed)
+                    rate = outcome.counts.completed / WARM_UP_CHUNK_S if offered is None else rate
+                settled[phase] = is_settled(costs[phase])
+        self.bench.runner.folder.journal("warmed up", workload=self.name, seconds=pressed, settled=all(settled),
+                                         cpu_us_per_operation=costs)  # fmt: skip
+        self.bench.listener.say(f"{self.name}: {'settled' if all(settled) else 'not settled'} after {pressed:.0f} s of warm-up")
 
     def _service_cpu_us(self, prefix: str) -> int:
         cpu = self.bench.runner.sampling.buffer.service_cpu_us
@@ -116,8 +124,9 @@ class Produce(Pressable):
         self.endpoints = bench.systems["kafka"].endpoints
 
     async def _prepare(self) -> None:
-        async def chunk(plan: TrialPlan) -> Trial:
-            return await self._trial(plan, self._saturating(), verify=False)
+        async def chunk(rate: float | None, plan: TrialPlan) -> Trial:
+            load = self._saturating() if rate is None else {"open": {"rate_per_s": rate}}
+            return await self._trial(plan, load, verify=False)
 
         await self._warm("kafka", chunk)
 
@@ -138,14 +147,16 @@ class Produce(Pressable):
     async def _trial(self, plan: TrialPlan, load: Pressing, verify: bool) -> Trial:
         number = self.bench.runner.claim()
         topic = self.topic(number)
-        await kafka_load.create_topic(self.host, self.endpoints, topic, self.spec)
         try:
             generator = self.generator(topic, number, load, plan.seconds)
+
+            async def set_up() -> None:
+                await kafka_load.create_topic(self.host, self.endpoints, topic, self.spec)
 
             async def account(loads: list[Load]) -> list[Load]:
                 return [await self.verified(loads[0], topic, number, plan.slug)] if verify else loads
 
-            return await self.bench.runner.press(number, plan, [generator], account)
+            return await self.bench.runner.press(number, plan, [generator], account, set_up=set_up)
         finally:
             await remove_quietly(self.bench, kafka_load.delete_topic(self.host, self.endpoints, topic), topic)
 
@@ -227,8 +238,13 @@ class Store(Pressable):
         super().__init__(name, bench)
         self.spec = spec
         self.endpoints = bench.systems["cassandra"].endpoints
-        self.keyspace = f"hydrotest_{bench.run}_{name}".replace("-", "_").lower()[:48]
+        # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
+        number = list(bench.experiment.workloads).index(name)
+        self.keyspace = f"hydrotest_{bench.run}_{number}_{name}".replace("-", "_").lower()[:KEYSPACE_NAME_MAX]
         self._written: list[Outcome] = []
+        self.stock_keyspace = f"{self.keyspace[: KEYSPACE_NAME_MAX - 6]}_stock"
+        self.stock_filled = False
+        """cassandra-stress has a keyspace of its own, filled once."""
 
     async def _prepare(self) -> None:
         await cassandra_load.create_table(self.host, self.endpoints, self.keyspace, self.spec)
@@ -236,8 +252,8 @@ class Store(Pressable):
         if self.spec.mix.read > 0 or self.spec.keys.shape != "sequential":
             await self._populate()
 
-        async def chunk(plan: TrialPlan) -> Trial:
-            return await self.closed_loop(None, plan)
+        async def chunk(rate: float | None, plan: TrialPlan) -> Trial:
+            return await (self.closed_loop(None, plan) if rate is None else self.open_loop(rate, plan))
 
         await self._warm("cassandra", chunk)
 
@@ -271,7 +287,9 @@ class Store(Pressable):
         return trial
 
     async def finish(self) -> None:
-        """Reads every row back, accounts for it, and drops the keyspace."""
+        """Reads every row back, accounts for it, and drops the keyspaces."""
+        if self.stock_filled:
+            await self._drop(self.stock_keyspace)
         if not self._written:
             return
         acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
@@ -286,7 +304,10 @@ class Store(Pressable):
             return
         fates = rows_fates(attempted, acked, scanned)
         self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=fates.model_dump())
-        await remove_quietly(self.bench, cassandra_load.drop_keyspace(self.host, self.endpoints, self.keyspace), self.keyspace)
+        await self._drop(self.keyspace)
+
+    async def _drop(self, keyspace: str) -> None:
+        await remove_quietly(self.bench, cassandra_load.drop_keyspace(self.host, self.endpoints, keyspace), keyspace)
 
 
 async def remove_quietly(bench: Bench, removal: Awaitable[None], what: str) -> None:

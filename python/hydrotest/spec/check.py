@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.lines import Document, Path_
-from hydrotest.spec.models import CassandraLoad, Experiment, Isolated, KafkaConsume, KafkaProduce
+from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels, Saturated
 from hydrotest.units import show_bytes
 
 RECORD_BYTES_MIN = 24
@@ -18,6 +18,10 @@ JVM_OVERHEAD_BYTES = 512 << 20
 
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
+
+
+REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
+"""Consistency levels that no smaller replication can ever answer; the others follow the replication."""
 
 
 class _Checker:
@@ -47,6 +51,10 @@ def check_references(experiment: Experiment, document: Document) -> None:
     if cassandra is not None and len(cassandra.hosts) > 1:
         place = ("systems", "cassandra", "hosts")
         raise checker.fail(place, "several Cassandra nodes need hosts with addresses of their own", "This version runs one node.")
+    for name, system in experiment.systems.present().items():
+        if system.port is not None and len(system.hosts) > 1:
+            raise checker.fail(("systems", name, "port"), f"{len(system.hosts)} services on one machine cannot share a port",
+                               "Leave `port` out: each gets a free one.")  # fmt: skip
     _check_windows(experiment, checker)
     for name in experiment.workloads:
         _check_workload(experiment, name, checker)
@@ -60,12 +68,22 @@ def check_references(experiment: Experiment, document: Document) -> None:
                 checker.known(name, experiment.workloads, "the workload", where)
                 if experiment.workloads[name].client == "stock":
                     raise checker.fail(where, f"{name}: a stock client keeps no schedule, so no limit can be searched with it",
-                                       "Use `levels` or `concurrency` with it.")  # fmt: skip
+                                       "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
         else:
             named: Path_ = ("tests", index, test.test, "workload")
             checker.known(test.workload, experiment.workloads, "the workload", named)
-            if isinstance(experiment.workloads[test.workload], KafkaConsume) and test.test == "levels":
-                raise checker.fail(named, "a kafka-consume workload has no rate of its own", "Use it in `isolated` or `concurrency`.")
+            _check_pressed(experiment, test, checker, named)
+
+
+def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
+    """Refuses what the client cannot do, rather than ignore it."""
+    workload = experiment.workloads[test.workload]
+    if isinstance(workload, KafkaConsume) and test.test != "saturated":
+        lacks = "rate" if test.test == "levels" else "number in flight"
+        raise checker.fail(place, f"a kafka-consume workload has no {lacks} of its own", "Use it in `isolated` or `saturated`.")
+    client = test.client or workload.client
+    if isinstance(workload, KafkaProduce) and client == "stock" and test.test == "concurrency":
+        raise checker.fail(place, "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`.")
 
 
 WINDOW_S_MIN = 3.0
@@ -120,6 +138,13 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
             raise checker.fail(
                 (*place, "replication"),
                 f"replication {workload.replication} needs as many nodes; there are {len(experiment.systems.cassandra.hosts)}",
+            )
+        needed = REPLICAS_NEEDED.get(workload.consistency, 1)
+        if workload.replication < needed:
+            raise checker.fail(
+                (*place, "consistency"),
+                f"consistency {workload.consistency} needs {needed} replicas of each row; replication is {workload.replication}",
+                "Raise `replication`, or take a weaker level.",
             )
         if workload.mix.write + workload.mix.read <= 0:
             raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")

@@ -27,6 +27,7 @@ from hydrotest.spec.models import (
     LocalHost,
     Mix,
     Objective,
+    Saturated,
     Search,
     Systems,
     WarmUp,
@@ -34,7 +35,7 @@ from hydrotest.spec.models import (
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
-    Isolated, Levels, Concurrency, Search, WarmUp,
+    Isolated, Levels, Concurrency, Saturated, Search, WarmUp,
 )  # fmt: skip
 
 

@@ -175,7 +175,16 @@ class Concurrency(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
-AnyTest = Annotated[Isolated | Levels | Concurrency, Field(discriminator="test")]
+class Saturated(Model):
+    """Measures what is achieved when pressed without schedule: a rate, never a latency."""
+
+    test: Literal["saturated"]
+    workload: Name
+    duration: DurationS = Field(10.0, description="Measured window.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+AnyTest = Annotated[Isolated | Levels | Concurrency | Saturated, Field(discriminator="test")]
 LATER_TESTS = ("combined", "soak", "fault")
 LATER_SYSTEMS = ("spark", "hdfs")
 LATER_KINDS = ("spark-perf", "hdfs-write", "hdfs-read", "dataflow")
@@ -208,7 +217,7 @@ def _tests(value: Any) -> Any:
             raise ValueError("each test is one key with its settings, e.g. `- isolated: [ingest]`")
         ((kind, body),) = item.items()
         if kind in LATER_TESTS:
-            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, levels, concurrency")
+            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, levels, concurrency, saturated")
         if kind == "isolated" and isinstance(body, list):
             body = {"workloads": body}
         if not isinstance(body, dict):

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from hydrotest.spec.check import memory_needed
-from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels
+from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels, Saturated
 
 OVERHEAD_S = 3.0
 """Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
@@ -58,6 +58,8 @@ def make_plan(experiment: Experiment) -> Plan:
     for test in experiment.tests:
         if isinstance(test, Isolated):
             steps.extend(_limit_step(experiment, name) for name in test.workloads)
+        elif isinstance(test, Saturated):
+            steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):
             rates = ", ".join(f"{rate:,.0f}/s" for rate in test.rates)
             steps.append(_levels_step(experiment, test, len(test.rates), rates))
@@ -99,7 +101,7 @@ def _objective(experiment: Experiment, name: str) -> str:
     return ", ".join(f"{key} ≤ {bound:g} ms" for key, bound in bounds.items()) or "none on latency"
 
 
-def _levels_step(experiment: Experiment, test: Levels | Concurrency, trials: int, what: str) -> Step:
+def _levels_step(experiment: Experiment, test: Levels | Concurrency | Saturated, trials: int, what: str) -> Step:
     seconds = trials * (test.duration + experiment.search.warm_up + OVERHEAD_S)
     client = test.client or experiment.workloads[test.workload].client
     return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {client} client")

@@ -68,6 +68,9 @@ class StockResult(Record):
     errors: int | None
     cpu_s: float | None
     latency_ms: dict[str, float | None] | None
+    """Response times from intended starts; null where the tool measures something else."""
+    latency_from_send_ms: dict[str, float | None] | None = None
+    """What ProducerPerformance calls latency: from its own call of send, however late that was."""
     by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
 
 

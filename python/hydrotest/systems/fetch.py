@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import tarfile
 import tempfile
 import zipfile
@@ -21,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 
 from hydrotest.errors import MissingToolError, RunFailedError
+from hydrotest.hosts.command import run_here
 from hydrotest.places import cache_home
 from hydrotest.store.folder import write_whole
 
@@ -109,7 +109,9 @@ def _fetch_into(bundle: Bundle, folder: Path) -> None:
         raise MissingToolError(
             "Maven (mvn) is not installed", "Install it (Debian: apt-get install maven), or give `home:` in the experiment."
         )
-    partial = Path(tempfile.mkdtemp(prefix=f".{bundle.name}-", dir=folder.parent))
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(left)  # of a killed fetch: the lock is ours, so nobody works in it
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         pom = partial / "pom.xml"
         pom.write_bytes(bundle.pom_bytes())
@@ -138,10 +140,10 @@ def _copy_dependencies(maven: str, pom: Path, into: Path, repository: Path | Non
     argv = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={into}", "-DincludeScope=runtime"]
     if repository is not None:
         argv.append(f"-Dmaven.repo.local={repository}")
-    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
-        said = "\n  ".join(errors[:3]) or done.stderr.strip()[-500:]
+    code, output = run_here(argv, pom.with_name("maven.log"))
+    if code != 0:
+        errors = [line for line in output.splitlines() if line.startswith("[ERROR]")]
+        said = "\n  ".join(errors[:3]) or output.strip()[-500:]
         raise RunFailedError(
             f"Maven could not fetch it:\n  {said}", "Check the network and Maven's settings, then call `hydrotest fetch` again."
         )

@@ -386,7 +386,7 @@ impl Loop {
                 inner.found.corrupted += u64::from(!intact);
                 None
             }
-            Answer::Failed(name) => Some(name),
+            Answer::Failed(name) => Some(format!("{} {name}", if operation.is_write { "write" } else { "read" })),
         };
         let failed = failure.is_some();
         if let Some(name) = failure {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from hydrotest.errors import SystemFailedError
+from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
 from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, property_text
@@ -53,7 +53,7 @@ class KafkaSystem(System):
             folder.mkdir(parents=True, exist_ok=True)
             properties = folder / "server.properties"
             properties.write_text(render(self.properties(index, folder / "data")))
-            _format(java, classpath, properties, cluster)
+            await _format(java, classpath, properties, cluster, host)
             gauges = _resource("gauges.yaml", folder)
             exporter_port = self._ports[index][2]
             heap = f"{self.spec.heap // 2**20}m"
@@ -112,11 +112,11 @@ def _resource(name: str, folder: Path) -> Path:
     return path
 
 
-def _format(java: Path, classpath: str, properties: Path, cluster: str) -> None:
+async def _format(java: Path, classpath: str, properties: Path, cluster: str, host: Host) -> None:
     argv = [str(java), "-Xmx256m", "-cp", classpath, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip() and not line.startswith("\tat ")]
+    try:
+        await run_command("kafka.tools.StorageTool", argv, host, properties.with_name("format.log"))
+    except TrialFailedError as error:
         raise SystemFailedError(
-            "kafka: its storage cannot be formatted: " + " ".join(said[-2:]), "See `config:` of kafka in the experiment."
-        )
+            f"kafka: its storage cannot be formatted: {error.message}", "See `config:` of kafka in the experiment."
+        ) from error

@@ -1,0 +1,59 @@
+"""Commands that run to their end under a supervisor, so that none outlives hydrotest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.local import node_binary
+
+GRACE_S = 5.0
+
+
+def _settings(argv: Sequence[str], log: Path) -> dict[str, Any]:
+    return {"argv": list(argv), "env": {}, "directory": str(log.parent), "log": str(log), "grace_s": GRACE_S}
+
+
+async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> tuple[str, float]:
+    """Runs a command in its log's folder; its output and the CPU-seconds that it used.
+
+    Raises `TrialFailedError` with its last words if it fails.
+    """
+    node = await host.node("supervise", _settings(argv, log))
+    try:
+        await node.expect("spawned")
+        ended = await node.expect("exited")
+    finally:
+        await node.close()
+    output = log.read_text(errors="replace")
+    if ended["code"] != 0:
+        raise TrialFailedError(f"{name} ended with exit code {ended['code']}: {last_lines(output)}")
+    return output, float(ended["cpu_s"])
+
+
+def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
+    """Runs a command on this machine, without an event loop; its exit code (None: ended by a signal) and output."""
+    supervisor = subprocess.Popen([node_binary(), "supervise"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  start_new_session=True)  # fmt: skip
+    assert supervisor.stdin is not None
+    assert supervisor.stdout is not None
+    code: int | None = None
+    with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
+        supervisor.stdin.write(json.dumps(_settings(argv, log)) + "\n")
+        supervisor.stdin.flush()
+        for line in supervisor.stdout:
+            event = json.loads(line)
+            if event["event"] == "exited":
+                code = event["code"]
+    return code, log.read_text(errors="replace")
+
+
+def last_lines(output: str) -> str:
+    """What a failed command said last, without stack frames, for a message."""
+    said = [line for line in output.strip().splitlines() if line.strip() and not line.startswith("\tat ")]
+    return " ".join(said[-2:])[:400]
