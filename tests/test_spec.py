@@ -68,8 +68,41 @@ CASES = {
     "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),
     "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
-    "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: spark-perf", 9, "not in this version"),
-    "a test of a later version": ("- isolated:", "- combined:", 13, "not in this version"),
+    "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: hdfs-write", 9, "not in this version"),
+    "a test of a later version": ("- isolated:", "- soak:", 13, "not in this version"),
+    "together without limits": ("- isolated:", "- combined:", 14, "Put `- isolated: [ingest, store]` before it"),
+    "a rate for one of two": (
+        "- isolated: [ingest, drain, store]",
+        "- combined: {workloads: [ingest, store], rates: {store: 1K}}",
+        14,
+        "Give its rate too",
+    ),
+    "a rate for a consumer together": (
+        "- isolated: [ingest, drain, store]",
+        "- combined: {workloads: [ingest, drain], rates: {drain: 1K}}",
+        14,
+        "no rate of its own",
+    ),
+    "a consumer without its producer": (
+        "- isolated: [ingest, drain, store]",
+        "- combined: {workloads: [drain, store], rates: {store: 1K}}",
+        14,
+        "follows what ingest writes",
+    ),
+    "a batch job without Spark": (
+        "drain: {kind: kafka-consume, reads: ingest}",
+        "drain: {kind: spark-perf, tests: [agg-by-key]}",
+        9,
+        "needs the system spark",
+    ),
+    "a command in a search": ("drain: {kind: kafka-consume, reads: ingest}", "drain: {kind: command, argv: [ls]}", 14, "no limit"),
+    "an unknown batch test": ("{kind: kafka-consume, reads: ingest}", "{kind: spark-perf, tests: [sort-by-kye]}", 9, "sort-by-key"),
+    "a worker that is not there": (
+        "  cassandra: {hosts: [here]}",
+        "  spark: {master: here, workers: [there]}",
+        6,
+        "the host 'there' is not there",
+    ),
     "an unknown consistency": ("mix: {write", "consistency: SOME, mix: {write", 10, "LOCAL_QUORUM"),
     "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "no key distribution"),
     "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "holds no key"),
@@ -79,6 +112,25 @@ CASES = {
     "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
     "broken YAML": ("hosts:", "hosts: [", 4, "is not YAML"),
     "a stock client in a search": ("partitions: 6", "client: stock", 14, "no schedule"),
+    "more consistency than replicas": ("mix: {write", "consistency: TWO, mix: {write", 10, "needs 2 replicas"),
+    "in flight for a stock producer": (
+        "  - isolated: [ingest, drain, store]",
+        "  - concurrency: {workload: ingest, counts: [16], client: stock}",
+        14,
+        "takes no number",
+    ),
+    "a rate for a consumer": (
+        "  - isolated: [ingest, drain, store]",
+        "  - levels: {workload: drain, rates: [1K]}",
+        14,
+        "no rate of its own",
+    ),
+    "in flight for a consumer": (
+        "  - isolated: [ingest, drain, store]",
+        "  - concurrency: {workload: drain, counts: [16]}",
+        14,
+        "no number in flight of its own",
+    ),
 }
 
 
@@ -127,6 +179,14 @@ def test_more_memory_than_there_is_names_the_sum(tmp_path: Path) -> None:
     assert memory_needed(experiment)["here"] > 900 * 2**30
     with pytest.raises(BadInputError, match=r"this machine has 16 GB|this machine has 17.2 GB") as caught:
         check_memory(experiment, document, {"here": 16 * 2**30})
+    assert caught.value.line == 6
+
+
+def test_two_services_on_one_machine_cannot_share_a_port(tmp_path: Path) -> None:
+    text = GOOD.replace("  here: {connect: local}", "  here: {connect: local}\n  too: {connect: local}")
+    text = text.replace("kafka: {hosts: [here]}", "kafka: {hosts: [here, too], port: 9092}")
+    with pytest.raises(BadInputError, match="cannot share a port") as caught:
+        load_experiment(write(tmp_path, text))
     assert caught.value.line == 6
 
 

@@ -137,7 +137,7 @@ def test_the_report_is_one_offline_file_with_every_part(report: Path) -> None:
     headings = re.findall(r"<h2>(.*?)</h2>", body)
     assert headings == ["Figures", "Was anything lost?", "What was used, and did we get in the way?", "Environment", "Method, in short"]
     figures = re.findall(r'<figure id="figure-([\w-]+)">', body)
-    assert figures == ["curve-ingest", "percentiles", "host-here", "services", "speed"]
+    assert figures == ["curve-ingest-isolated", "percentiles", "heat", "host-here", "services", "speed"]
     assert html.count("The same as a table") == len(figures)
     assert "src=" not in body
     assert not re.search(r'<(?:link|script|img)[^>]+(?:href|src)="http', html)
@@ -148,6 +148,6 @@ def test_the_report_draws_every_figure_in_a_browser(report: Path, tmp_path: Path
     argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path}",
             "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", report.as_uri()]  # fmt: skip
     done = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=True)
-    assert done.stdout.count('class="marks"') == 5
+    assert done.stdout.count('class="marks"') == 6
     assert "This figure failed" not in re.sub(r"<script>.*?</script>", "", done.stdout, flags=re.DOTALL)
     assert "CONSOLE" not in done.stderr

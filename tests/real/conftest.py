@@ -18,7 +18,8 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.run.events import Silent
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.trial import TrialRunner
-from hydrotest.run.workloads import Bench, Pressable, make_pressables
+from hydrotest.run.workloads.base import Bench, Rated
+from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.systems.catalogue import make_systems
@@ -79,9 +80,9 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
 
 
 @pytest.fixture
-def pressables(bench: Bench) -> dict[str, Pressable]:
+def pressables(bench: Bench) -> dict[str, Rated]:
     """The small experiment's workloads."""
-    return make_pressables(bench)
+    return {name: one for name, one in make_pressables(bench).items() if isinstance(one, Rated)}
 
 
 def own_processes(marker: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -142,6 +143,34 @@ def test_a_full_disk_ends_the_run_with_its_name(tmp_path: Path, start_run: Calla
         summary, err = check_left(tmp_path, process, 3)
         assert "No space left on device" in err
         assert summary["status"] in ("partial", "failed")
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_under_the_run_folder_is_named_and_keeps_what_is_there(
+    text: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "hydrotest-test", str(small)], check=True)
+    try:
+        process = start_run(text, out="small/run")
+        wait_for(process, "search ingest at")
+        filler = small / "filler"
+        with filler.open("wb") as handle, contextlib.suppress(OSError):
+            while True:
+                handle.write(bytes(4096))
+                handle.flush()
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3, err
+        assert "No space left on device" in err
+        assert own_processes(str(tmp_path)) == []
+        filler.unlink()
+        shown = subprocess.run([str(HYDROTEST), "show", str(small / "run"), "--json"], capture_output=True, text=True, check=True)
+        summary = json.loads(shown.stdout)
+        jsonschema.validate(summary, SCHEMA)
+        assert summary["status"] == "partial"
     finally:
         subprocess.run(["umount", str(small)], check=True)
 

@@ -12,9 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 TRIALS_MAX = 60
 """A bound for a system that answers at random."""
+
+EXCUSES_MAX = 15
+"""Trials of one search that are made again because a service was compiling."""
 
 FIRST_SHARE = 0.7
 """Of the saturated rate; a first guess at what an objective leaves of it."""
@@ -38,6 +42,47 @@ class Limit:
     high: float | None
     repeats: int
     searches: list[Bracket]
+
+
+class Judged(Protocol):
+    """What a trial proved."""
+
+    @property
+    def accepted(self) -> bool:
+        """It was sustained."""
+        ...
+
+    @property
+    def void(self) -> str | None:
+        """Why it counts neither way."""
+        ...
+
+    @property
+    def reasons(self) -> list[str]:
+        """What failed, in words."""
+        ...
+
+    @property
+    def compiling(self) -> str | None:
+        """Which service was not warm, so that a rejection proves nothing."""
+        ...
+
+
+class Excuses:
+    """Which trials count neither way. A rejection while a service was compiling is excused a bounded number of times:
+    a system that never stops compiling has that as its limit."""
+
+    def __init__(self) -> None:
+        self.left = EXCUSES_MAX
+
+    def excuse(self, judged: Judged) -> bool:
+        """True if this trial is to be made again."""
+        if judged.void is not None:
+            return True
+        if judged.accepted or judged.compiling is None or self.left == 0:
+            return False
+        self.left -= 1
+        return True
 
 
 @dataclass

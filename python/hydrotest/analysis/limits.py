@@ -10,18 +10,24 @@ import polars as pl
 from hydrotest.analysis.bound_by import BoundBy, bound_by, resource_uses
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.latency import latency_ms, merged
-from hydrotest.analysis.limit_search import Limit, LimitSearch
+from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.analysis.verdict import Verdict, judge
-from hydrotest.spec.models import Experiment, Isolated, KafkaConsume
+from hydrotest.spec.models import Experiment, Isolated, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 
 UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s"}
 AT_LIMIT = 0.95
 """Trials offered at least this share of the limit show what was used there."""
+
+
+def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
+    """The isolated limits found so far, operations a second by workload."""
+    rows = Limits(run, experiment, run.trials(), {}).rows()
+    return {row["workload"]: row["limit"] for row in rows if row["limit"] is not None and row["tenancy"] == "isolated"}
 
 
 class Limits:
@@ -38,6 +44,8 @@ class Limits:
         rows = []
         for index, test in enumerate(self.experiment.tests):
             for workload in test.workloads if isinstance(test, Isolated) else []:
+                if isinstance(self.experiment.workloads[workload], SparkPerf):
+                    continue  # a batch job has times, not a limit
                 row = self._consumer_row(index, workload) if self._is_consumer(workload) else self._search_row(index, workload)
                 if row is not None:
                     rows.append(row)
@@ -71,7 +79,7 @@ class Limits:
         if limit.repeats < self.experiment.search.repeats:
             invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
         return {
-            **self._common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
+            **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by, "bound_by": asdict(verdict),
             "valid": not invalid, "invalid_because": invalid,
@@ -81,22 +89,24 @@ class Limits:
 
     def _nothing(self, workload: str, reason: str) -> dict[str, Any]:
         return {
-            **self._common(workload),
+            **self.common(workload),
             "limit": None, "low": None, "high": None, "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
             "stopped_by": "search-end", "bound_by": asdict(BoundBy("unknown", reason)), "valid": False, "invalid_because": [reason],
         }  # fmt: skip
 
-    def _common(self, workload: str) -> dict[str, Any]:
+    def common(self, workload: str, tenancy: str = "isolated") -> dict[str, Any]:
+        """What all rows of a workload have."""
         kind = self.experiment.workloads[workload].kind
         objective = self.experiment.objective(workload)
-        return {"workload": workload, "kind": kind, "tenancy": "isolated", "unit": UNITS[kind],
+        return {"workload": workload, "kind": kind, "tenancy": tenancy, "unit": UNITS[kind],
                 "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
                               "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
 
     def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> Limit:
         search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
+        excuses = Excuses()
         for measured, verdict in judged:
-            if verdict.void is None and search.propose() == measured.load.offered:
+            if search.propose() == measured.load.offered and not excuses.excuse(verdict):
                 search.tell(verdict.accepted)
         return search.limit()
 
@@ -125,7 +135,7 @@ class Limits:
         verdict = self._bound(workload, trials, reasons, "generator" if reasons else "closed-loop")
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {
-            **self._common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
+            **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
             "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons),
             "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
             "bound_by": asdict(verdict), "valid": not invalid, "invalid_because": invalid,

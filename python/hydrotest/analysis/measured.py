@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
+from hydrotest.analysis.usage import compiling
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial
 
@@ -33,11 +34,16 @@ class Measured:
     load: Load
     folder: Path
     seconds: list[Second]
+    compiling: dict[str, float] = field(default_factory=dict)
+    """Cores that the JIT compilers of each service used in the window."""
 
     @classmethod
     def read(cls, run: RunFolder, trial: Trial, workload: str) -> Measured:
         """Reads what the window needs."""
-        return cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload))
+        measured = cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload))
+        if measured.load.outcome is None:
+            return measured
+        return replace(measured, compiling=compiling(run, trial, measured.start_s, measured.end_s))
 
     @property
     def start_s(self) -> float:

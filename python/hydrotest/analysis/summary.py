@@ -10,11 +10,14 @@ from typing import Any, Literal
 import polars as pl
 
 from hydrotest import __version__
+from hydrotest.analysis.batch import batch_rows
+from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
+from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows, summarise
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -23,7 +26,7 @@ from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
 
 Status = Literal["complete", "partial", "failed"]
-MEASURED = ("saturated", "search", "repeat", "level", "catch-up")
+MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault")
 """Purposes of trials that count; warm-up, populate and prefill only prepare."""
 
 
@@ -50,6 +53,13 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     journal = run.read_journal()
     limits = Limits(run, experiment, trials, {host["name"]: host["ceilings"] for host in hosts})
     rows = limits.rows()
+    isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
+    together = Together(run, experiment, trials, isolated)
+    interference = together.interference()
+    batch = batch_rows(run, experiment, trials)
+    pressed_together = [trial for trial in trials if trial.status == "done" and trial.tenancy == "combined"]
+    shares = resource_shares(run, pressed_together, hosts)
+    services = service_shares(run, pressed_together)
     summary: dict[str, Any] = finite({
         "schema": 1,
         "experiment": experiment.name,
@@ -60,15 +70,17 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "status": status,
         "hosts": hosts,
         "systems": environment.get("systems", []),
-        "limits": rows,
-        "levels": level_rows(run, experiment, trials),
+        "limits": rows + together.limit_rows(limits.common),
+        "levels": level_rows(run, experiment, trials) + together.all_out_rows(),
         "curves": curves(run, experiment, trials),
-        "interference": [],
+        "interference": interference,
         "integrity": integrity_rows(trials, journal),
-        "spark": [],
+        "spark": batch.rows,
         "usage": usage_rows(run, trials, hosts),
         "generator": generator_rows(run, experiment, trials),
-        "safe_working_point": None,
+        "safe_working_point": together.safe_working_point(),
+        "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
+        "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),
         "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
         "overhead": environment.get("overhead"),
@@ -101,7 +113,9 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
             accounts[entry["workload"], "isolated"].append(Fates.model_validate(entry["fates"]))
     for trial in trials:
         for load in trial.loads:
-            if load.kind == "cassandra" and load.client == "native" and (load.workload, trial.tenancy) not in accounts:
+            # The table's one account tells of all that was written to it, in whatever company.
+            known = any(workload == load.workload for workload, _ in accounts)
+            if load.kind == "cassandra" and load.client == "native" and not known:
                 accounts[load.workload, trial.tenancy].append(UNKNOWN_ROWS)
     return [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
 
@@ -116,20 +130,21 @@ def _sum(fates: list[Fates]) -> dict[str, Any]:
 
 
 def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each host's use while each workload was measured."""
-    windows: dict[tuple[str, str, str], list[pl.DataFrame]] = defaultdict(list)
+    """Each host's use while each workload was measured; workload null: all together."""
+    windows: dict[tuple[str, str | None, str], list[pl.DataFrame]] = defaultdict(list)
     for trial in trials:
         if trial.status != "done" or trial.purpose not in MEASURED:
             continue
         samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
         for host in hosts:
             rates = host_rates(samples, host["name"])
-            for load in trial.loads:
-                if load.outcome is None or rates.is_empty():
-                    continue
-                start = load.outcome.started_wall_s + trial.warm_up_s
-                inside = rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
-                windows[host["name"], load.workload, trial.tenancy].append(inside)
+            outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
+            if outcome is None or rates.is_empty():
+                continue
+            start = outcome.started_wall_s + trial.warm_up_s
+            inside = rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
+            workload = None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
+            windows[host["name"], workload, trial.tenancy].append(inside)
     rows = []
     for (host_name, workload, tenancy), parts in windows.items():
         usage = summarise(pl.concat(parts))
@@ -142,7 +157,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) 
     """Each workload's generator in its last accepted or last measured open-loop trial (closed-loop for consumers)."""
     last: dict[tuple[str, str], Trial] = {}
     for trial in trials:
-        if trial.status == "done" and trial.purpose in MEASURED:
+        if trial.status == "done" and trial.purpose in MEASURED and trial.purpose != "all-out":
             for load in trial.loads:
                 if load.client == "native" and (trial.purpose != "saturated" or (load.workload, trial.tenancy) not in last):
                     last[load.workload, trial.tenancy] = trial

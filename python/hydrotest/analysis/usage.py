@@ -89,11 +89,22 @@ def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             cpu_cores=(rate("cpu_user_us") + rate("cpu_system_us")) / 1e6,
             exporter_cores=rate("exporter_cpu_us") / 1e6,
+            jit_cores=rate("jit_cpu_us") / 1e6,
             disk_write_bytes_per_s=rate("disk_write_bytes"),
         )
         .filter(pl.col("cpu_cores").is_not_null())
-        .select(*by, "wall_s", "cpu_cores", "exporter_cores", "memory_bytes", "threads", "disk_write_bytes_per_s")
+        .select(*by, "wall_s", "cpu_cores", "exporter_cores", "jit_cores", "memory_bytes", "threads", "disk_write_bytes_per_s")
     )
+
+
+def compiling(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[str, float]:
+    """Cores that each service's JIT compilers used in a window; what is not known is left out."""
+    rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
+    if rates.is_empty():
+        return {}
+    inside = rates.filter((pl.col("wall_s") > start_s) & (pl.col("wall_s") <= end_s + 1.0))
+    means = inside.group_by("service").agg(pl.col("jit_cores").mean()).drop_nulls()
+    return dict(means.iter_rows())
 
 
 def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:

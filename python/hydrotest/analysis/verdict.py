@@ -16,6 +16,10 @@ BACKLOG_SLOPE_MAX = 0.005
 STEADY_MAX = 0.05
 """Largest difference between the rates of the window's halves."""
 
+COMPILING_MAX = 0.15
+"""Cores that a service's JIT compilers may use for a rejection to count. A warm JVM uses 0.00–0.05; when it throws compiled
+code away and compiles anew (seen after an overload), 0.3–1.0 for half a minute, and half as much is sustained meanwhile."""
+
 Rule = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator"]
 
 
@@ -35,6 +39,8 @@ class Verdict:
     checks: list[Check]
     room: Room
     void: str | None
+    compiling: str | None = None
+    """Which service was compiling meanwhile: a rejection then tells of its warm-up, not of its limit."""
 
     @property
     def accepted(self) -> bool:
@@ -70,7 +76,8 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
         _steady(measured),
         Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
     ]
-    return Verdict(checks, room, void)
+    busy = [f"{service} was compiling with {cores:.2f} cores" for service, cores in measured.compiling.items() if cores > COMPILING_MAX]
+    return Verdict(checks, room, void, "; ".join(busy) or None)
 
 
 def _errors(measured: Measured) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.load.native import NICE, Generator
@@ -54,13 +54,19 @@ def producer(name: str, workload: KafkaProduce, host: Host, endpoints: Sequence[
                      offered=load.get("open", {}).get("rate_per_s"), in_flight=load.get("closed", {}).get("in_flight"))  # fmt: skip
 
 
-def consumer(name: str, host: Host, endpoints: Sequence[str], topic: str, seconds: float, repeat: bool) -> Generator:
-    """A consuming generator; with `repeat` it begins again at the topic's end until its time is over."""
-    settings = {"bootstrap": list(endpoints), "topic": topic, "seconds": seconds, "repeat": repeat,
+Reading = Literal["once", "repeat", "follow"]
+"""Once: until the end that the topic had. Repeat: again from the first record until the time is over. Follow: with the
+producers, until the time is over and all that they wrote is read."""
+
+
+def consumer(name: str, host: Host, endpoints: Sequence[str], topic: str, seconds: float, reading: Reading,
+             offered: float | None = None) -> Generator:  # fmt: skip
+    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed."""
+    settings = {"bootstrap": list(endpoints), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "nice": NICE}  # fmt: skip
-    return Generator(name, "kafka-consume", host, "consume", settings)
+    return Generator(name, "kafka-consume", host, "consume", settings, offered=offered)
 
 
 def verifier(host: Host, endpoints: Sequence[str], topic: str) -> Generator:
     """Reads a topic from its first record to its end and checks every one."""
-    return consumer("verify", host, endpoints, topic, VERIFY_S_MAX, repeat=False)
+    return consumer("verify", host, endpoints, topic, VERIFY_S_MAX, "once")

@@ -106,27 +106,21 @@ class RunningGenerator:
                     in_flight=generator.in_flight, outcome=outcome, nice=self.nice)  # fmt: skip
 
 
-async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
-                         stop: asyncio.Event | None = None) -> list[Load]:  # fmt: skip
+async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:
     """Runs generators together: all connected before the first record. Whatever happens, none is left behind."""
     running: list[RunningGenerator] = []
-    stopper: asyncio.Task[None] | None = None
     try:
         for generator in generators:
             running.append(await RunningGenerator.start(generator))
         on_go()
         for one in running:
             await one.node.command("go")
-        if stop is not None:
-            stopper = asyncio.create_task(_stop_all(stop, running))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
         return [task.result() for task in tasks]
     except BaseExceptionGroup as failures:
         raise _first(failures) from failures
     finally:
-        if stopper is not None:
-            stopper.cancel()
         for one in running:
             await one.node.close()
 
@@ -138,9 +132,3 @@ def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(one, BaseExceptionGroup):
         one = one.exceptions[0]
     return one
-
-
-async def _stop_all(stop: asyncio.Event, running: list[RunningGenerator]) -> None:
-    await stop.wait()
-    for one in running:
-        await one.node.command("stop")

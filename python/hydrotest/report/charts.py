@@ -51,7 +51,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         }
         for p in curve["points"]
     ]
-    data = _data(values=points)
+    source = data(points)
     x = alt.X("offered:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s", tickCount=8))
     tooltip = [
         alt.Tooltip("offered:Q", format=",.0f"),
@@ -62,7 +62,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         "why:N",
     ]
     layers: list[alt.Chart] = [
-        alt.Chart(data)
+        alt.Chart(source)
         .mark_point(filled=True, size=70, opacity=0.85)
         .encode(
             x=x,
@@ -74,20 +74,25 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
     ]
     objective = (limit or {}).get("objective", {}).get("p99_ms")
     if objective is not None:
-        line = _data(values=[{"objective": objective, "label": f"objective {objective:g} ms"}])
+        line = data([{"objective": objective, "label": f"objective {objective:g} ms"}])
         layers.append(alt.Chart(line).mark_rule(strokeDash=[6, 4], color="#e76f51").encode(y="objective:Q"))
         layers.append(
             alt.Chart(line).mark_text(align="left", dx=4, dy=-6, color="#e76f51").encode(y="objective:Q", x=alt.value(0), text="label:N")
         )
     if limit is not None and limit["low"] is not None:
-        band = _data(values=[{"low": limit["low"], "high": limit["high"] or limit["low"]}])
+        band = data([{"low": limit["low"], "high": limit["high"] or limit["low"]}])
         layers.append(alt.Chart(band).mark_rect(opacity=0.18, color="#2a9d8f").encode(x="low:Q", x2="high:Q"))
         layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="low:Q"))
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "verdict"]
     rows = [[f"{p['offered']:,.0f}", f"{p['achieved']:,.0f}", _ms(p["p50"]), _ms(p["p99"]), p["verdict"]] for p in points]
     caption = "Each point is a trial. The line marks the limit, the band reaches to the lowest rate that was rejected."
     return Figure(
-        f"curve-{curve['workload']}", f"{curve['workload']}: response against offered rate", caption, _spec(alt.layer(*layers)), heads, rows
+        f"curve-{curve['workload']}-{curve['tenancy']}",
+        f"{curve['workload']}, {curve['tenancy']}: response against offered rate",
+        caption,
+        spec_of(alt.layer(*layers)),
+        heads,
+        rows,
     )
 
 
@@ -99,25 +104,24 @@ def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Tria
         numbers = [
             p["trial"]
             for c in summary["curves"]
-            if c["workload"] == limit["workload"]
+            if (c["workload"], c["tenancy"]) == (limit["workload"], limit["tenancy"])
             for p in c["points"]
-            if p["accepted"] and p["offered"] == limit["limit"]
+            if p["accepted"] and limit["limit"] and math.isclose(p["offered"], limit["limit"])
         ]
         if not numbers:
             continue
         histogram = merged(Measured.read(run, by_number[number], limit["workload"]).histogram() for number in numbers)
         curve = [(percentile, ms) for percentile, ms in percentile_curve(histogram) if percentile < 100]
-        values += [
-            {"workload": limit["workload"], "nines": 1 / (1 - p / 100), "ms": max(ms, 0.001), "percentile": f"{p:g} %"} for p, ms in curve
-        ]
-        rows += [[limit["workload"], f"{p:g} %", _ms(ms)] for p, ms in curve]
+        name = limit["workload"] if limit["tenancy"] == "isolated" else f"{limit['workload']}, combined"
+        values += [{"workload": name, "nines": 1 / (1 - p / 100), "ms": max(ms, 0.001), "percentile": f"{p:g} %"} for p, ms in curve]
+        rows += [[name, f"{p:g} %", _ms(ms)] for p, ms in curve]
     if not values:
         return None
     axis = alt.Axis(
         values=[1, 2, 10, 100, 1000, 10000], labelExpr="datum.value == 1 ? '0 %' : (100 - 100 / datum.value) + ' %'", title="percentile"
     )
     chart = (
-        alt.Chart(_data(values=values))
+        alt.Chart(data(values))
         .mark_line(point=True)
         .encode(
             x=alt.X("nines:Q", scale=alt.Scale(type="log"), axis=axis),
@@ -127,7 +131,7 @@ def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Tria
         )
     )
     caption = "Response times from the intended start, all trials at the limit together."
-    return Figure("percentiles", "Response times at the limit", caption, _spec(chart), ["workload", "percentile", "ms"], rows)
+    return Figure("percentiles", "Response times at the limit", caption, spec_of(chart), ["workload", "percentile", "ms"], rows)
 
 
 def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[Figure]:
@@ -135,7 +139,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     figures = []
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
     for host in hosts:
-        rates = _over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host["name"]) for t in trials)
+        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host["name"]) for t in trials)
         if rates.is_empty():
             continue
         rates = _thinned(rates.with_columns(((pl.col("wall_s") - start) / 60).alias("minute")))
@@ -152,7 +156,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             if ceiling and row[column] is not None
         ]
         bands = (
-            alt.Chart(_data(values=_bands(trials, start)))
+            alt.Chart(data(_bands(trials, start)))
             .mark_rect(opacity=0.12)
             .encode(
                 x="from:Q",
@@ -162,7 +166,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             )
         )
         lines = (
-            alt.Chart(_data(values=values))
+            alt.Chart(data(values))
             .mark_line(strokeWidth=1.4)
             .encode(
                 x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -179,7 +183,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
         ]
         caption = "Shares of what each resource was measured to give. On one machine, network is loopback traffic."
         figures.append(
-            Figure(f"host-{host['name']}", f"What {host['name']} did", caption, _spec(chart), ["resource", "mean", "ceiling"], rows)
+            Figure(f"host-{host['name']}", f"What {host['name']} did", caption, spec_of(chart), ["resource", "mean", "ceiling"], rows)
         )
     return figures
 
@@ -187,7 +191,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
 def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     """Cores used by each service over the run, stacked."""
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    rates = _over_trials(service_rates(read_samples(run.folder_of(t), layout.SERVICE_SAMPLES)) for t in trials)
+    rates = over_trials(service_rates(read_samples(run.folder_of(t), layout.SERVICE_SAMPLES)) for t in trials)
     if rates.is_empty():
         return None
     parts = [
@@ -197,7 +201,7 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     thin = pl.concat(parts, how="diagonal")
     values = [{"minute": round(r["minute"], 3), "service": r["service"], "cores": r["cpu_cores"]} for r in thin.iter_rows(named=True)]
     chart = (
-        alt.Chart(_data(values=values))
+        alt.Chart(data(values))
         .mark_area(opacity=0.8)
         .encode(
             x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -213,7 +217,12 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
         for r in table.sort("service").iter_rows(named=True)
     ]
     return Figure(
-        "services", "Whose cores", "Cores used by each service.", _spec(chart), ["service", "cores mean", "cores peak", "memory peak"], rows
+        "services",
+        "Whose cores",
+        "Cores used by each service.",
+        spec_of(chart),
+        ["service", "cores mean", "cores peak", "memory peak"],
+        rows,
     )
 
 
@@ -222,14 +231,14 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     if not hosts:
         return None
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    speeds = _over_trials(speed_rows(read_samples(run.folder_of(t), layout.HOST_SAMPLES), hosts[0]["name"]) for t in trials)
+    speeds = over_trials(speed_rows(read_samples(run.folder_of(t), layout.HOST_SAMPLES), hosts[0]["name"]) for t in trials)
     if speeds.is_empty():
         return None
     mean = float(pl.Series(speeds["speed"]).cast(pl.Float64).to_numpy().mean())
     thin = _thinned(speeds.with_columns(((pl.col("wall_s") - start) / 60).alias("minute"), (pl.col("speed") / mean).alias("relative")))
     values = [{"minute": round(r["minute"], 3), "relative": r["relative"]} for r in thin.iter_rows(named=True)]
     chart = (
-        alt.Chart(_data(values=values))
+        alt.Chart(data(values))
         .mark_line(strokeWidth=1.2)
         .encode(
             x=alt.X("minute:Q", title="minutes since the first trial"),
@@ -240,10 +249,10 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     cells = [relative.min(), relative.quantile(0.5), relative.max()]
     rows = [[name, f"{value:.3f}"] for name, value in zip(["slowest", "median", "fastest"], cells, strict=True) if isinstance(value, float)]
     caption = "A small fixed computation, timed in CPU time twice a second: where this line moves, the machine moved, not the system."
-    return Figure("speed", "The machine's own speed", caption, _spec(chart), ["speed", "relative to the mean"], rows)
+    return Figure("speed", "The machine's own speed", caption, spec_of(chart), ["speed", "relative to the mean"], rows)
 
 
-def _data(values: list[dict[str, Any]]) -> alt.InlineData:
+def data(values: list[dict[str, Any]]) -> alt.InlineData:
     """Rows as a chart takes them."""
     return alt.InlineData(values=values)
 
@@ -261,7 +270,8 @@ def _bands(trials: list[Trial], start: float) -> list[dict[str, Any]]:
     ]
 
 
-def _over_trials(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def over_trials(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """All readings of a run, in order."""
     kept = [frame for frame in frames if not frame.is_empty()]
     return pl.concat(kept, how="diagonal").sort("wall_s") if kept else pl.DataFrame()
 
@@ -275,7 +285,8 @@ def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_row_index("row").group_by(pl.col("row") // step, maintain_order=True).agg(pl.col(numeric).mean())
 
 
-def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
+def spec_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
+    """As wide as the page."""
     spec: Spec = chart.properties(width="container", height=280).to_dict()
     return spec
 

@@ -11,7 +11,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hydrotest.report import charts
+from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
 from hydrotest.report.tables import sheets
 from hydrotest.report.words import findings, not_valid
@@ -52,9 +52,13 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
 
 def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
     trials = folder.trials()
-    limits = {row["workload"]: row for row in summary["limits"]}
-    figures: list[Figure | None] = [charts.curve_figure(curve, limits.get(curve["workload"])) for curve in summary["curves"]]
+    limits = {(row["workload"], row["tenancy"]): row for row in summary["limits"]}
+    figures: list[Figure | None] = [
+        charts.curve_figure(curve, limits.get((curve["workload"], curve["tenancy"]))) for curve in summary["curves"]
+    ]
+    figures.append(together.interference_figure(summary))
     figures.append(charts.percentile_figure(folder, summary, trials))
+    figures.append(together.heat_figure(folder, trials, summary["hosts"]))
     figures += charts.host_figures(folder, trials, summary["hosts"])
     figures.append(charts.service_figure(folder, trials))
     figures.append(charts.speed_figure(folder, trials, summary["hosts"]))

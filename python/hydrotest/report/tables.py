@@ -42,6 +42,7 @@ def limits_sheet(summary: Summary) -> Sheet:
         rows.append(
             [
                 row["workload"],
+                row["tenancy"],
                 row["unit"],
                 f"≥ {limit}" if row["at_least"] else limit,
                 f"{_rate(row['low'])} … {_rate(row['high'])}",
@@ -53,8 +54,70 @@ def limits_sheet(summary: Summary) -> Sheet:
                 _bound(row["bound_by"]),
             ]
         )
-    heads = ["workload", "unit", "limit", "interval", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
+    heads = ["workload", "tenancy", "unit", "limit", "interval", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
     return Sheet("Limits", heads, rows)
+
+
+def interference_sheet(summary: Summary) -> Sheet:
+    """Isolated beside combined, at the same rates."""
+    rows = [
+        [row["workload"], row["metric"].replace("_ms", " ms"), number(row["isolated"], 2), number(row["combined"], 2), f"{row['change_pct']:+.1f} %",
+         f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %", str(row["n"]), "yes" if row["significant"] else "no"]
+        for row in summary["interference"]
+    ]  # fmt: skip
+    return Sheet(
+        "Interference at the same rates",
+        ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "significant"],
+        rows,
+    )
+
+
+def all_out_sheet(summary: Summary) -> Sheet:
+    """What each achieves without schedule, alone and with all the others."""
+    alone = {row["workload"]: row["saturated"] for row in summary["limits"] if row["tenancy"] == "isolated"}
+    rates: dict[str, list[float]] = {}
+    for row in summary["levels"]:
+        if row["tenancy"] == "combined" and row["offered"] is None and row["concurrency"] is None:
+            rates.setdefault(row["workload"], []).append(row["achieved"])
+    rows = []
+    for workload, found in rates.items():
+        middle = sorted(found)[len(found) // 2]
+        share = NONE if not alone.get(workload) else f"{middle / alone[workload]:.0%}"
+        rows.append([workload, _rate(alone.get(workload)), _rate(middle), share, str(len(found))])
+    return Sheet("All pressed without schedule: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
+
+
+def spark_sheet(summary: Summary) -> Sheet:
+    """The published columns of spark-perf."""
+    rows = [
+        [row["test"], row["tenancy"], f"{row['scale_factor']:g}", f"{row['tasks_per_stage']:,}", str(row["stages"]), show_bytes(row["input_bytes"]),
+         show_bytes(row["shuffle_read_bytes"]), show_bytes(row["shuffle_write_bytes"]), number(row["max_shuffle_read_s"], 3),
+         number(row["max_shuffle_write_s"], 3), number(row["total_s"], 2), _interval(row.get("total_s_low"), row.get("total_s_high")),
+         str(row.get("runs", 1))]
+        for row in summary["spark"]
+    ]  # fmt: skip
+    heads = ["test", "tenancy", "scale factor", "tasks per stage", "stages", "input", "shuffle read", "shuffle write", "slowest fetch wait s",
+             "slowest shuffle write s", "total s (median)", "95 % of mean", "runs"]  # fmt: skip
+    return Sheet("Spark", heads, rows)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return NONE if low is None or high is None else f"{low:.2f} … {high:.2f}"
+
+
+def services_sheet(summary: Summary) -> Sheet:
+    """Whose cores, memory and disk, while all pressed together."""
+    rows = [
+        [
+            row["service"],
+            row["host"],
+            f"{row['cpu_cores']:.2f}",
+            show_bytes(row["memory_bytes"]),
+            f"{show_bytes(row['disk_write_bytes_per_s'] or 0)}/s",
+        ]
+        for row in summary.get("together", {}).get("services", [])
+    ]
+    return Sheet("Services while all pressed together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)
 
 
 def _bound(bound: dict[str, Any]) -> str:
@@ -66,7 +129,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
     for row in summary["levels"]:
-        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume"):
+        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume") or row["tenancy"] == "combined":
             continue
         latency = row["latency_ms"] or row.get("latency_from_send_ms") or {}
         throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
@@ -126,7 +189,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
     for row in summary["levels"]:
-        if kinds.get(row["workload"]) != "cassandra":
+        if kinds.get(row["workload"]) != "cassandra" or row["tenancy"] == "combined":
             continue
         latency = row["latency_ms"] or {}
         mean = latency.get("mean")
@@ -200,7 +263,7 @@ def usage_sheet(summary: Summary) -> Sheet:
     rows = [
         [
             row["host"],
-            row["workload"] or "all",
+            row["workload"] or "all together",
             f"{row['cpu_cores_mean']:.2f}",
             f"{row['cpu_cores_peak']:.2f}",
             show_bytes(row["memory_bytes_peak"]),
@@ -232,6 +295,7 @@ def generator_sheet(summary: Summary) -> Sheet:
     rows = [
         [
             row["workload"],
+            row["tenancy"],
             row["client"],
             number(row["cpu_s_per_million"], 2),
             number(row["busiest_thread_pct"], 0),
@@ -242,7 +306,9 @@ def generator_sheet(summary: Summary) -> Sheet:
         for row in summary["generator"]
     ]
     return Sheet(
-        "Generator", ["workload", "client", "CPU-s per million", "busiest thread %", "run delay %", "wait p99 ms", "had room"], rows
+        "Generator",
+        ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "run delay %", "wait p99 ms", "had room"],
+        rows,
     )
 
 
@@ -264,10 +330,14 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
     """All tables that have rows. `kinds` is each workload's kind."""
     every = [
         limits_sheet(summary),
+        interference_sheet(summary),
+        all_out_sheet(summary),
+        spark_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
         integrity_sheet(summary),
         usage_sheet(summary),
+        services_sheet(summary),
         generator_sheet(summary),
         overhead_sheet(summary),
     ]

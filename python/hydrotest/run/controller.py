@@ -27,7 +27,8 @@ from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.standing import scratch_root
 from hydrotest.run.tests import make_test
 from hydrotest.run.trial import TrialRunner
-from hydrotest.run.workloads import Bench, Pressable, make_pressables
+from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -208,7 +209,8 @@ class Controller:
                 walls = hosts["wall_s"].to_list()
                 sampler.append((spent[-1] - spent[0]) / 1e6 / (walls[-1] - walls[0]))
             services = service_rates(read_samples(self.folder.folder_of(trial), layout.SERVICE_SAMPLES))
-            for service, cores in services.select("service", "exporter_cores").iter_rows() if not services.is_empty() else []:
+            known = services.select("service", "exporter_cores").drop_nulls() if not services.is_empty() else services
+            for service, cores in known.iter_rows():
                 exporters.setdefault(service, []).append(cores)
         return {
             "controller_cores": self.runner.overhead.cores,

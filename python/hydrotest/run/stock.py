@@ -9,7 +9,9 @@ from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
 from hydrotest.load.cassandra import SATURATING_IN_FLIGHT
 from hydrotest.run.trial import TrialPlan, log_path
-from hydrotest.run.workloads import Bench, Consume, Pressable, Produce, Store, remove_quietly
+from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.store import layout
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.systems.fetch import KAFKA, STRESS, fetch
@@ -21,7 +23,7 @@ JVM_WARM_UP_S = 10.0
 """Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
 
 
-async def run_stock_level(bench: Bench, pressable: Pressable, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
+async def run_stock_level(bench: Bench, pressable: Rated, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
     """One level by the stock client. Neither rate nor count: as fast as it can."""
     number = bench.runner.claim()
     empty = [

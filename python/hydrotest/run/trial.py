@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.node import Event
@@ -15,7 +17,7 @@ from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Load, Purpose, Trial
+from hydrotest.store.records import Load, Purpose, Tenancy, Trial
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,77 @@ class TrialPlan:
     window_s: float
     test: int = 0
     search: str | None = None
+    tenancy: Tenancy = "isolated"
+    fraction: float | None = None
+    pair: int | None = None
+    subject: str | None = None
 
     @property
     def seconds(self) -> float:
         """Length of the load."""
         return self.warm_up_s + self.window_s
+
+
+Loads = dict[str, Load]
+"""The parts of a trial, by workload."""
+
+
+class Background(Protocol):
+    """Something that presses beside the generators, without a rate."""
+
+    async def ready(self) -> None:
+        """Returns when it can begin at once. Raises `TrialFailedError`."""
+
+    async def begin(self) -> None:
+        """Begins to press."""
+
+    async def end(self) -> Load:
+        """Ends, and says what it did. Also called after a failure of `begin`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """One workload's part in a trial."""
+
+    workload: str
+    kind: str
+    generators: list[Generator] = field(default_factory=list)
+    set_up: Callable[[], Awaitable[None]] | None = None
+    account: Callable[[Load, Loads], Awaitable[Load]] | None = None
+    """Adds what became of what was sent; it sees the other parts too."""
+    tear_down: Callable[[], Awaitable[None]] | None = None
+    """Done after the trial is recorded, however it ended."""
+    background: Background | None = None
+
+    def nothing(self) -> Load:
+        """What is recorded if the trial fails."""
+        generator = self.generators[0] if self.generators else None
+        return Load(workload=self.workload, kind=self.kind, client="native",
+                    offered=generator.offered if generator else None, in_flight=generator.in_flight if generator else None)  # fmt: skip
+
+
+@asynccontextmanager
+async def _pressing(backgrounds: Sequence[Background]) -> AsyncIterator[list[Load]]:
+    """Lets them press for the length of the block; what they did is in the list behind it."""
+    did: list[Load] = []
+    for background in backgrounds:
+        await background.ready()
+    begun: list[Background] = []
+    try:
+        for background in backgrounds:
+            begun.append(background)
+            await background.begin()
+        yield did
+    finally:
+        failure: TrialFailedError | None = None
+        for background in begun:
+            try:
+                did.append(await background.end())
+            except TrialFailedError as error:  # the others must be ended all the same
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 @dataclass
@@ -66,16 +134,15 @@ class TrialRunner:
         self.next_number += 1
         return number
 
-    async def press(self, number: int, plan: TrialPlan, generators: list[Generator],
-                    account: Callable[[list[Load]], Awaitable[list[Load]]] | None = None,
-                    stop: asyncio.Event | None = None, set_up: Callable[[], Awaitable[None]] | None = None) -> Trial:  # fmt: skip
-        """Runs generators for one trial, after `set_up`; `account` then adds the fates of what was sent.
+    async def press(self, number: int, plan: TrialPlan, parts: list[Part]) -> Trial:
+        """Runs one trial of some workloads together: all set up, then all pressing at once, then each accounted for.
 
         A generator's failure makes the trial a failed one; a system's death ends the run
         (`SystemFailedError`) after the trial is recorded.
         """
         folder = self.folder.trial_path(number, plan.slug)
-        what = ", ".join(_describe(generator) for generator in generators)
+        generators = [generator for part in parts for generator in part.generators]
+        what = ", ".join([*map(_describe, generators), *(part.workload for part in parts if part.background is not None)])
         self.listener.trial_started(number, f"{plan.purpose} {what}", plan.seconds)
         cpu_before, wall_before = _cpu_s(), 0.0
 
@@ -84,15 +151,27 @@ class TrialRunner:
             cpu_before, wall_before = _cpu_s(), time.monotonic()
 
         async def body() -> list[Load]:
-            if set_up is not None:
-                await set_up()
-            loads = await run_generators(generators, folder, on_go, self._on_second(), stop)
+            for part in parts:
+                if part.set_up is not None:
+                    await part.set_up()
+            async with _pressing([part.background for part in parts if part.background is not None]) as beside:
+                pressed = await run_generators(generators, folder, on_go, self._on_second())
+                if not generators:
+                    await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before
             self.overhead.wall_s += time.monotonic() - wall_before
-            return await account(loads) if account is not None else loads
+            loads = {load.workload: load for load in [*pressed, *beside]}
+            for part in parts:
+                if part.account is not None:
+                    loads[part.workload] = await part.account(loads[part.workload], loads)
+            return [loads[part.workload] for part in parts]
 
-        empty = [Load(workload=g.workload, kind=g.kind, client="native", offered=g.offered, in_flight=g.in_flight) for g in generators]
-        return await self.record(number, plan, empty, body)
+        try:
+            return await self.record(number, plan, [part.nothing() for part in parts], body)
+        finally:
+            for part in parts:
+                if part.tear_down is not None:
+                    await part.tear_down()
 
     async def record(self, number: int, plan: TrialPlan, empty: list[Load], body: Callable[[], Awaitable[list[Load]]]) -> Trial:
         """Runs `body` and records the trial, done or failed."""
@@ -116,9 +195,10 @@ class TrialRunner:
         finally:
             if self.died.done():
                 death = reason = self.died.result()
-            trial = Trial(number=number, slug=plan.slug, purpose=plan.purpose, tenancy="isolated", warm_up_s=plan.warm_up_s,
+            trial = Trial(number=number, slug=plan.slug, purpose=plan.purpose, tenancy=plan.tenancy, warm_up_s=plan.warm_up_s,
                           window_s=plan.window_s, prepared_wall_s=prepared, ended_wall_s=time.time(),
-                          status="done" if reason is None else "failed", reason=reason, search=plan.search, test=plan.test, loads=loads)  # fmt: skip
+                          status="done" if reason is None else "failed", reason=reason, search=plan.search, test=plan.test,
+                          fraction=plan.fraction, pair=plan.pair, subject=plan.subject, loads=loads)  # fmt: skip
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)

@@ -7,14 +7,27 @@ from collections.abc import Iterable, Mapping
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.lines import Document, Path_
-from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels, Saturated
+from hydrotest.spec.models import (
+    CassandraLoad,
+    Combined,
+    Command,
+    Concurrency,
+    Experiment,
+    Isolated,
+    KafkaConsume,
+    KafkaProduce,
+    Levels,
+    Saturated,
+    Spark,
+    SparkPerf,
+)
 from hydrotest.units import show_bytes
 
 RECORD_BYTES_MIN = 24
 """What accounts for a record: checksum, producer, sequence, intended time."""
 
 JVM_OVERHEAD_BYTES = 512 << 20
-"""What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra."""
+"""What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra, less for Spark."""
 
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
@@ -42,11 +55,7 @@ class _Checker:
 def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = _Checker(document)
-    for name, system in experiment.systems.present().items():
-        for index, host in enumerate(system.hosts):
-            checker.known(host, experiment.hosts, "the host", ("systems", name, "hosts", index))
-            if system.hosts.index(host) != index:
-                raise checker.fail(("systems", name, "hosts", index), f"the host {host!r} stands twice", "Name it once.")
+    _check_hosts(experiment, checker)
     cassandra = experiment.systems.cassandra
     if cassandra is not None and len(cassandra.hosts) > 1:
         place = ("systems", "cassandra", "hosts")
@@ -61,23 +70,64 @@ def check_references(experiment: Experiment, document: Document) -> None:
     for name in experiment.objectives:
         checker.known(name, experiment.workloads, "the workload", ("objectives", name))
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated):
-            for at, name in enumerate(test.workloads):
-                listed: Path_ = ("tests", index, "isolated", at)
-                where: Path_ = listed if listed in document.lines else ("tests", index, "isolated", "workloads", at)
-                checker.known(name, experiment.workloads, "the workload", where)
-                if experiment.workloads[name].client == "stock":
-                    raise checker.fail(where, f"{name}: a stock client keeps no schedule, so no limit can be searched with it",
-                                       "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
+        if isinstance(test, Isolated | Combined):
+            _check_listed(experiment, test, index, checker)
         else:
             named: Path_ = ("tests", index, test.test, "workload")
             checker.known(test.workload, experiment.workloads, "the workload", named)
             _check_pressed(experiment, test, checker, named)
+        if isinstance(test, Combined):
+            _check_combined(experiment, test, index, checker)
+
+
+def _check_hosts(experiment: Experiment, checker: _Checker) -> None:
+    for name, system in experiment.systems.present().items():
+        roles = {"master": [system.master], "workers": system.workers} if isinstance(system, Spark) else {"hosts": system.hosts}
+        for role, hosts in roles.items():
+            for index, host in enumerate(hosts):
+                place: Path_ = ("systems", name, role) if role == "master" else ("systems", name, role, index)
+                checker.known(host, experiment.hosts, "the host", place)
+                if hosts.index(host) != index:
+                    raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
+
+
+def _check_listed(experiment: Experiment, test: Isolated | Combined, index: int, checker: _Checker) -> None:
+    for at, name in enumerate(test.workloads):
+        short: Path_ = ("tests", index, test.test, at)
+        where: Path_ = short if short in checker.document.lines else ("tests", index, test.test, "workloads", at)
+        checker.known(name, experiment.workloads, "the workload", where)
+        workload = experiment.workloads[name]
+        if workload.client == "stock":
+            raise checker.fail(where, f"{name}: a stock client keeps no schedule, so it cannot press in this test",
+                               "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
+        if isinstance(workload, Command) and isinstance(test, Isolated):
+            raise checker.fail(where, f"{name}: a command has no limit and no answer of its own", "Use it in `combined`.")
+        if isinstance(workload, KafkaConsume) and isinstance(test, Combined) and workload.reads not in test.workloads:
+            raise checker.fail(where, f"{name} follows what {workload.reads} writes, which is not in this test", f"Add {workload.reads!r}.")
+
+
+def _check_combined(experiment: Experiment, test: Combined, index: int, checker: _Checker) -> None:
+    """Every workload with a rate needs one: its isolated limit from an earlier test, or a given rate."""
+    place: Path_ = ("tests", index)
+    for name in test.rates:
+        checker.known(name, test.workloads, "the workload", ("tests", index, "combined", "rates", name))
+        if not isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad):
+            raise checker.fail(("tests", index, "combined", "rates", name), f"{name} has no rate of its own")
+    pressed = [name for name in test.workloads if isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad)]
+    if not pressed:
+        raise checker.fail(place, "nothing in this test has a rate", "Add a kafka-produce or a cassandra workload.")
+    earlier = {name for before in experiment.tests[:index] if isinstance(before, Isolated) for name in before.workloads}
+    lacking = [name for name in pressed if name not in (test.rates or earlier)]
+    if lacking:
+        remedy = "Give its rate too." if test.rates else f"Put `- isolated: [{', '.join(pressed)}]` before it, or give `rates`."
+        raise checker.fail(place, f"no rate is known for {', '.join(lacking)}", remedy)
 
 
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
     """Refuses what the client cannot do, rather than ignore it."""
     workload = experiment.workloads[test.workload]
+    if isinstance(workload, SparkPerf | Command):
+        raise checker.fail(place, f"{test.workload} has no rate and nothing in flight", "Use it in `isolated` or `combined`.")
     if isinstance(workload, KafkaConsume) and test.test != "saturated":
         lacks = "rate" if test.test == "levels" else "number in flight"
         raise checker.fail(place, f"a kafka-consume workload has no {lacks} of its own", "Use it in `isolated` or `saturated`.")
@@ -100,9 +150,13 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
             ("search", "saturated"), f"{experiment.search.saturated:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
         )
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated):
+        if isinstance(test, Isolated | Combined):
             if len(set(test.workloads)) < len(test.workloads):
                 raise checker.fail(("tests", index), "a workload stands twice in one test", "Name each once.")
+            if isinstance(test, Combined) and test.window < WINDOW_S_MIN:
+                raise checker.fail(
+                    ("tests", index, test.test, "window"), f"{test.window:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
+                )
         elif test.duration < WINDOW_S_MIN:
             raise checker.fail(
                 ("tests", index, test.test, "duration"), f"{test.duration:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
@@ -112,6 +166,8 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
 def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> None:
     workload = experiment.workloads[name]
     place: Path_ = ("workloads", name)
+    if isinstance(workload, SparkPerf | Command) and workload.client == "stock":
+        raise checker.fail((*place, "client"), f"a {workload.kind} workload has no other client")
     if workload.on is not None:
         checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
     if isinstance(workload, KafkaProduce):
@@ -131,6 +187,11 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
         checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
         if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
             raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no topic", "Name a kafka-produce workload.")
+    elif isinstance(workload, SparkPerf):
+        if experiment.systems.spark is None:
+            raise checker.fail(place, f"{name} needs the system spark", "Add it under `systems`.")
+        if len(set(workload.tests)) < len(workload.tests):
+            raise checker.fail((*place, "tests"), "a test stands twice", "Name each once.")
     elif isinstance(workload, CassandraLoad):
         if experiment.systems.cassandra is None:
             raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
@@ -157,8 +218,8 @@ def memory_needed(experiment: Experiment) -> dict[str, int]:
     """Bytes that the experiment needs on each host: heaps, JVM overhead, a reserve."""
     needed = dict.fromkeys(experiment.hosts, RESERVE_BYTES)
     for system in experiment.systems.present().values():
-        for host in system.hosts:
-            needed[host] += system.heap + JVM_OVERHEAD_BYTES
+        for host, heap in system.heaps():
+            needed[host] += heap + JVM_OVERHEAD_BYTES
     return needed
 
 
@@ -169,9 +230,12 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
     there = min(memory_bytes.values())
     if needed > there:
         present = experiment.systems.present()
-        largest = max(present, key=lambda name: present[name].heap * len(present[name].hosts))
-        parts = ", ".join(f"{name} {len(s.hosts)} × {show_bytes(s.heap)} heap" for name, s in present.items())
+        sums = {name: sum(heap + JVM_OVERHEAD_BYTES for _, heap in system.heaps()) for name, system in present.items()}
+        largest = max(sums, key=lambda name: sums[name])
+        parts = ", ".join(f"{name} {show_bytes(size)}" for name, size in sums.items())
         raise BadInputError(
-            f"the experiment needs {show_bytes(needed)} of memory ({parts}); this machine has {show_bytes(there)}",
-            "Make a heap smaller.", file=document.file, line=document.line(("systems", largest, "heap")),
+            f"the experiment needs {show_bytes(needed)} of memory ({parts}, {show_bytes(RESERVE_BYTES)} beside them on each host); "
+            f"this machine has {show_bytes(there)}",
+            "Make a heap smaller, or leave a system out.", file=document.file,
+            line=document.line(("systems", largest, "memory" if largest == "spark" else "heap")),
         )  # fmt: skip

@@ -17,6 +17,8 @@ from hydrotest.spec.models import (
     LATER_SYSTEMS,
     Cassandra,
     CassandraLoad,
+    Combined,
+    Command,
     Concurrency,
     Experiment,
     Isolated,
@@ -29,13 +31,15 @@ from hydrotest.spec.models import (
     Objective,
     Saturated,
     Search,
+    Spark,
+    SparkPerf,
     Systems,
     WarmUp,
 )
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
-    Isolated, Levels, Concurrency, Saturated, Search, WarmUp,
+    Spark, SparkPerf, Command, Isolated, Combined, Levels, Concurrency, Saturated, Search, WarmUp,
 )  # fmt: skip
 
 
@@ -58,7 +62,7 @@ def _refuse_what_comes_later(document: Document) -> None:
     for name in LATER_SYSTEMS:
         if isinstance(systems, dict) and name in systems:
             raise BadInputError(
-                f"the system {name!r} is not in this version", "There are kafka and cassandra.",
+                f"the system {name!r} is not in this version", "There are kafka, cassandra and spark.",
                 file=document.file, line=document.line(("systems", name)),
             )  # fmt: skip
     workloads = document.value.get("workloads")
@@ -66,7 +70,7 @@ def _refuse_what_comes_later(document: Document) -> None:
         if isinstance(body, dict) and body.get("kind") in LATER_KINDS:
             raise BadInputError(
                 f"the workload kind {body['kind']!r} is not in this version",
-                "There are kafka-produce, kafka-consume and cassandra.",
+                "There are kafka-produce, kafka-consume, cassandra, spark-perf and command.",
                 file=document.file, line=document.line(("workloads", name, "kind")),
             )  # fmt: skip
 
@@ -115,7 +119,7 @@ def _tag(detail: ErrorDetails) -> str:
 
 def _tags(detail: ErrorDetails) -> str:
     expected = detail.get("ctx", {}).get("expected_tags")
-    return str(expected) if expected else "kafka-produce, kafka-consume, cassandra"
+    return str(expected) if expected else "kafka-produce, kafka-consume, cassandra, spark-perf, command"
 
 
 def _parent(place: Path_) -> str:

@@ -13,6 +13,8 @@ from hydrotest.spec.keys import KeysField
 
 Client = Literal["native", "stock"]
 MIB = 1 << 20
+SPARK_DAEMON_BYTES = 256 * MIB
+"""Heap of a master or worker; they only keep the books."""
 
 
 class Model(BaseModel):
@@ -46,6 +48,10 @@ class Kafka(System):
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
 
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(host, self.heap) for host in self.hosts]
+
 
 class Cassandra(System):
     """Apache Cassandra."""
@@ -54,17 +60,46 @@ class Cassandra(System):
     config: dict[str, Any] = Field(default_factory=dict, description="Parts of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
 
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(host, self.heap) for host in self.hosts]
+
+
+class Spark(System):
+    """Apache Spark, standalone: a master and workers; each application takes all workers."""
+
+    master: Name = Field(description="The master's host.")
+    workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")
+    cores: Count | None = Field(None, description="Cores that each worker offers; all of its host if not given.")
+    memory: SizeBytes = Field(1024 * MIB, description="Memory of the executor on each worker.")
+    driver_memory: SizeBytes = Field(512 * MIB, description="Heap of the driver.")
+
+    @property
+    def hosts(self) -> list[str]:
+        """All its hosts, the master's first."""
+        return list(dict.fromkeys([self.master, *self.workers]))
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs; the driver counts with the master."""
+        executors = [(host, heap) for host in self.workers for heap in (SPARK_DAEMON_BYTES, self.memory)]
+        return [(self.master, SPARK_DAEMON_BYTES), (self.master, self.driver_memory), *executors]
+
+
+AnySystem = Kafka | Cassandra | Spark
+
 
 class Systems(Model):
     """The systems under test."""
 
     kafka: Kafka | None = None
     cassandra: Cassandra | None = None
+    spark: Spark | None = None
 
-    def present(self) -> dict[str, Kafka | Cassandra]:
-        """Those that the experiment has, by name."""
-        both: dict[str, Kafka | Cassandra | None] = {"kafka": self.kafka, "cassandra": self.cassandra}
-        return {name: system for name, system in both.items() if system is not None}
+    def present(self) -> dict[str, AnySystem]:
+        """Those that the experiment has, by name, in the order in which they are started."""
+        every: dict[str, AnySystem | None] = {"kafka": self.kafka, "cassandra": self.cassandra, "spark": self.spark}
+        return {name: system for name, system in every.items() if system is not None}
 
 
 class Workload(Model):
@@ -129,7 +164,24 @@ class CassandraLoad(Workload):
     timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
 
 
-AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad, Field(discriminator="kind")]
+class SparkPerf(Workload):
+    """Tests of the spark-perf suite, in turn."""
+
+    kind: Literal["spark-perf"]
+    tests: list[Literal["agg-by-key", "sort-by-key"]] = Field(min_length=1, description="Which tests.")
+    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage, 200 million × this many records.")
+    data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
+    seed: Count = Field(5, description="Of the data.")
+
+
+class Command(Workload):
+    """A neighbour: any program that runs while a combined test presses, such as a backup or a batch job of your own."""
+
+    kind: Literal["command"]
+    argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started anew if it ends. No secrets here.")
+
+
+AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad | SparkPerf | Command, Field(discriminator="kind")]
 
 
 class Objective(Model):
@@ -139,6 +191,7 @@ class Objective(Model):
     p95: DurationS | None = None
     p99: DurationS | None = None
     p999: DurationS | None = None
+    total: DurationS | None = Field(None, description="Longest acceptable time of one run of a batch job's test.")
     errors: int = Field(0, ge=0, description="Failed operations that are still acceptable in a trial.")
     loss: int = Field(0, ge=0, description="Lost records that are still acceptable in a trial.")
 
@@ -175,6 +228,20 @@ class Concurrency(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
+class Combined(Model):
+    """All at once: the safe working point, the interference, and all pressed without schedule."""
+
+    test: Literal["combined"]
+    workloads: list[Name] = Field(min_length=1)
+    rates: dict[Name, RatePerS] = Field(
+        default_factory=dict,
+        description="Rates at which the interference is measured; without them the safe working point is searched first.",
+    )
+    pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
+    window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
+    precision: Fraction = Field(0.15, description="The safe working point is told to this fraction.")
+
+
 class Saturated(Model):
     """Measures what is achieved when pressed without schedule: a rate, never a latency."""
 
@@ -184,10 +251,10 @@ class Saturated(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
-AnyTest = Annotated[Isolated | Levels | Concurrency | Saturated, Field(discriminator="test")]
-LATER_TESTS = ("combined", "soak", "fault")
-LATER_SYSTEMS = ("spark", "hdfs")
-LATER_KINDS = ("spark-perf", "hdfs-write", "hdfs-read", "dataflow")
+AnyTest = Annotated[Isolated | Combined | Levels | Concurrency | Saturated, Field(discriminator="test")]
+LATER_TESTS = ("soak", "fault")
+LATER_SYSTEMS = ("hdfs",)
+LATER_KINDS = ("hdfs-write", "hdfs-read", "dataflow")
 
 
 class Search(Model):
@@ -217,8 +284,8 @@ def _tests(value: Any) -> Any:
             raise ValueError("each test is one key with its settings, e.g. `- isolated: [ingest]`")
         ((kind, body),) = item.items()
         if kind in LATER_TESTS:
-            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, levels, concurrency, saturated")
-        if kind == "isolated" and isinstance(body, list):
+            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, combined, levels, concurrency, saturated")
+        if kind in ("isolated", "combined") and isinstance(body, list):
             body = {"workloads": body}
         if not isinstance(body, dict):
             raise ValueError(f"the test {kind!r} needs settings, e.g. `- levels: {{workload: ingest, rates: [100K]}}`")

@@ -8,12 +8,25 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from hydrotest.spec.check import memory_needed
-from hydrotest.spec.models import CassandraLoad, Concurrency, Experiment, Isolated, KafkaConsume, KafkaProduce, Levels, Saturated
+from hydrotest.spec.models import (
+    AnyWorkload,
+    CassandraLoad,
+    Combined,
+    Concurrency,
+    Experiment,
+    Isolated,
+    KafkaConsume,
+    Levels,
+    Saturated,
+    SparkPerf,
+)
 
 OVERHEAD_S = 3.0
 """Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
 
-START_S = {"kafka": 10.0, "cassandra": 20.0}
+START_S = {"kafka": 10.0, "cassandra": 20.0, "spark": 15.0}
+BATCH_S = 15.0
+"""One run of a batch job's test is reckoned to take this long; its size decides."""
 POPULATE_PER_S = 15_000
 """Rows a second that populating is reckoned with."""
 
@@ -58,6 +71,8 @@ def make_plan(experiment: Experiment) -> Plan:
     for test in experiment.tests:
         if isinstance(test, Isolated):
             steps.extend(_limit_step(experiment, name) for name in test.workloads)
+        elif isinstance(test, Combined):
+            steps.append(_combined_step(experiment, test))
         elif isinstance(test, Saturated):
             steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):
@@ -89,6 +104,10 @@ def _limit_step(experiment: Experiment, name: str) -> Step:
     if isinstance(workload, KafkaConsume):
         return Step(test="isolated", workload=name, trials=search.repeats, seconds=search.repeats * trial_s + search.saturated,
                     detail="catch-up rate over a prefilled topic")  # fmt: skip
+    if isinstance(workload, SparkPerf):
+        runs = search.repeats * len(workload.tests)
+        return Step(test="isolated", workload=name, trials=1, seconds=(runs + 1) * BATCH_S,
+                    detail=f"{', '.join(workload.tests)}, {search.repeats} times each")  # fmt: skip
     # Bracket and bisect over a factor of about two, then short searches of three trials each.
     bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
     trials = 1 + bisect + 3 * search.repeats
@@ -107,6 +126,18 @@ def _levels_step(experiment: Experiment, test: Levels | Concurrency | Saturated,
     return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {client} client")
 
 
-def describe_workload(workload: KafkaProduce | KafkaConsume | CassandraLoad) -> dict[str, Any]:
+def _combined_step(experiment: Experiment, test: Combined) -> Step:
+    alone = len(test.workloads) + 1
+    pair_s = alone * (test.window + experiment.search.warm_up + OVERHEAD_S)
+    searched = 0 if test.rates else 1 + math.ceil(math.log2(math.log(8.0) / math.log(1 + test.precision))) + 3 * experiment.search.repeats
+    search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
+    all_out = 0 if test.rates else experiment.search.repeats
+    seconds = search_s + test.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)
+    what = "at given rates" if test.rates else f"safe working point to {test.precision:.0%}, all pressed without schedule {all_out} times"
+    return Step(test="combined", workload=", ".join(test.workloads), trials=searched + test.pairs * alone + all_out, seconds=seconds,
+                detail=f"{what}; interference over {test.pairs} pairs")  # fmt: skip
+
+
+def describe_workload(workload: AnyWorkload) -> dict[str, Any]:
     """The workload's settings as plain data, for plan and report."""
     return workload.model_dump(mode="json")

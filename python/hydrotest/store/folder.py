@@ -87,8 +87,11 @@ class RunFolder:
     def journal(self, what: str, **facts: Any) -> None:
         """Appends what was done, and when. On disk when this returns."""
         line = json.dumps({"at": iso(self._clock.wall_s()), "what": what, **facts}, allow_nan=False)
-        with (self.path / layout.JOURNAL).open("a") as handle:
-            handle.write(line + "\n")
+        with (self.path / layout.JOURNAL).open("a+b") as handle:
+            # A line that a full disk or a crash cut must not swallow this one.
+            handle.seek(max(0, handle.tell() - 1))
+            is_cut = handle.read(1) not in (b"", b"\n")
+            handle.write((b"\n" if is_cut else b"") + line.encode() + b"\n")
             handle.flush()
             os.fsync(handle.fileno())
 

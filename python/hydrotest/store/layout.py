@@ -12,6 +12,7 @@ SUMMARY = "summary.json"
 REPORT = "report.html"
 TRIALS = "trials"
 SYSTEM_LOGS = "logs"
+SPARK_EVENTS = Path("logs") / "spark-events"
 LOCK = ".lock"
 
 TRIAL = "trial.json"

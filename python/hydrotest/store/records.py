@@ -7,7 +7,22 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Tenancy = Literal["isolated", "combined"]
-Purpose = Literal["warm-up", "populate", "prefill", "saturated", "search", "repeat", "level", "catch-up"]
+Purpose = Literal[
+    "warm-up",
+    "populate",
+    "prefill",
+    "saturated",
+    "search",
+    "repeat",
+    "level",
+    "catch-up",
+    "batch",
+    "alone",
+    "together",
+    "all-out",
+    "soak",
+    "fault",
+]
 
 
 class Record(BaseModel):
@@ -74,6 +89,23 @@ class StockResult(Record):
     by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
 
 
+class Iteration(Record):
+    """One run of a batch test, as its driver tells it."""
+
+    test: str
+    group: str
+    """Job group: finds its jobs in the event log."""
+    started_wall_s: float
+    ended_wall_s: float
+    seconds: float
+    finished: bool
+    correct: bool
+    """Its own check of its answer."""
+    cut: bool
+    """Cut short because the trial was over."""
+    error: str | None = None
+
+
 class Fates(Record):
     """The account of a workload's records (or rows) in one trial; null is not known."""
 
@@ -94,7 +126,7 @@ class Load(Record):
 
     workload: str
     kind: str
-    client: Literal["native", "stock"]
+    client: Literal["native", "stock", "spark", "command"]
     offered: float | None = None
     """Operations a second asked for; null in a closed loop."""
     in_flight: int | None = None
@@ -103,6 +135,10 @@ class Load(Record):
     stock: StockResult | None = None
     fates: Fates | None = None
     nice: int | None = None
+    iterations: list[Iteration] | None = None
+    """What a batch workload ran."""
+    event_log: str | None = None
+    """Its event log, below the run folder."""
 
 
 class Trial(Record):
@@ -125,6 +161,12 @@ class Trial(Record):
     """Which independent search it belongs to: `main`, `repeat-1`, …"""
     test: int = 0
     """Index of the test in the experiment."""
+    fraction: float | None = None
+    """Of the isolated limits, at which all pressed together."""
+    pair: int | None = None
+    """Which pair of an interference measurement it belongs to, from 1."""
+    subject: str | None = None
+    """The workload that a trial of `alone` is about; null where all press together."""
     loads: list[Load]
 
     def load(self, workload: str) -> Load:

@@ -19,6 +19,8 @@ class SampleBuffer:
         self._gauges: list[dict[str, Any]] = []
         self.service_cpu_us: dict[str, int] = {}
         """CPU time of each watched service so far, at the newest reading."""
+        self.service_jit_us: dict[str, int] = {}
+        """Of that, what its JIT compilers used."""
         self.gauge_errors: dict[str, str] = {}
         """The last failed scrape of each service."""
 
@@ -30,6 +32,7 @@ class SampleBuffer:
         for service, counters in event["services"].items():
             self._services.append({**key, "service": service, **counters})
             self.service_cpu_us[service] = counters["cpu_user_us"] + counters["cpu_system_us"]
+            self.service_jit_us[service] = counters.get("jit_cpu_us", 0)
         for service, gauges in event["gauges"].items():
             self._gauges.extend({**key, "service": service, "gauge": name, "value": value} for name, value in gauges.items())
         self.gauge_errors.update(event["gauge_errors"])

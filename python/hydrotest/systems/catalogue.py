@@ -11,6 +11,7 @@ from hydrotest.systems.base import System
 from hydrotest.systems.cassandra.system import CassandraSystem
 from hydrotest.systems.kafka.system import KafkaSystem
 from hydrotest.systems.service import OnDeath
+from hydrotest.systems.spark.system import SparkSystem
 
 
 def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, logs: Path, on_death: OnDeath) -> dict[str, System]:
@@ -22,4 +23,7 @@ def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, lo
     if experiment.systems.cassandra is not None:
         cassandra = experiment.systems.cassandra
         systems["cassandra"] = CassandraSystem(cassandra, [hosts[name] for name in cassandra.hosts], run, logs, on_death)
+    if experiment.systems.spark is not None:
+        spark = experiment.systems.spark
+        systems["spark"] = SparkSystem(spark, hosts[spark.master], [hosts[name] for name in spark.workers], run, logs, on_death)
     return systems

@@ -46,6 +46,11 @@ impl WallOffset {
         (i128::from(monotonic_ns) + self.offset_ns).max(0) as u64
     }
 
+    /// The monotonic reading of a wall time in nanoseconds since the epoch; 0 if it lies before the clock's begin.
+    pub fn monotonic_ns(&self, wall_ns: u64) -> u64 {
+        (i128::from(wall_ns) - self.offset_ns).max(0) as u64
+    }
+
     /// Wall time in seconds since the epoch of a monotonic reading.
     pub fn wall_s(&self, monotonic_ns: u64) -> f64 {
         self.wall_ns(monotonic_ns) as f64 / 1e9

@@ -1,12 +1,16 @@
 //! The consuming generator: reads a topic's partitions as fast as the brokers give, and checks the
-//! checksum and the sequence of every single record.
+//! checksum and the sequence of every single record. Following a topic that is being written, it also
+//! tells each record's end-to-end latency, from its intended start to its arrival here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::control::Control;
+use hydrotest_core::recorder::Recorder;
+use hydrotest_core::reporter::{Channel, lock};
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::Outcome;
@@ -17,11 +21,26 @@ use serde::{Deserialize, Serialize};
 use crate::admin::{connect_any, end_offsets, leaders};
 use crate::batch::walk;
 use crate::connection::{Connection, wait_any};
-use crate::payload::open;
+use crate::payload::{Stamp, open};
 use crate::protocol::{decode, encode, error_name, topic_name};
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
+/// After a followed trial: the producer's last records may take this long to come, and no longer than the other bound.
+const SETTLE_NS: u64 = 500_000_000;
+const DRAIN_NS: u64 = 15_000_000_000;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// At the end that the topic had in the beginning.
+    Once,
+    /// When the time is over; at the topic's end begin again, so that the rate can be measured.
+    Repeat,
+    /// When the time is over and all that was written by then is read.
+    Follow,
+}
 
 /// What to consume, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,9 +50,7 @@ pub struct ConsumeSettings {
     pub topic: String,
     /// Longest time to read, in seconds.
     pub seconds: f64,
-    /// Begin again at the first record when the end is reached, so that the rate can be measured for
-    /// `seconds`; else stop at the end that the topic had in the beginning.
-    pub repeat: bool,
+    pub reading: Reading,
     /// Most bytes of one partition in one answer (`max.partition.fetch.bytes`).
     pub partition_bytes: i32,
     /// Connections per broker; each has one request out at a time.
@@ -57,7 +74,13 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
     let mut consumer = Consumer::connect(settings)?;
     let thread: Prepared<(Consumer, Option<String>)> = Box::new(move |window: &Window| {
         consumer.window = Some(window.clone());
-        (Vec::new(), Box::new(move || consumer.work()))
+        let mut channels = Vec::new();
+        if consumer.settings.reading == Reading::Follow {
+            let recorder = Arc::new(Mutex::new(Recorder::new(window.start_ns)));
+            consumer.recorder = Some(recorder.clone());
+            channels.push(Channel { op: None, recorder });
+        }
+        (channels, Box::new(move || consumer.work()))
     });
     let Some(finished) = conduct(control, settings.seconds, settings.nice, vec![thread]) else {
         return Ok(None);
@@ -71,6 +94,10 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
         counts: finished.counts,
         started_wall_s: finished.started_wall_s,
         ended_wall_s: finished.ended_wall_s,
+        overflows: consumer
+            .recorder
+            .as_ref()
+            .map_or(0, |recorder| lock(recorder).overflows()),
         extra: consumer.findings(fatal),
         ..Outcome::default()
     }))
@@ -101,6 +128,8 @@ struct Partition {
     connection: usize,
     next_offset: i64,
     end_offset: i64,
+    /// End of the topic as the broker last told it.
+    written_offset: i64,
     passes: u64,
     trackers: BTreeMap<u32, Tracker>,
     /// Flaws of later passes; the runs are the first pass's.
@@ -115,11 +144,16 @@ struct Consumer {
     partitions: Vec<Partition>,
     corrupted: u64,
     window: Option<Window>,
+    /// End-to-end latencies, when following.
+    recorder: Option<Arc<Mutex<Recorder>>>,
+    /// The load is over; what comes now is checked, but no longer counted.
+    ended: bool,
 }
 
 impl Consumer {
     fn connect(settings: &ConsumeSettings) -> Result<Self> {
         let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
+        let follows = settings.reading == Reading::Follow;
         let ends = end_offsets(&leaders, &settings.topic)?;
         let mut connections: Vec<Connection> = Vec::new();
         // Per broker: its connections, and how many of its partitions were given out.
@@ -137,7 +171,8 @@ impl Consumer {
                 index,
                 connection: own[*led % settings.connections],
                 next_offset: 0,
-                end_offset: ends[&index],
+                end_offset: if follows { i64::MAX } else { ends[&index] },
+                written_offset: ends[&index],
                 passes: 0,
                 trackers: BTreeMap::new(),
                 first_pass: None,
@@ -152,22 +187,53 @@ impl Consumer {
             partitions,
             corrupted: 0,
             window: None,
+            recorder: None,
+            ended: false,
         })
     }
 
     fn work(mut self) -> (Self, Option<String>) {
-        let fatal = self.read_all().err().map(|error| format!("{error:#}"));
-        if let Some(window) = &self.window {
-            window.load_ended();
+        let window = self.window.clone().expect("begin comes before work");
+        let mut fatal = self.read_all(&window, window.end_ns).err();
+        window.load_ended();
+        self.ended = true;
+        if fatal.is_none() && self.settings.reading == Reading::Follow && !window.stop.load(Relaxed) {
+            fatal = self.drain(&window).err();
         }
-        (self, fatal)
+        (self, fatal.map(|error| format!("{error:#}")))
     }
 
-    fn read_all(&mut self) -> Result<()> {
-        let window = self.window.clone().context("begin comes before work")?;
+    /// Reads what the producers have still written, so that fates are known.
+    fn drain(&mut self, window: &Window) -> Result<()> {
+        let give_up = monotonic_ns() + DRAIN_NS;
+        loop {
+            let before = self
+                .partitions
+                .iter()
+                .map(|partition| partition.next_offset)
+                .sum::<i64>();
+            self.read_all(window, monotonic_ns() + SETTLE_NS)?;
+            let after = self
+                .partitions
+                .iter()
+                .map(|partition| partition.next_offset)
+                .sum::<i64>();
+            if (after == before && self.lag() == 0) || monotonic_ns() >= give_up {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Records that are written and not read yet.
+    fn lag(&self) -> i64 {
+        let of = |partition: &Partition| (partition.written_offset - partition.next_offset).max(0);
+        self.partitions.iter().map(of).sum()
+    }
+
+    fn read_all(&mut self, window: &Window, end_ns: u64) -> Result<()> {
         loop {
             let now = monotonic_ns();
-            if now >= window.end_ns || window.stop.load(Relaxed) {
+            if now >= end_ns || window.stop.load(Relaxed) {
                 return Ok(());
             }
             let mut waiting = false;
@@ -177,13 +243,13 @@ impl Consumer {
             if !waiting {
                 return Ok(());
             }
-            let active = wait_any(&self.connections, (window.end_ns - now).min(100_000_000))?;
+            let active = wait_any(&self.connections, (end_ns - now).min(100_000_000))?;
             for (connection, _) in active.iter().enumerate().filter(|(_, active)| **active) {
                 self.connections[connection].flush()?;
                 self.connections[connection].receive()?;
                 while let Some(frame) = self.connections[connection].take_frame()? {
                     self.busy[connection] = false;
-                    self.take(frame, &window)?;
+                    self.take(frame, window)?;
                     // The broker reads the next part while we check this one's successors.
                     self.request(connection)?;
                 }
@@ -230,6 +296,9 @@ impl Consumer {
             bail!("fetch was refused: {name}");
         }
         let (mut records, mut bytes) = (0, 0);
+        let now = monotonic_ns();
+        let recorder = self.recorder.clone().filter(|_| !self.ended);
+        let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
         for data in response.responses.iter().flat_map(|topic| &topic.partitions) {
             let index = data.partition_index;
             if let Some(name) = error_name(data.error_code) {
@@ -238,16 +307,36 @@ impl Consumer {
             let Some(partition) = self.partitions.iter_mut().find(|partition| partition.index == index) else {
                 bail!("the broker sent partition {index}, which was not asked for");
             };
-            let walked = partition.check(data.records.as_deref().unwrap_or_default(), &mut self.corrupted)?;
+            partition.written_offset = partition.written_offset.max(data.high_watermark);
+            // A consumer has no start of its own: its service time is the whole way from the intended start.
+            let arrived = |stamp: &Stamp| {
+                if let Some(recorder) = &mut recorder {
+                    let intended_ns = window.wall.monotonic_ns(stamp.intended_wall_ns);
+                    recorder.record(intended_ns, intended_ns, now);
+                }
+            };
+            let data = data.records.as_deref().unwrap_or_default();
+            let walked = partition.check(data, &mut self.corrupted, arrived)?;
             records += walked.0;
             bytes += walked.1;
             if partition.next_offset >= partition.end_offset {
-                partition.end_pass(self.settings.repeat);
+                partition.end_pass(self.settings.reading == Reading::Repeat);
             }
         }
-        window.counts.bytes.fetch_add(bytes, Relaxed);
-        window.counts.started.fetch_add(records, Release);
-        window.counts.completed.fetch_add(records, Release);
+        drop(recorder);
+        if self.ended {
+            return Ok(());
+        }
+        let counts = &window.counts;
+        if self.settings.reading == Reading::Follow {
+            // What is written counts as started, so that in flight is the lag.
+            let written: i64 = self.partitions.iter().map(|partition| partition.written_offset).sum();
+            counts.started.fetch_max(written as u64, Release);
+        } else {
+            counts.started.fetch_add(records, Release);
+        }
+        counts.bytes.fetch_add(bytes, Relaxed);
+        counts.completed.fetch_add(records, Release);
         Ok(())
     }
 
@@ -257,7 +346,7 @@ impl Consumer {
             .partitions
             .iter()
             .filter(|partition| partition.passes == 0)
-            .map(|partition| partition.end_offset - partition.next_offset)
+            .map(|partition| partition.end_offset.min(partition.written_offset) - partition.next_offset)
             .sum();
         for partition in &mut self.partitions {
             let index = partition.index;
@@ -287,22 +376,25 @@ impl Consumer {
 
 impl Partition {
     /// Checks the records of one answer; returns how many, and their value bytes.
-    fn check(&mut self, data: &[u8], corrupted: &mut u64) -> Result<(u64, u64)> {
+    fn check(&mut self, data: &[u8], corrupted: &mut u64, mut arrived: impl FnMut(&Stamp)) -> Result<(u64, u64)> {
         let mut flawed = 0;
         // An answer nearly always holds one producer's records: its tracker is taken out of the map
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
         let trackers = &mut self.trackers;
         let walked = walk(data, self.next_offset, |value| match open(value) {
-            Some(stamp) => match &mut current {
-                Some((producer, tracker)) if *producer == stamp.producer => tracker.note(stamp.sequence),
-                _ => {
-                    trackers.extend(current.take());
-                    let mut tracker = trackers.remove(&stamp.producer).unwrap_or_default();
-                    tracker.note(stamp.sequence);
-                    current = Some((stamp.producer, tracker));
+            Some(stamp) => {
+                arrived(&stamp);
+                match &mut current {
+                    Some((producer, tracker)) if *producer == stamp.producer => tracker.note(stamp.sequence),
+                    _ => {
+                        trackers.extend(current.take());
+                        let mut tracker = trackers.remove(&stamp.producer).unwrap_or_default();
+                        tracker.note(stamp.sequence);
+                        current = Some((stamp.producer, tracker));
+                    }
                 }
-            },
+            }
             None => flawed += 1,
         })
         .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;

@@ -6,6 +6,7 @@ use hydrotest_core::control::{listen, read_settings};
 use hydrotest_core::null::ceiling_per_core_s;
 use hydrotest_core::wire::{Event, emit};
 use hydrotest_sampler::ceiling as measure;
+use hydrotest_sampler::http::get;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,6 +16,10 @@ use serde_json::json;
 enum Question {
     Kafka(hydrotest_kafka::admin::Ask),
     Cassandra(hydrotest_cassandra::admin::Ask),
+    /// A page of a service, by its address.
+    Http {
+        url: String,
+    },
 }
 
 /// Answers one question to a system.
@@ -24,6 +29,13 @@ pub fn ask() -> Result<(), String> {
     let answer = match &question {
         Question::Kafka(ask) => hydrotest_kafka::admin::answer(ask),
         Question::Cassandra(ask) => hydrotest_cassandra::admin::answer(ask),
+        Question::Http { url } => {
+            let body = get(url)?;
+            emit(&Event::Done {
+                result: json!({ "body": body }),
+            });
+            return Ok(());
+        }
     };
     emit(&Event::Done {
         result: answer.map_err(|error| format!("{error:#}"))?,

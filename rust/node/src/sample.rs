@@ -18,8 +18,8 @@ use hydrotest_sampler::speed;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Name of the exporter's threads inside the JVMs (`comm` is cut at 15 characters).
-const EXPORTER_THREADS: &str = "prometheus-http";
+/// Names of threads inside the JVMs (`comm` is cut at 15 characters): the exporter's, and the JIT compilers'.
+const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 CompilerThre"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,8 +105,9 @@ fn sample(
     for (name, service) in watched {
         if let Some(mut counters) = table.service(&settings.proc_root, service.pid, units) {
             if service.gauges_url.is_some() {
-                let exporter_ns = thread_cpu_ns(&settings.proc_root, service.pid, EXPORTER_THREADS);
+                let [exporter_ns, c1_ns, c2_ns] = thread_cpu_ns(&settings.proc_root, service.pid, JVM_THREADS);
                 counters.insert("exporter_cpu_us".into(), exporter_ns / 1_000);
+                counters.insert("jit_cpu_us".into(), (c1_ns + c2_ns) / 1_000);
             }
             services.insert(name, counters);
         }

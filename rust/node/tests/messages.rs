@@ -42,7 +42,7 @@ fn events_are_said_as_agreed() {
 
 #[test]
 fn an_unknown_setting_is_refused_by_name() {
-    let text = golden("consume.settings.json").replace("\"repeat\"", "\"repaet\"");
+    let text = golden("consume.settings.json").replace("\"reading\"", "\"raeding\"");
     let error = serde_json::from_str::<ConsumeSettings>(&text).unwrap_err().to_string();
-    assert!(error.contains("repaet"), "{error}");
+    assert!(error.contains("raeding"), "{error}");
 }

@@ -138,15 +138,22 @@ fn is_whole_disk(name: &str, all: &[&str]) -> bool {
     !VIRTUAL.iter().any(|prefix| name.starts_with(prefix)) && !all.iter().any(|whole| is_part_of(whole))
 }
 
+const STACKED: [&str; 11] = [
+    "bond", "br-", "br0", "docker", "dummy", "tap", "team", "tun", "veth", "virbr", "vlan",
+];
+
 /// Loopback is kept apart: its bytes are no load on a link.
 fn network(root: &Path, out: &mut Counters) -> Result<(), String> {
     let devices = parse("net/dev", InterfaceDeviceStatus::from_file(root.join("net/dev")))?;
+    // What passes a bond, bridge or tunnel passes a device below it too: counted once. A namespace may have virtual ones only.
+    let is_stacked = |name: &str| STACKED.iter().any(|prefix| name.starts_with(prefix));
+    let has_plain = devices.0.keys().any(|name| name != "lo" && !is_stacked(name));
     for (prefix, is_loopback) in [("net", false), ("lo", true)] {
         let of_kind = || {
             devices
                 .0
                 .iter()
-                .filter(move |(name, _)| (name.as_str() == "lo") == is_loopback)
+                .filter(|(name, _)| (name.as_str() == "lo") == is_loopback && !(has_plain && is_stacked(name)))
                 .map(|(_, device)| device)
         };
         out.insert(
@@ -252,7 +259,7 @@ mod tests {
         );
         write(
             "net/dev",
-            "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo: 1000 10 0 0 0 0 0 0 1000 10 0 0 0 0 0 0\n  eth0: 500 5 0 1 0 0 0 0 700 7 0 2 0 0 0 0\n",
+            "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo: 1000 10 0 0 0 0 0 0 1000 10 0 0 0 0 0 0\n  eth0: 500 5 0 1 0 0 0 0 700 7 0 2 0 0 0 0\n bond0: 500 5 0 1 0 0 0 0 700 7 0 2 0 0 0 0\n",
         );
         write(
             "schedstat",

@@ -4,6 +4,7 @@
 pub mod ceiling;
 pub mod gauges;
 pub mod host;
+pub mod http;
 pub mod process;
 pub mod speed;
 

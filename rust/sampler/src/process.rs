@@ -79,17 +79,27 @@ pub fn ended_children_cpu_us(proc_root: &Path, pid: i32, units: Units) -> Option
     Some(units.tick_us(stat.cutime.max(0) as u64 + stat.cstime.max(0) as u64))
 }
 
-/// CPU time of the threads of `pid` whose name begins with `prefix`, in nanoseconds.
-pub fn thread_cpu_ns(proc_root: &Path, pid: i32, prefix: &str) -> u64 {
+/// CPU time of the threads of `pid` whose names begin with each of `prefixes`, in nanoseconds: one pass over the threads.
+pub fn thread_cpu_ns<const N: usize>(proc_root: &Path, pid: i32, prefixes: [&str; N]) -> [u64; N] {
+    let mut sums = [0; N];
     let Ok(tasks) = fs::read_dir(proc_root.join(format!("{pid}/task"))) else {
-        return 0;
+        return sums;
     };
-    tasks
-        .flatten()
-        .filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|comm| comm.starts_with(prefix)))
-        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
-        .filter_map(|schedstat| schedstat.split_whitespace().next()?.parse::<u64>().ok())
-        .sum()
+    for task in tasks.flatten() {
+        let Ok(comm) = fs::read_to_string(task.path().join("comm")) else {
+            continue; // it ended
+        };
+        let Some(at) = prefixes.iter().position(|prefix| comm.starts_with(prefix)) else {
+            continue;
+        };
+        let schedstat = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        sums[at] += schedstat
+            .split_whitespace()
+            .next()
+            .and_then(|ns| ns.parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -121,6 +131,24 @@ mod tests {
         );
         assert_eq!(counters["memory_bytes"], 3 * 10 * 4096);
         assert!(table.service(root.path(), 99, units).is_none());
+    }
+
+    #[test]
+    fn threads_are_told_apart_by_their_names() {
+        let root = tempfile::tempdir().unwrap();
+        for (task, comm, ns) in [
+            (1, "java", 7),
+            (2, "C2 CompilerThre", 30),
+            (3, "C1 CompilerThre", 4),
+            (4, "C2 CompilerThre", 5),
+        ] {
+            let folder = root.path().join(format!("10/task/{task}"));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("comm"), format!("{comm}\n")).unwrap();
+            fs::write(folder.join("schedstat"), format!("{ns} 1 2\n")).unwrap();
+        }
+        assert_eq!(thread_cpu_ns(root.path(), 10, ["C1 ", "C2 "]), [4, 35]);
+        assert_eq!(thread_cpu_ns(root.path(), 11, ["C1 "]), [0]);
     }
 
     #[test]

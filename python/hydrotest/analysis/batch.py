@@ -1,0 +1,74 @@
+"""Rows of `spark`: the times of each batch test, and what its tasks and shuffles were."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydrotest.analysis.event_log import EventLog, Group, read_event_log
+from hydrotest.analysis.intervals import t_interval
+from hydrotest.spec.models import Experiment, SparkPerf
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Iteration, Trial
+
+COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", "fault")
+
+
+@dataclass
+class BatchRows:
+    """The rows, and what could not be read."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> BatchRows:
+    """One row for each workload, tenancy and test; medians over the iterations that came to their end."""
+    found: dict[tuple[str, str, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
+    for trial in trials:
+        for load in trial.loads if trial.purpose in COUNTED else []:
+            for iteration in load.iterations or []:
+                if not iteration.cut:
+                    found[load.workload, trial.tenancy, iteration.test].append((iteration, load.event_log))
+    names = {name for iterations in found.values() for _, name in iterations if name}
+    logs: dict[str, EventLog] = {name: read_event_log(run.path / name) for name in sorted(names)}
+    out = BatchRows()
+    # A driver that was ended leaves no application end, and that is no flaw; a line cut in two is.
+    out.problems += [
+        f"the event log {name} is not whole: {log.cut}" for name, log in logs.items() if log.cut and "ends before" not in log.cut
+    ]
+    for (workload, tenancy, test), iterations in found.items():
+        spec = experiment.workloads[workload]
+        assert isinstance(spec, SparkPerf)
+        total = experiment.objective(workload).total
+        ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
+        wrong = [i for i, _ in iterations if not (i.finished and i.correct)]
+        out.problems += [f"{workload}: {test} failed: {i.error or 'its answer was wrong'}" for i in wrong]
+        known = [(i, group) for i, group in ended if group is not None]
+        if not known:
+            out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")
+            continue
+        out.rows.append(_row(workload, tenancy, test, spec, known, total))
+    return out
+
+
+def _row(
+    workload: str, tenancy: str, test: str, spec: SparkPerf, known: list[tuple[Iteration, Group]], objective_s: float | None
+) -> dict[str, Any]:
+    times = [iteration.seconds for iteration, _ in known]
+    median = statistics.median_low(times)
+    # Sizes and slowest tasks are those of the iteration with the median time, so that a row fits together.
+    group = next(group for iteration, group in known if iteration.seconds == median)
+    mean = t_interval(times)
+    return {
+        "workload": workload, "tenancy": tenancy, "test": test, "scale_factor": spec.scale_factor, "data_scale": spec.data_scale,
+        "tasks_per_stage": group.tasks_per_stage, "stages": len(group.stages),
+        "input_bytes": int(group.total("input_bytes")), "shuffle_read_bytes": int(group.total("shuffle_read_bytes")),
+        "shuffle_write_bytes": int(group.total("shuffle_write_bytes")),
+        "max_shuffle_read_s": group.largest("max_fetch_wait_s"), "max_shuffle_write_s": group.largest("max_shuffle_write_s"),
+        "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times), "finished": True,
+        "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
+        "accepted": None if objective_s is None else median <= objective_s,
+    }  # fmt: skip

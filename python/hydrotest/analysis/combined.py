@@ -1,0 +1,229 @@
+"""What happens together: trials judged as a whole, the safe working point, the interference."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.latency import latency_ms, merged
+from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.verdict import judge
+from hydrotest.spec.models import Combined, Experiment, KafkaConsume
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Load, Trial
+
+FRACTION_UNIT = 1000.0
+"""Fractions of the isolated limits are searched in thousandths: the search's grid is for rates above 1."""
+PAIRS_MIN = 5
+SIGNIFICANCE = 0.05
+CHANGE_MIN = 0.01
+"""A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
+
+
+@dataclass(frozen=True)
+class TogetherVerdict:
+    """A combined trial judged: it is sustained if every workload's part is."""
+
+    accepted: bool
+    void: str | None
+    reasons: list[str]
+    stopped_by: dict[str, str]
+    """Rule that failed, by workload."""
+    compiling: str | None = None
+
+
+def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> TogetherVerdict:
+    """Judges every part of a trial by its own objective."""
+    reasons: list[str] = []
+    stopped: dict[str, str] = {}
+    void: str | None = None
+    compiling: str | None = None
+    for load in trial.loads:
+        objective = experiment.objective(load.workload)
+        if load.outcome is not None and load.offered is not None:
+            verdict = judge(Measured.read(run, trial, load.workload), objective)
+            void = void or verdict.void
+            compiling = compiling or verdict.compiling
+            reasons += [f"{load.workload}: {reason}" for reason in verdict.reasons]
+            if verdict.stopped_by is not None:
+                stopped[load.workload] = verdict.stopped_by
+        elif load.iterations is not None and objective.total is not None:
+            slow = [i for i in load.iterations if not i.cut and i.seconds > objective.total]
+            ended = [i for i in load.iterations if not i.cut]
+            if slow or (not ended and trial.warm_up_s + trial.window_s > objective.total):
+                shown = f"took {max(i.seconds for i in slow):.1f} s" if slow else "did not end"
+                reasons.append(f"{load.workload}: a test {shown} (at most {objective.total:g} s)")
+                stopped[load.workload] = "latency"
+    return TogetherVerdict(void is None and not reasons, void, reasons, stopped, compiling)
+
+
+class Together:
+    """The rows of one combined test."""
+
+    def __init__(self, run: RunFolder, experiment: Experiment, trials: Sequence[Trial], isolated: dict[str, float]) -> None:
+        self.run = run
+        self.experiment = experiment
+        index = next((i for i, test in enumerate(experiment.tests) if isinstance(test, Combined)), None)
+        self.test = None if index is None else experiment.tests[index]
+        self.trials = [trial for trial in trials if trial.status == "done" and trial.test == index]
+        self.isolated = isolated
+
+    def _of(self, *purposes: str) -> list[Trial]:
+        return [trial for trial in self.trials if trial.purpose in purposes]
+
+    def _search(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
+        judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
+        if not judged or not isinstance(self.test, Combined):
+            return None
+        search = LimitSearch(FRACTION_UNIT, self.test.precision, self.experiment.search.repeats, ceiling=FRACTION_UNIT)
+        excuses = Excuses()
+        for trial, verdict in judged:
+            if trial.fraction is not None and search.propose() == trial.fraction * FRACTION_UNIT and not excuses.excuse(verdict):
+                search.tell(verdict.accepted)
+        return search.limit(), judged
+
+    def safe_working_point(self) -> dict[str, Any] | None:
+        """The contract's object; null where nothing was sustained together, or nothing searched."""
+        found = self._search()
+        if found is None or found[0].low is None:
+            return None
+        limit, judged = found
+        fraction = found[0].low / FRACTION_UNIT
+        # Nothing above the isolated limits is tried, so there the interval ends.
+        high = 1.0 if limit.high is None else limit.high / FRACTION_UNIT
+        above = [verdict for trial, verdict in judged if not verdict.accepted and trial.fraction is not None and trial.fraction <= high]
+        return {
+            "fraction": fraction, "low": fraction, "high": high, "rates": {name: rate * fraction for name, rate in self._rates().items()},
+            "repeats": limit.repeats, "stopped_by": _most_often([dict(v.stopped_by) for v in above]),
+            "reasons": sorted({reason for verdict in above[-3:] for reason in verdict.reasons}),
+        }  # fmt: skip
+
+    def _rates(self) -> dict[str, float]:
+        """The isolated limit of each workload of the test; a consumer that follows has its producer's."""
+        assert isinstance(self.test, Combined)
+        out = {}
+        for name in self.test.workloads:
+            spec = self.experiment.workloads[name]
+            rate = self.isolated.get(spec.reads if isinstance(spec, KafkaConsume) else name)
+            if rate is not None:
+                out[name] = rate
+        return out
+
+    def limit_rows(self, common: Any) -> list[dict[str, Any]]:
+        """Rows of `limits`, combined: fraction × isolated limit. `common(workload, tenancy)` gives what all rows have."""
+        found = self._search()
+        if found is None or not isinstance(self.test, Combined):
+            return []
+        limit, judged = found
+        rows = []
+        for name, isolated in self._rates().items():
+            low = None if limit.low is None else isolated * limit.low / FRACTION_UNIT
+            high = None if limit.high is None else isolated * limit.high / FRACTION_UNIT
+            at_limit = [
+                trial
+                for trial, verdict in judged
+                if limit.low is not None and verdict.accepted and trial.fraction == limit.low / FRACTION_UNIT
+            ]
+            histogram = merged(Measured.read(self.run, trial, name).histogram() for trial in at_limit)
+            causes = [
+                verdict.stopped_by for trial, verdict in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT
+            ]
+            own = [stopped[name] for stopped in causes if name in stopped]
+            others = sorted({other for stopped in causes for other in stopped if other != name})
+            stopped_by = max(sorted(set(own)), key=own.count) if own else "search-end"
+            achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
+            invalid = [] if limit.low is not None else ["no fraction of the isolated limits was sustained together"]
+            rows.append({
+                **common(name, "combined"), "limit": low, "low": low, "high": high, "repeats": limit.repeats,
+                "at_least": low is not None and limit.high is None, "saturated": sum(achieved) / len(achieved) if achieved else None,
+                "latency_ms": latency_ms(histogram) if at_limit else None, "stopped_by": stopped_by,
+                "bound_by": {"kind": "unknown", "host": None, "resource": None, "confirmed": False, "evidence": [], "ruled_out": [],
+                             "detail": f"together with {', '.join(other for other in self.test.workloads if other != name)}"
+                                       + (f"; {', '.join(others)} missed first" if others and not own else "")},
+                "valid": not invalid, "invalid_because": invalid, "trials": [trial.number for trial, _ in judged],
+            })  # fmt: skip
+        return rows
+
+    def all_out_rows(self) -> list[dict[str, Any]]:
+        """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""
+        rows = []
+        for trial in self._of("all-out"):
+            for load in trial.loads:
+                if load.outcome is not None:
+                    measured = Measured.read(self.run, trial, load.workload)
+                    rows.append({
+                        "workload": load.workload, "tenancy": "combined", "op": None, "offered": None, "concurrency": None, "client": load.client,
+                        "achieved": measured.achieved, "bytes_per_s": measured.bytes_per_s, "count": measured.completed,
+                        "seconds": measured.duration_s, "errors": measured.errors, "latency_ms": None, "in_flight_mean": None,
+                        "accepted": None, "trial": trial.number, "cpu_s_per_million": measured.cpu_s_per_million,
+                    })  # fmt: skip
+        return rows
+
+    def interference(self) -> list[dict[str, Any]]:
+        """One row for each workload and metric, from pairs of windows at the same rate."""
+        alone: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+        together: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+        for trial in self._of("alone", "together"):
+            for load in trial.loads:
+                if trial.pair is None or trial.subject not in (None, load.workload):
+                    continue
+                side = together if trial.subject is None else alone
+                for metric, value in self._metrics(trial, load).items():
+                    side[load.workload, metric][trial.pair] = value
+        rows = []
+        metrics_of: dict[str, int] = defaultdict(int)
+        for workload, _ in alone:
+            metrics_of[workload] += 1
+        for (workload, metric), values in alone.items():
+            pairs = [(values[pair], together[workload, metric][pair]) for pair in sorted(values) if pair in together[workload, metric]]
+            pairs = [(before, after) for before, after in pairs if before > 0 and after > 0]
+            if len(pairs) > 1:
+                rows.append({"workload": workload, "metric": metric, **compare_pairs(pairs, metrics_of[workload])})
+        return rows
+
+    def _metrics(self, trial: Trial, load: Load) -> dict[str, float]:
+        if load.outcome is not None:
+            measured = Measured.read(self.run, trial, load.workload)
+            latency = measured.latency or {}
+            shown = {f"{name}_ms": latency.get(name) for name in ("p50", "p99")}
+            return {"achieved": measured.achieved, **{key: value for key, value in shown.items() if value is not None}}
+        times: dict[str, list[float]] = defaultdict(list)
+        for iteration in load.iterations or []:
+            if not iteration.cut:
+                times[f"{iteration.test} s"].append(iteration.seconds)
+        return {key: sum(values) / len(values) for key, values in times.items()}
+
+
+def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
+    """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
+
+    `significant` asks more than the interval: with `family` metrics of one workload looked at together, each is tested at
+    0.05 / `family` (Bonferroni), so that not one comparison in a few is "found" by chance; n ≥ 5 pairs; and a change of 1 %.
+    """
+    logs = [math.log(after / before) for before, after in pairs]
+    mean = t_interval(logs)
+    strict = t_interval(logs, 1 - SIGNIFICANCE / family)
+
+    def percent(log: float) -> float:
+        return (math.exp(min(log, 50.0)) - 1) * 100
+
+    return {
+        "isolated": math.exp(sum(math.log(before) for before, _ in pairs) / len(pairs)),
+        "combined": math.exp(sum(math.log(after) for _, after in pairs) / len(pairs)),
+        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(pairs),
+        "significant": len(pairs) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN,
+    }  # fmt: skip
+
+
+def _most_often(stopped: list[dict[str, str]]) -> dict[str, str]:
+    """The rule that stopped each workload most often."""
+    rules: dict[str, list[str]] = defaultdict(list)
+    for one in stopped:
+        for workload, rule in one.items():
+            rules[workload].append(rule)
+    return {workload: max(sorted(set(found)), key=found.count) for workload, found in rules.items()}

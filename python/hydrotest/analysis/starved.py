@@ -1,0 +1,76 @@
+"""Who is starved when all press, and of what: the resource that was used up while a workload got worse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from hydrotest.analysis.usage import host_rates, service_rates
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+
+USED_UP = 0.90
+"""Share of a ceiling from which a resource counts as used up."""
+SHOWN_MIN = 0.02
+"""Cores below which a service's share is not worth a word."""
+
+
+def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean share of each host's ceilings over some trials, most used first."""
+    out = []
+    for host in hosts:
+        frames = [frame for frame in (_window(run, trial, host["name"]) for trial in trials) if not frame.is_empty()]
+        if not frames:
+            continue
+        rates = pl.concat(frames, how="diagonal")
+        ceilings = host["ceilings"]
+        pairs = {"cpu": ("cpu_cores", "cpu_cores"), "disk": ("disk_write_bytes_per_s", "disk_write_bytes_per_s"),
+                 "network": ("network_out_bytes_per_s", "network_bytes_per_s")}  # fmt: skip
+        for resource, (column, ceiling) in pairs.items():
+            mean = rates[column].mean()
+            if ceilings.get(ceiling) and isinstance(mean, int | float):
+                out.append({"host": host["name"], "resource": resource, "share": float(mean) / ceilings[ceiling]})
+        memory = rates["memory_bytes"].max()
+        if isinstance(memory, int | float):
+            out.append({"host": host["name"], "resource": "memory", "share": float(memory) / host["memory_bytes"]})
+    return sorted(out, key=lambda row: -row["share"])
+
+
+def _window(run: RunFolder, trial: Trial, host: str) -> pl.DataFrame:
+    outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
+    rates = host_rates(read_samples(run.folder_of(trial), layout.HOST_SAMPLES), host)
+    if outcome is None or rates.is_empty():
+        return pl.DataFrame()
+    start = outcome.started_wall_s + trial.warm_up_s
+    return rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
+
+
+def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
+    """Mean cores, peak memory and mean disk writes of each service over some trials; most cores first."""
+    frames = [service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES)) for trial in trials]
+    frames = [frame for frame in frames if not frame.is_empty()]
+    if not frames:
+        return []
+    grouped = pl.concat(frames, how="diagonal").group_by("host", "service").agg(
+        pl.col("cpu_cores").mean(), pl.col("memory_bytes").max(), pl.col("disk_write_bytes_per_s").mean())  # fmt: skip
+    return sorted(grouped.to_dicts(), key=lambda row: -row["cpu_cores"])
+
+
+def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each workload that got significantly worse: what was used up meanwhile, and by whom. A resource below
+    `USED_UP` is not named: then it is not known."""
+    worse: dict[str, list[str]] = {}
+    for row in interference:
+        is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
+        if row["significant"] and is_worse:
+            worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
+    top = next((share for share in shares if share["share"] >= USED_UP), None)
+    users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in services if s["cpu_cores"] >= SHOWN_MIN][:5]
+    return [
+        {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
+         "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else []}
+        for workload, changes in worse.items()
+    ]  # fmt: skip

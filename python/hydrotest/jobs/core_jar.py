@@ -1,0 +1,78 @@
+"""The suite's programs, compiled against the Spark that will run them: one jar per Spark version and source, in the cache.
+
+By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already; resolving Spark once more
+would fetch 200 MB.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from importlib import resources
+from pathlib import Path
+
+from hydrotest.errors import MissingToolError, RunFailedError
+from hydrotest.hosts.command import last_lines, run_here
+from hydrotest.places import cache_home
+from hydrotest.systems.java import find_java
+
+MAIN = "hydrotest.jobs.Batch"
+
+
+def core_jar(spark: Path, version: str) -> Path:
+    """The jar for a Spark distribution; compiled if it is not in the cache. Raises `MissingToolError` without a JDK."""
+    sources = {
+        path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath("core").iterdir() if path.name.endswith(".java")
+    }
+    digest = hashlib.sha256(b"".join(name.encode() + text for name, text in sorted(sources.items()))).hexdigest()[:12]
+    jar = cache_home() / f"jobs-core-{version}-{digest}.jar"
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with jar.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jar.exists():
+            _compile(sources, spark, jar)
+    return jar
+
+
+def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
+    compiler = _find_javac()
+    work = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=jar.parent))
+    try:
+        for name, text in sources.items():
+            (work / name).write_bytes(text)
+        classes = work / "classes"
+        argv = [
+            str(compiler),
+            "--release",
+            "17",
+            "-nowarn",
+            "-cp",
+            f"{spark}/jars/*",
+            "-d",
+            str(classes),
+            *(str(work / name) for name in sources),
+        ]
+        code, output = run_here(argv, work / "javac.log")
+        if code != 0:
+            raise RunFailedError(f"the Spark suite does not compile against {spark}: {last_lines(output)}",
+                                 "Give a Spark 3.5 or 4 release for Scala 2.13.")  # fmt: skip
+        partial = work / "jar"
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(classes.rglob("*.class")):
+                archive.write(path, path.relative_to(classes))
+        partial.rename(jar)
+    finally:
+        shutil.rmtree(work)
+
+
+def _find_javac() -> Path:
+    """The compiler beside the Java that runs Spark, else the PATH's."""
+    beside = find_java().resolve().parent / "javac"
+    found = str(beside) if beside.exists() else shutil.which("javac")
+    if found is None:
+        raise MissingToolError("javac is missing: the Spark suite is compiled once, against your Spark",
+                               "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one.")  # fmt: skip
+    return Path(found)

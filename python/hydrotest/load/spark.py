@@ -1,0 +1,151 @@
+"""Spark workloads: a driver that stays up for a whole run and is told when to press."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.node import Node
+from hydrotest.spec.models import SparkPerf
+from hydrotest.store.folder import write_whole
+from hydrotest.store.records import Iteration
+
+READY_S_MAX = 300.0
+"""For executors to come up and the data to be made."""
+POLL_S = 0.05
+GRACE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Application:
+    """How a driver is started: made by `run` from the system's own settings."""
+
+    argv: Sequence[str]
+    """Up to the program's own arguments."""
+    env: Mapping[str, str]
+    events: Path
+    """Folder of the event log."""
+
+
+class Driver:
+    """A running driver. It rests until `press`."""
+
+    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
+        self.name = name
+        self.application = ""
+        self.pid = node.pid
+        """Of its supervisor: the driver is below it."""
+        self._node = node
+        self._control = folder / "control"
+        self._out = folder / "iterations.jsonl"
+        self._log = log
+        self._read = 0
+        self._death: str | None = None
+        self._watch = asyncio.create_task(self._follow())
+
+    @classmethod
+    async def start(cls, name: str, workload: SparkPerf, application: Application, host: Host, folder: Path, log: Path) -> Driver:
+        """Starts a driver and waits until its executors are up and its data lie in memory.
+
+        Raises `TrialFailedError` with its last words.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {"control": str(folder / "control"), "out": str(folder / "iterations.jsonl"), "tests": list(workload.tests),
+                    "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed}  # fmt: skip
+        write_whole(folder / "settings.json", json.dumps(settings))
+        write_whole(folder / "control", "pause")
+        (folder / "iterations.jsonl").unlink(missing_ok=True)
+        service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
+        node = await host.node("supervise", {"argv": list(service.argv), "env": dict(service.env), "directory": str(folder),
+                                             "log": str(log), "grace_s": service.grace_s})  # fmt: skip
+        driver = cls(name, node, folder, log)
+        try:
+            ready = await driver._await_line("ready", READY_S_MAX)
+            await driver.rested()
+        except BaseException:  # a cancelled start must not leave its driver behind
+            await driver.stop()
+            raise
+        driver.application = ready["application"]
+        return driver
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the driver has ended."""
+        return self._death is None
+
+    def press(self) -> None:
+        """Lets it run its tests in turn until `rest`."""
+        write_whole(self._control, "run")
+
+    def rest(self) -> None:
+        """Cuts the running test short."""
+        write_whole(self._control, "pause")
+
+    async def next_iteration(self, seconds_max: float) -> Iteration:
+        """The next one to end. Raises `TrialFailedError` if none does in that time, or the driver dies."""
+        line = await self._await_line("iteration", seconds_max)
+        del line["event"]
+        return Iteration.model_validate(line)
+
+    async def rested(self, seconds_max: float = 60.0) -> list[Iteration]:
+        """Waits until nothing runs any more, so that nothing runs into what comes next; what ended meanwhile."""
+        ended: list[Iteration] = []
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + seconds_max
+        while (left := give_up - loop.time()) > 0:
+            line = await self._await_line(None, left)
+            if line.pop("event") == "resting":
+                return ended
+            ended.append(Iteration.model_validate(line))
+        raise TrialFailedError(f"the driver of {self.name} did not come to rest within {seconds_max:g} s; see {self._log}")
+
+    async def stop(self) -> None:
+        """Ends it; its control file goes first, so that it can close its event log."""
+        self._control.unlink(missing_ok=True)
+        with_patience = asyncio.create_task(asyncio.wait_for(asyncio.shield(self._watch), GRACE_S))
+        await asyncio.wait([with_patience])
+        await self._node.close()
+        await self._watch
+
+    async def _follow(self) -> None:
+        how = "its supervisor ended"
+        async for event in self._node.events():
+            if event["event"] == "exited":
+                how = f"by signal {event['signal']}" if event["signal"] is not None else f"with exit code {event['code']}"
+            elif event["event"] == "failed":
+                how = event["error"]
+        said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
+        self._death = f"the driver of {self.name} ended {how}: {said}"
+
+    async def _await_line(self, wanted: str | None, seconds_max: float) -> dict[str, Any]:
+        """The next line of this kind; of any kind with None."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + seconds_max
+        while loop.time() < give_up:
+            for line in self._lines(one=True):
+                if wanted is None or line["event"] == wanted:
+                    return line
+            if self._death is not None:
+                raise TrialFailedError(self._death)
+            await asyncio.sleep(POLL_S)
+        raise TrialFailedError(f"the driver of {self.name} said no {wanted or 'word'} within {seconds_max:g} s; see {self._log}")
+
+    def _lines(self, one: bool = False) -> list[dict[str, Any]]:
+        """Whole lines that were not read before; only the first of them with `one`."""
+        if not self._out.exists():
+            return []
+        with self._out.open("rb") as handle:
+            handle.seek(self._read)
+            whole, _, _ = handle.read().rpartition(b"\n")
+        texts = [text for text in whole.split(b"\n") if text]
+        if one:
+            texts = texts[:1]
+        self._read += sum(len(text) + 1 for text in texts)
+        return [json.loads(text) for text in texts]

@@ -1,0 +1,135 @@
+"""The combined test: the safe working point, the interference at it, and all pressed without schedule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together
+from hydrotest.analysis.limit_search import LimitSearch
+from hydrotest.analysis.limits import isolated_limits
+from hydrotest.run.attempts import until_done
+from hydrotest.run.searching import Searcher
+from hydrotest.run.trial import Part, TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing, Rated
+from hydrotest.run.workloads.batch import Batch
+from hydrotest.run.workloads.kafka import Consume
+from hydrotest.spec.models import Combined
+from hydrotest.store.records import Purpose, Trial
+
+BATCH_WINDOWS = 2.5
+"""A window in which a batch job loops is this many times as long as its longest test took alone, at least:
+together it is slower, and a test that does not come to its end tells nothing."""
+BATCH_WINDOW_S_MAX = 120.0
+
+
+class CombinedTest:
+    """Some workloads together."""
+
+    def __init__(self, index: int, test: Combined, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+        self.index = index
+        self.test = test
+        self.bench = bench
+        self.pressables = [pressables[name] for name in test.workloads]
+        self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
+
+    async def run(self) -> None:
+        """Carries the test out."""
+        for pressable in self.pressables:
+            # A consumer that only follows needs no topic filled beforehand.
+            if not isinstance(pressable, Consume):
+                await pressable.prepare()
+        if self.test.rates:
+            await self._interference(dict(self.test.rates))
+            return
+        limits = isolated_limits(self.bench.runner.folder, self.bench.experiment)
+        lacking = [p.name for p in self.pressables if self._is_rated(p) and not limits.get(p.name)]
+        if lacking:
+            reason = f"no isolated limit was found for {', '.join(lacking)}, so no fraction of it can be pressed; give `rates` instead"
+            self.bench.runner.folder.journal("combined skipped", reason=reason)
+            self.bench.listener.say(f"combined: {reason}")
+            return
+        fraction = await self._safe_working_point(limits)
+        if fraction is None:
+            self.bench.listener.say("no fraction of the isolated limits is sustained by all together; interference is not measured")
+        else:
+            await self._interference({name: rate * fraction for name, rate in limits.items()})
+        await self._all_out()
+
+    def _is_rated(self, pressable: Pressable) -> bool:
+        return isinstance(pressable, Rated) and not isinstance(pressable, Consume)
+
+    async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
+        settings = self.bench.experiment.search
+        search = LimitSearch(FRACTION_UNIT, self.test.precision, settings.repeats, ceiling=FRACTION_UNIT)
+
+        async def attempt(value: float, stage: str) -> Trial:
+            fraction = value / FRACTION_UNIT
+            purpose: Purpose = "search" if stage == "main" else "repeat"
+            plan = TrialPlan(f"{purpose}-combined", purpose, settings.warm_up, self._window(settings.window), self.index, stage, "combined",
+                             fraction=fraction)  # fmt: skip
+            return await self._press(plan, self.pressables, {name: rate * fraction for name, rate in limits.items()})
+
+        def judge(trial: Trial) -> TogetherVerdict:
+            return judge_together(self.bench.runner.folder, self.bench.experiment, trial)
+
+        searcher = Searcher("combined", search, self.bench, attempt, judge)
+        for trial in self.done:
+            if trial.purpose in ("search", "repeat") and trial.fraction is not None:
+                searcher.replay(trial, trial.fraction * FRACTION_UNIT)
+        for number in range(settings.repeats + 1):
+            await searcher.run_stage("main" if number == 0 else f"repeat-{number}")
+        low = search.limit().low
+        return None if low is None else low / FRACTION_UNIT
+
+    async def _interference(self, rates: dict[str, float]) -> None:
+        """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
+        settings = self.bench.experiment.search
+        subjects: list[Pressable | None] = [*(p for p in self.pressables if isinstance(p, Rated | Batch)), None]
+        have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in ("alone", "together")}
+        for pair in range(1, self.test.pairs + 1):
+            # Seeded by the pair, so that a resumed run goes on in the same order.
+            order = random.Random(pair).sample(subjects, len(subjects))
+            for subject in order:
+                name = None if subject is None else subject.name
+                if (pair, name) in have:
+                    continue
+                self.bench.listener.phase(f"interference, pair {pair} of {self.test.pairs}: {name or 'all together'}")
+                purpose: Purpose = "together" if subject is None else "alone"
+                plan = TrialPlan(f"{purpose}-{name or 'all'}", purpose, settings.warm_up, self._window(self.test.window), self.index, None,
+                                 "combined" if subject is None else "isolated", pair=pair, subject=name)  # fmt: skip
+                chosen = self.pressables if subject is None else self._with_source(subject)
+                trial = await until_done(self.bench, lambda: self._press(plan, chosen, rates))  # noqa: B023 - awaited here
+                self.bench.listener.trial_ended(trial, None, "measured")
+
+    async def _all_out(self) -> None:
+        """All without schedule: what each achieves then."""
+        settings = self.bench.experiment.search
+        have = len([trial for trial in self.done if trial.purpose == "all-out"])
+        for number in range(have + 1, settings.repeats + 1):
+            self.bench.listener.phase(f"all pressed without schedule, {number} of {settings.repeats}")
+            plan = TrialPlan("all-out", "all-out", settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
+            trial = await until_done(self.bench, lambda: self._press(plan, self.pressables, {}))  # noqa: B023 - awaited here
+            self.bench.listener.trial_ended(trial, None, "measured")
+
+    def _with_source(self, subject: Pressable) -> Sequence[Pressable]:
+        """A consumer that follows needs its producer."""
+        return [subject.source, subject] if isinstance(subject, Consume) else [subject]
+
+    async def _press(self, plan: TrialPlan, pressables: Sequence[Pressable], rates: dict[str, float]) -> Trial:
+        """One trial of some workloads, each at its rate; those without one press as they do."""
+        number = self.bench.runner.claim()
+        parts: list[Part] = []
+        for pressable in pressables:
+            if isinstance(pressable, Consume):
+                parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
+            else:
+                rate = rates.get(pressable.name)
+                parts.append(pressable.part(number, plan, SATURATING if rate is None else Pressing(rate)))
+        return await self.bench.runner.press(number, plan, parts)
+
+    def _window(self, window_s: float) -> float:
+        """Long enough for the batch jobs' tests."""
+        longest = [i.seconds for trial in self.bench.runner.folder.trials() if trial.purpose == "batch"
+                   for load in trial.loads if any(p.name == load.workload for p in self.pressables) for i in load.iterations or []]  # fmt: skip
+        return max(window_s, min(BATCH_WINDOW_S_MAX, BATCH_WINDOWS * max(longest, default=0.0)))

@@ -1,0 +1,100 @@
+"""The isolated test: each workload's limit, or a batch job's times, while the others idle."""
+
+from __future__ import annotations
+
+from hydrotest.analysis.limit_search import LimitSearch
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.verdict import Verdict, judge
+from hydrotest.errors import RunFailedError
+from hydrotest.run.attempts import has, until_done
+from hydrotest.run.searching import Searcher
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Rated
+from hydrotest.run.workloads.batch import Batch
+from hydrotest.run.workloads.kafka import Consume
+from hydrotest.spec.models import Isolated
+from hydrotest.store.records import Purpose, Trial
+from hydrotest.units import show_rate
+
+
+class IsolatedTest:
+    """Limits of some workloads, one at a time. Each main search goes through first; then the independent
+    searches take turns, so that they are spread over the run and meet the machine at different speeds."""
+
+    def __init__(self, index: int, test: Isolated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+        self.index = index
+        self.bench = bench
+        self.pressables = [pressables[name] for name in test.workloads]
+        self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
+
+    async def run(self) -> None:
+        """Carries the test out."""
+        searchers = await self._searchers()
+        consumers = [p for p in self.pressables if isinstance(p, Consume)]
+        for batch in (p for p in self.pressables if isinstance(p, Batch)):
+            await self._times(batch)
+        for round_number in range(self.bench.experiment.search.repeats + 1):
+            for searcher in searchers:
+                await searcher.run_stage("main" if round_number == 0 else f"repeat-{round_number}")
+            if round_number > 0:
+                for consumer in consumers:
+                    await self._catch_up(consumer, round_number)
+
+    async def _searchers(self) -> list[Searcher]:
+        return [await self._searcher(p) for p in self.pressables if isinstance(p, Rated) and not isinstance(p, Consume)]
+
+    async def _searcher(self, pressable: Rated) -> Searcher:
+        await pressable.prepare()
+        settings = self.bench.experiment.search
+        earlier = [t for t in self.done if t.purpose == "saturated" and has(t, pressable.name)]
+        if earlier:
+            saturated = earlier[-1]
+        else:
+            self.bench.listener.phase(f"saturating {pressable.name}")
+            plan = TrialPlan(f"saturated-{pressable.name}", "saturated", settings.warm_up, settings.saturated, self.index)
+            saturated = await until_done(self.bench, lambda: pressable.trial(plan, SATURATING))
+        rate = Measured.read(self.bench.runner.folder, saturated, pressable.name).achieved
+        if rate <= 0:
+            raise RunFailedError(f"{pressable.name} completed nothing when pressed without schedule")
+        self.bench.listener.say(f"{pressable.name}: saturated at {show_rate(rate)}/s")
+        searcher = self._search(pressable, rate)
+        for trial in self.done:
+            if trial.purpose in ("search", "repeat") and has(trial, pressable.name):
+                searcher.replay(trial, trial.load(pressable.name).offered)
+        return searcher
+
+    def _search(self, pressable: Rated, saturated: float) -> Searcher:
+        settings = self.bench.experiment.search
+        objective = self.bench.experiment.objective(pressable.name)
+
+        async def attempt(rate: float, stage: str) -> Trial:
+            purpose: Purpose = "search" if stage == "main" else "repeat"
+            plan = TrialPlan(f"{purpose}-{pressable.name}", purpose, settings.warm_up, settings.window, self.index, stage)
+            return await pressable.open_loop(rate, plan)
+
+        def verdict(trial: Trial) -> Verdict:
+            return judge(Measured.read(self.bench.runner.folder, trial, pressable.name), objective)
+
+        search = LimitSearch(saturated, settings.precision, settings.repeats)
+        return Searcher(pressable.name, search, self.bench, attempt, verdict)
+
+    async def _times(self, batch: Batch) -> None:
+        """A batch job has times, not rates: each of its tests, as often as there are searches."""
+        if any(t.purpose == "batch" and has(t, batch.name) for t in self.done):
+            return
+        await batch.prepare()
+        plan = TrialPlan(f"batch-{batch.name}", "batch", 0.0, 0.0, self.index)
+        trial = await until_done(self.bench, lambda: batch.measure(plan, self.bench.experiment.search.repeats))
+        times = ", ".join(f"{i.test} {i.seconds:.1f} s" for i in trial.load(batch.name).iterations or [])
+        self.bench.listener.trial_ended(trial, None, times)
+
+    async def _catch_up(self, consumer: Consume, round_number: int) -> None:
+        if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= round_number:
+            return
+        await consumer.prepare()
+        self.bench.listener.phase(f"{consumer.name} catches up, {round_number} of {self.bench.experiment.search.repeats}")
+        settings = self.bench.experiment.search
+        plan = TrialPlan(f"catch-up-{consumer.name}", "catch-up", settings.warm_up, settings.window, self.index, f"repeat-{round_number}")
+        trial = await until_done(self.bench, lambda: consumer.catch_up(plan))
+        rate = Measured.read(self.bench.runner.folder, trial, consumer.name).achieved
+        self.bench.listener.trial_ended(trial, None, f"{show_rate(rate)}/s")

@@ -1,0 +1,55 @@
+"""The tests that measure at given levels: rates, numbers in flight, or as fast as it goes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hydrotest.run.attempts import has, until_done
+from hydrotest.run.stock import run_stock_level
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
+from hydrotest.spec.models import Concurrency, Levels, Saturated
+from hydrotest.store.records import Trial
+from hydrotest.units import show_rate
+
+
+class LevelsTest:
+    """Given rates, given numbers in flight, or as fast as it can."""
+
+    def __init__(
+        self, index: int, test: Levels | Concurrency | Saturated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]
+    ) -> None:
+        self.index = index
+        self.test = test
+        self.bench = bench
+        pressable = pressables[test.workload]
+        assert isinstance(pressable, Rated)
+        self.pressable = pressable
+        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and has(t, test.workload)]
+
+    async def run(self) -> None:
+        """Carries the test out."""
+        client = self.test.client or self.bench.experiment.workloads[self.test.workload].client
+        # Levels are measured in order, so what an earlier run has done is the first so many of them.
+        for rate, in_flight in self._levels()[len(self.done) :]:
+            await self.pressable.prepare()
+            what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight" if in_flight else "as fast as it can"
+            self.bench.listener.phase(f"{self.test.workload}: level {what}, {client} client")
+            plan = TrialPlan(f"level-{self.test.workload}", "level", self.bench.experiment.search.warm_up, self.test.duration, self.index)
+            attempt = partial(self._level, client, plan, rate, in_flight)
+            trial = await until_done(self.bench, attempt)
+            self.bench.listener.trial_ended(trial, None, "measured")
+
+    def _levels(self) -> list[tuple[float | None, int | None]]:
+        match self.test:
+            case Levels(rates=rates):
+                return [(rate, None) for rate in rates]
+            case Concurrency(counts=counts):
+                return [(None, count) for count in counts]
+            case Saturated():
+                return [(None, None)]
+
+    async def _level(self, client: str, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
+        if client == "stock":
+            return await run_stock_level(self.bench, self.pressable, plan, rate, in_flight)
+        return await self.pressable.trial(plan, Pressing(rate, in_flight))

@@ -1,0 +1,53 @@
+"""Carries a limit search out, trial by trial, whatever is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from hydrotest.analysis.limit_search import Excuses, Judged, LimitSearch
+from hydrotest.errors import RunFailedError
+from hydrotest.run.attempts import VOID_MAX, until_done
+from hydrotest.run.workloads.base import Bench
+from hydrotest.store.records import Trial
+
+
+class Searcher:
+    """One search: `attempt` presses at what is proposed, in a stage; `judge` says what came of it."""
+
+    def __init__(self, name: str, search: LimitSearch, bench: Bench,
+                 attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Judged]) -> None:  # fmt: skip
+        self.name = name
+        self.search = search
+        self.bench = bench
+        self.attempt = attempt
+        self.judge = judge
+        self.excuses = Excuses()
+        self.voids = 0
+
+    def replay(self, trial: Trial, proposed: float | None) -> None:
+        """Tells the search of a trial that an earlier run made, if it is the one that it asks for."""
+        if proposed == self.search.propose():
+            verdict = self.judge(trial)
+            if not self.excuses.excuse(verdict):
+                self.search.tell(verdict.accepted)
+
+    async def run_stage(self, stage: str) -> None:
+        """Goes on until this stage of the search is over."""
+        while (proposed := self.search.propose()) is not None and self.search.stage == stage:
+            self.bench.listener.phase(f"{self.name}: {stage} search")
+            value = proposed
+            trial = await until_done(self.bench, lambda: self.attempt(value, stage))  # noqa: B023 - awaited here
+            verdict = self.judge(trial)
+            excused = self.excuses.excuse(verdict)
+            words = "sustained" if verdict.accepted else "; ".join(verdict.reasons)
+            if excused and verdict.compiling:
+                words = f"made again, since {verdict.compiling}: {words}"
+            self.bench.listener.trial_ended(trial, verdict.accepted, words)
+            self.bench.runner.folder.journal(
+                "judged", trial=trial.number, accepted=verdict.accepted, void=verdict.void, excused=excused, reasons=verdict.reasons
+            )
+            if not excused:
+                self.search.tell(verdict.accepted)
+            self.voids += verdict.void is not None
+            if self.voids >= VOID_MAX:
+                raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {verdict.void}")

@@ -1,0 +1,140 @@
+"""What every workload has in common: it is prepared once, takes part in trials, and is accounted for at the end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+from hydrotest.analysis.steady import is_settled
+from hydrotest.analysis.verdict import COMPILING_MAX
+from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.run.events import Listener
+from hydrotest.run.trial import Part, TrialPlan, TrialRunner
+from hydrotest.spec.models import Experiment
+from hydrotest.store.records import Trial
+from hydrotest.systems.base import System
+
+GIVE_UP_S = 2.0
+"""An open-loop trial whose oldest operation is this much older than the objective allows is hopeless:
+far more than 1 % of a window of seconds is late by then."""
+WARM_UP_CHUNK_S = 8.0
+SATURATED_WARM_UP_SHARE = 0.7
+"""Of the longest warm-up; the rest is left for pressing by schedule."""
+SCHEDULED_WARM_UP_RATE = 0.6
+"""Of the rate without schedule: surely below the limit, and near enough to it."""
+
+
+@dataclass(frozen=True)
+class Pressing:
+    """How a workload is pressed: by schedule with a rate, with a number in flight, or with as many as saturate."""
+
+    rate_per_s: float | None = None
+    in_flight: int | None = None
+
+
+SATURATING = Pressing()
+
+
+@dataclass
+class Bench:
+    """What pressing needs: the experiment, the hosts and systems that run, the trial runner."""
+
+    experiment: Experiment
+    run: str
+    hosts: dict[str, Host]
+    systems: dict[str, System]
+    runner: TrialRunner
+    listener: Listener
+
+    def give_up_s(self, workload: str) -> float:
+        """The age at which an open loop's oldest operation makes its trial hopeless."""
+        return GIVE_UP_S + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
+
+    def pressure(self, workload: str, load: dict[str, dict[str, float]], seconds: float, in_flight_cap: int) -> dict[str, object]:
+        """`Pressure` of rust/core/src/wire.rs, without what only the workload knows."""
+        give_up = self.give_up_s(workload) if "open" in load else None
+        return {"load": load, "seconds": seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
+
+
+class Pressable(ABC):
+    """A workload bound to running systems."""
+
+    def __init__(self, name: str, bench: Bench) -> None:
+        self.name = name
+        self.bench = bench
+        self.host = bench.hosts[bench.experiment.generator_host(name)]
+        self.is_prepared = False
+
+    async def prepare(self) -> None:
+        """Sets up and warms the system; once."""
+        if not self.is_prepared:
+            await self._prepare()
+            self.is_prepared = True
+
+    @abstractmethod
+    async def _prepare(self) -> None: ...
+
+    @abstractmethod
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
+
+    async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
+        """Accounts for what is left and removes what was made."""
+
+
+class Rated(Pressable):
+    """A workload that can be pressed alone, by schedule or without."""
+
+    async def trial(self, plan: TrialPlan, pressing: Pressing) -> Trial:
+        """One trial of this workload alone."""
+        number = self.bench.runner.claim()
+        return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)])
+
+    async def open_loop(self, rate_per_s: float, plan: TrialPlan) -> Trial:
+        """One trial by schedule."""
+        return await self.trial(plan, Pressing(rate_per_s=rate_per_s))
+
+    async def closed_loop(self, in_flight: int | None, plan: TrialPlan) -> Trial:
+        """One trial with a fixed number in flight; None: as many as saturate."""
+        return await self.trial(plan, Pressing(in_flight=in_flight))
+
+    async def _warm(self, service_prefix: str) -> None:
+        """Presses in chunks until the system's CPU cost per operation has settled and its JIT compilers rest, within the experiment's bounds:
+        first without schedule, then by schedule as the trials will be, since other code is hot there."""
+        bounds = self.bench.experiment.warm_up
+        buffer = self.bench.runner.sampling.buffer
+        cpu, jit = buffer.service_cpu_us, buffer.service_jit_us
+        costs: list[list[float]] = [[], []]
+        pressed, rate, settled = 0.0, 0.0, [False, False]
+        for phase, until in enumerate((bounds.most * SATURATED_WARM_UP_SHARE, bounds.most)):
+            while pressed < until and not (settled[phase] and pressed >= bounds.least):
+                self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
+                before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
+                offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
+                trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S), Pressing(rate_per_s=offered))
+                if trial.status == "failed":
+                    raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
+                outcome = trial.load(self.name).outcome
+                pressed += WARM_UP_CHUNK_S
+                if outcome is not None and outcome.counts.completed:
+                    costs[phase].append((self._of_services(cpu, service_prefix) - before) / outcome.counts.completed)
+                    rate = outcome.counts.completed / WARM_UP_CHUNK_S if offered is None else rate
+                compiling = (self._of_services(jit, service_prefix) - jit_before) / 1e6 / WARM_UP_CHUNK_S
+                settled[phase] = is_settled(costs[phase]) and compiling <= COMPILING_MAX
+        self.bench.runner.folder.journal("warmed up", workload=self.name, seconds=pressed, settled=all(settled),
+                                         cpu_us_per_operation=costs)  # fmt: skip
+        self.bench.listener.say(f"{self.name}: {'settled' if all(settled) else 'not settled'} after {pressed:.0f} s of warm-up")
+
+    @staticmethod
+    def _of_services(counters: dict[str, int], prefix: str) -> int:
+        return sum(value for name, value in counters.items() if name.startswith(prefix))
+
+
+async def remove_quietly(bench: Bench, removal: Awaitable[None], what: str) -> None:
+    """Removes something of ours; where the system is gone, so is it, and the run's own error is the one to hear."""
+    try:
+        await removal
+    except TrialFailedError as error:
+        bench.runner.folder.journal("not removed", what_was=what, reason=error.message)

@@ -1,0 +1,165 @@
+"""Workloads without a rate: Spark's batch tests, and neighbours that only use up the machine."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.node import Node
+from hydrotest.jobs.core_jar import MAIN, core_jar
+from hydrotest.load.spark import Application, Driver
+from hydrotest.run.trial import Background, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressable, Pressing
+from hydrotest.spec.models import Command, SparkPerf
+from hydrotest.store import layout
+from hydrotest.store.folder import write_whole
+from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.systems.spark.system import SparkSystem, properties_text
+
+ITERATION_S_MAX = 1800.0
+"""A batch test that takes longer than this hangs."""
+
+
+class Batch(Pressable):
+    """Spark tests in turn, by a driver that stays up for the run."""
+
+    def __init__(self, name: str, spec: SparkPerf, bench: Bench) -> None:
+        super().__init__(name, bench)
+        self.spec = spec
+        system = bench.systems["spark"]
+        assert isinstance(system, SparkSystem)
+        self.system = system
+        self._driver: Driver | None = None
+        self._drivers = 0
+
+    async def _prepare(self) -> None:
+        driver = await self.driver()
+        self.bench.listener.phase(f"warming up spark with {self.name}")
+        # Each test at least twice: the first runs of anything on a JVM say little.
+        driver.press()
+        begun = time.monotonic()
+        runs = 0
+        while runs < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
+            await driver.next_iteration(ITERATION_S_MAX)
+            runs += 1
+        driver.rest()
+        await driver.rested()
+
+    async def driver(self) -> Driver:
+        """The running driver; a new one where the last has died."""
+        if self._driver is None or not self._driver.is_alive:
+            self.bench.listener.phase(f"starting the driver of {self.name}")
+            self._drivers += 1
+            label = f"{self.name}-driver-{self._drivers}"
+            folder = self.host.scratch(self.bench.run) / label
+            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+            application = self._application(folder)
+            self._driver = await Driver.start(self.name, self.spec, application, self.host, folder, log)
+            await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
+        return self._driver
+
+    def _application(self, folder: Path) -> Application:
+        events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
+        events.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        properties = folder / "spark.conf"
+        write_whole(properties, properties_text(self.system.application(self.host, events)))
+        jar = core_jar(self.system.home, self.system.version)
+        argv = [str(self.system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
+                "--properties-file", str(properties), "--class", MAIN, str(jar)]  # fmt: skip
+        return Application(argv, self.system.environment(self.host, self.system.conf), events)
+
+    async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
+        """Each test `repeats` times, alone, as one trial."""
+        number = self.bench.runner.claim()
+        self.bench.listener.trial_started(number, f"{self.name}: {', '.join(self.spec.tests)}, {repeats} times each", plan.seconds)
+
+        async def body() -> list[Load]:
+            driver = await self.driver()
+            driver.press()
+            try:
+                wanted = repeats * len(self.spec.tests)
+                iterations = [await driver.next_iteration(ITERATION_S_MAX) for _ in range(wanted)]
+            finally:
+                driver.rest()
+            await driver.rested()
+            return [self.load(iterations, driver)]
+
+        return await self.bench.runner.record(number, plan, [self.load([], None)], body)
+
+    def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
+        """What is recorded of it in a trial. Raises `TrialFailedError` if a test failed or answered wrongly."""
+        failed = next((i for i in iterations if not i.cut and not (i.finished and i.correct)), None)
+        if failed is not None:
+            raise TrialFailedError(f"{self.name}: {failed.test} failed: {failed.error or 'its answer was wrong'}")
+        log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
+        return Load(workload=self.name, kind=self.spec.kind, client="spark", iterations=iterations, event_log=log)
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        return Part(self.name, self.spec.kind, background=_Looping(self))
+
+    async def finish(self) -> None:
+        if self._driver is not None:
+            await self._driver.stop()
+
+
+class _Looping(Background):
+    """A batch workload that loops for the length of a trial."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.driver: Driver | None = None
+
+    async def ready(self) -> None:
+        self.driver = await self.batch.driver()
+
+    async def begin(self) -> None:
+        assert self.driver is not None
+        self.driver.press()
+
+    async def end(self) -> Load:
+        assert self.driver is not None
+        self.driver.rest()
+        return self.batch.load(await self.driver.rested(), self.driver)
+
+
+class Neighbour(Pressable):
+    """Some program of the user's that runs beside the others."""
+
+    def __init__(self, name: str, spec: Command, bench: Bench) -> None:
+        super().__init__(name, bench)
+        self.spec = spec
+
+    async def _prepare(self) -> None:
+        """Nothing: it is started with each trial."""
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        log = self.bench.runner.folder.trial_path(number, plan.slug).resolve() / layout.stock_output(self.name)
+        return Part(self.name, self.spec.kind, background=_Running(self, log))
+
+
+class _Running(Background):
+    """The program, for the length of a trial; started anew if it ends."""
+
+    def __init__(self, neighbour: Neighbour, log: Path) -> None:
+        self.neighbour = neighbour
+        self.log = log
+        self.node: Node | None = None
+
+    async def ready(self) -> None:
+        """Nothing to wait for."""
+
+    async def begin(self) -> None:
+        spec = self.neighbour.spec
+        again = 'while :; do "$@" || exit; done'
+        settings = {"argv": ["/bin/sh", "-c", again, "sh", *spec.argv], "env": {}, "directory": str(self.log.parent), "log": str(self.log),
+                    "grace_s": 1.0}  # fmt: skip
+        self.node = await self.neighbour.host.node("supervise", settings)
+        spawned = await self.node.expect("spawned")
+        await self.neighbour.bench.runner.sampling.watch(self.neighbour.host.name, self.neighbour.name, spawned["pid"])
+
+    async def end(self) -> Load:
+        if self.node is not None:
+            await self.node.close()
+        return Load(workload=self.neighbour.name, kind=self.neighbour.spec.kind, client="command")

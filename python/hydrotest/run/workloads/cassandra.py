@@ -1,0 +1,88 @@
+"""Cassandra workloads: rows in a keyspace that lives as long as the run."""
+
+from __future__ import annotations
+
+from hydrotest.analysis.integrity import normalised, rows_fates, size
+from hydrotest.analysis.summary import UNKNOWN_ROWS
+from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.load import cassandra as load_cassandra
+from hydrotest.run.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
+from hydrotest.spec.models import CassandraLoad
+from hydrotest.store.records import Load, Outcome
+
+IN_FLIGHT_MAX = 50_000
+"""Two connections of 32,768 streams each, less a reserve."""
+KEYSPACE_NAME_MAX = 48
+"""Cassandra's own bound."""
+
+
+class Store(Rated):
+    """Reads and writes of single rows."""
+
+    def __init__(self, name: str, spec: CassandraLoad, bench: Bench) -> None:
+        super().__init__(name, bench)
+        self.spec = spec
+        self.endpoints = bench.systems["cassandra"].endpoints
+        # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
+        number = list(bench.experiment.workloads).index(name)
+        self.keyspace = f"hydrotest_{bench.run}_{number}_{name}".replace("-", "_").lower()[:KEYSPACE_NAME_MAX]
+        self.stock_keyspace = f"{self.keyspace[: KEYSPACE_NAME_MAX - 6]}_stock"
+        self.stock_filled = False
+        """cassandra-stress has a keyspace of its own, filled once."""
+        self._written: list[Outcome] = []
+
+    async def _prepare(self) -> None:
+        await load_cassandra.create_table(self.host, self.endpoints, self.keyspace, self.spec)
+        # Reads must find a row, and random writes must fall on rows whose presence can be checked.
+        if self.spec.mix.read > 0 or self.spec.keys.shape != "sequential":
+            await self._populate()
+        await self._warm("cassandra")
+
+    async def _populate(self) -> None:
+        self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
+        number = self.bench.runner.claim()
+        filling = load_cassandra.populator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number)
+        plan = TrialPlan(f"populate-{self.name}", "populate", 0.0, self.spec.keys.size / 10_000)
+        trial = await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, [filling], account=self._noted)])
+        if trial.status == "failed":
+            raise RunFailedError(f"the table for {self.name} cannot be populated: {trial.reason}")
+
+    async def _noted(self, load: Load, loads: Loads) -> Load:
+        """Keeps what was written for the account at the end."""
+        if load.outcome is not None:
+            self._written.append(load.outcome)
+        return load
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        load: dict[str, dict[str, float]] = (
+            {"open": {"rate_per_s": pressing.rate_per_s}}
+            if pressing.rate_per_s is not None
+            else {"closed": {"in_flight": pressing.in_flight or load_cassandra.SATURATING_IN_FLIGHT}}
+        )
+        pressure = self.bench.pressure(self.name, load, plan.seconds, IN_FLIGHT_MAX)
+        generator = load_cassandra.generator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number, pressure)
+        return Part(self.name, self.spec.kind, [generator], account=self._noted)
+
+    async def finish(self) -> None:
+        """Reads every row back, accounts for it, and drops the keyspaces."""
+        if self.stock_filled:
+            await self._drop(self.stock_keyspace)
+        if not self._written:
+            return
+        acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
+        attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
+        self.bench.listener.phase(f"accounting for every row of {self.name}")
+        try:
+            scanned = await load_cassandra.scan(self.host, self.endpoints, self.keyspace, self.spec)
+        except TrialFailedError as error:
+            unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
+            self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=unknown.model_dump(), reason=error.message)
+            self.bench.listener.say(f"{self.name}: its rows could not be read back: {error.message}")
+            return
+        fates = rows_fates(attempted, acked, scanned)
+        self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=fates.model_dump())
+        await self._drop(self.keyspace)
+
+    async def _drop(self, keyspace: str) -> None:
+        await remove_quietly(self.bench, load_cassandra.drop_keyspace(self.host, self.endpoints, keyspace), keyspace)

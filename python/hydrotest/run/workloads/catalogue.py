@@ -1,0 +1,34 @@
+"""Which workloads there are."""
+
+from __future__ import annotations
+
+from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.workloads.batch import Batch, Neighbour
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.spec.models import AnyWorkload, CassandraLoad, Command, KafkaConsume, KafkaProduce, SparkPerf
+
+
+def make_pressables(bench: Bench) -> dict[str, Pressable]:
+    """All workloads of the experiment, by name, in the order of the file."""
+    made: dict[str, Pressable] = {}
+    # Consumers last: each needs its producer.
+    for name, spec in sorted(bench.experiment.workloads.items(), key=lambda item: isinstance(item[1], KafkaConsume)):
+        made[name] = _make(name, spec, bench, made)
+    return {name: made[name] for name in bench.experiment.workloads}
+
+
+def _make(name: str, spec: AnyWorkload, bench: Bench, made: dict[str, Pressable]) -> Pressable:
+    match spec:
+        case KafkaProduce():
+            return Produce(name, spec, bench)
+        case KafkaConsume():
+            source = made[spec.reads]
+            assert isinstance(source, Produce)
+            return Consume(name, spec, source, bench)
+        case CassandraLoad():
+            return Store(name, spec, bench)
+        case SparkPerf():
+            return Batch(name, spec, bench)
+        case Command():
+            return Neighbour(name, spec, bench)

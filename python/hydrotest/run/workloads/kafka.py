@@ -1,0 +1,138 @@
+"""Kafka workloads: records into a topic of their own, and the reading of it."""
+
+from __future__ import annotations
+
+from hydrotest.analysis.integrity import kafka_fates, normalised, size
+from hydrotest.errors import RunFailedError
+from hydrotest.load import kafka as load_kafka
+from hydrotest.load.native import Generator, run_generators
+from hydrotest.run.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, remove_quietly
+from hydrotest.spec.models import KafkaConsume, KafkaProduce
+from hydrotest.store.records import Load, Outcome, Trial
+
+IN_FLIGHT_MARGIN_S = 1.0
+"""The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
+IN_FLIGHT_CAP_MIN = 100_000
+
+
+class Produce(Rated):
+    """Records into a topic that is made for each trial and deleted after its account."""
+
+    def __init__(self, name: str, spec: KafkaProduce, bench: Bench) -> None:
+        super().__init__(name, bench)
+        self.spec = spec
+        self.endpoints = bench.systems["kafka"].endpoints
+
+    async def _prepare(self) -> None:
+        await self._warm("kafka")
+
+    def topic(self, number: int | str) -> str:
+        """A topic of our own."""
+        return f"hydrotest-{self.bench.run}-{self.name}-{number}"
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        topic = self.topic(number)
+
+        async def set_up() -> None:
+            await load_kafka.create_topic(self.host, self.endpoints, topic, self.spec)
+
+        async def account(load: Load, loads: Loads) -> Load:
+            followers = [other for other in loads.values() if self._is_follower(other)]
+            if plan.purpose == "warm-up" or load.outcome is None:
+                return load
+            if followers and followers[0].outcome is not None:  # it has read and checked every record already
+                return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
+            return await self._verified(load, topic, number, plan.slug)
+
+        async def tear_down() -> None:
+            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.endpoints, topic), topic)
+
+        return Part(self.name, self.spec.kind, [self.generator(topic, number, pressing, plan.seconds)], set_up, account, tear_down)
+
+    def _is_follower(self, load: Load) -> bool:
+        spec = self.bench.experiment.workloads[load.workload]
+        return isinstance(spec, KafkaConsume) and spec.reads == self.name
+
+    def generator(self, topic: str, number: int, pressing: Pressing, seconds: float) -> Generator:
+        """The producing generator for one trial."""
+        rate = pressing.rate_per_s
+        load: dict[str, dict[str, float]] = (
+            {"open": {"rate_per_s": rate}}
+            if rate is not None
+            else {"closed": {"in_flight": pressing.in_flight or load_kafka.saturating_in_flight(self.spec)}}
+        )
+        cap = max(IN_FLIGHT_CAP_MIN, round((rate or 0.0) * (self.bench.give_up_s(self.name) + IN_FLIGHT_MARGIN_S)))
+        pressure = self.bench.pressure(self.name, load, seconds, cap)
+        return load_kafka.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure)
+
+    async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
+        """Reads every record back and adds the account."""
+        assert load.outcome is not None
+        folder = self.bench.runner.folder.trial_path(number, slug)
+        self.bench.listener.phase(f"accounting for every record of {self.name}")
+        read = await run_generators([load_kafka.verifier(self.host, self.endpoints, topic)], folder, lambda: None, lambda _w, _e: None)
+        assert read[0].outcome is not None
+        return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, read[0].outcome.extra)})
+
+
+class Consume(Rated):
+    """Alone, it catches up on a topic that was filled beforehand; beside its producer, it follows."""
+
+    def __init__(self, name: str, spec: KafkaConsume, source: Produce, bench: Bench) -> None:
+        super().__init__(name, bench)
+        self.spec = spec
+        self.source = source
+        self.topic = source.topic(name)
+        self._filled: Outcome | None = None
+
+    async def _prepare(self) -> None:
+        await self.source.prepare()
+        self.bench.listener.phase(f"filling a topic for {self.name}")
+        await load_kafka.create_topic(self.host, self.source.endpoints, self.topic, self.source.spec)
+        number = self.bench.runner.claim()
+        seconds = self.bench.experiment.search.saturated
+        generator = self.source.generator(self.topic, number, SATURATING, seconds)
+        filling = Part(self.source.name, self.source.spec.kind, [generator])
+        trial = await self.bench.runner.press(number, TrialPlan(f"prefill-{self.name}", "prefill", 0.0, seconds), [filling])
+        if trial.status == "failed":
+            raise RunFailedError(f"the topic for {self.name} cannot be filled: {trial.reason}")
+        self._filled = trial.load(self.source.name).outcome
+
+    @property
+    def records(self) -> int:
+        """Acknowledged records that lie in the topic."""
+        return 0 if self._filled is None else sum(size(normalised(part["runs"])) for part in self._filled.extra["acked"])
+
+    async def catch_up(self, plan: TrialPlan) -> Trial:
+        """Reads for a window, from the first record on, again and again; every record is checked."""
+        return await self.trial(plan, SATURATING)
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        generator = load_kafka.consumer(self.name, self.host, self.source.endpoints, self.topic, plan.seconds, "repeat")
+
+        async def account(load: Load, _loads: Loads) -> Load:
+            assert load.outcome is not None
+            assert self._filled is not None
+            return load.model_copy(update={"fates": kafka_fates(self._filled.extra, load.outcome.extra)})
+
+        return Part(self.name, self.spec.kind, [generator], account=account)
+
+    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
+        topic = self.source.topic(number)
+        generator = load_kafka.consumer(
+            self.name, self.host, self.source.endpoints, topic, plan.seconds, "follow", offered=pressing.rate_per_s
+        )
+
+        async def account(load: Load, loads: Loads) -> Load:
+            written = loads[self.source.name].outcome
+            assert load.outcome is not None
+            assert written is not None
+            return load.model_copy(update={"fates": kafka_fates(written.extra, load.outcome.extra)})
+
+        return Part(self.name, self.spec.kind, [generator], account=account)
+
+    async def finish(self) -> None:
+        if self.is_prepared:
+            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.endpoints, self.topic), self.topic)

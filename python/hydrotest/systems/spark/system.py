@@ -1,0 +1,119 @@
+"""Spark standalone: a master and its workers. Drivers are pressed by `load.spark`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hydrotest.hosts.base import Host, Service
+from hydrotest.spec.fields import PropertyValue
+from hydrotest.spec.models import Spark
+from hydrotest.systems.base import System, claim_port, property_text
+from hydrotest.systems.fetch import Say
+from hydrotest.systems.java import find_java
+from hydrotest.systems.service import OnDeath
+from hydrotest.systems.spark.home import find_spark
+
+DAEMON_HEAP_MIB = 256
+
+
+class SparkSystem(System):
+    """A running standalone cluster."""
+
+    name = "spark"
+
+    def __init__(self, spec: Spark, master: Host, workers: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+        super().__init__(list(dict.fromkeys([master, *workers])), run, logs, on_death)
+        self.spec = spec
+        self.master = master
+        self.workers = list(workers)
+        self.version = "unknown"
+        self.home = Path()
+        self.conf = Path()
+        self._port = 0
+
+    @property
+    def endpoints(self) -> list[str]:
+        return [f"{self.master.address}:{self._port}"]
+
+    @property
+    def url(self) -> str:
+        """What an application gives as its master."""
+        return f"spark://{self.endpoints[0]}"
+
+    async def start(self, say: Say) -> None:
+        self.home, self.version = find_spark(self.spec.home)
+        say(f"spark {self.version}: starting a master and {len(self.workers)} worker(s)")
+        self._port = claim_port(self.master, self.spec.port, "spark")
+        folder = self.master.scratch(self.run) / "spark-master"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.conf = _configuration(folder)
+        status = self.master.free_port()
+        arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status)]
+        await self._daemon(self.master, "spark-master", folder, "org.apache.spark.deploy.master.Master", arguments)
+        question = {"http": {"url": f"http://{self.master.address}:{status}/json/"}}
+        await self._await_ready(question, lambda answer: _status(answer)["status"] == "ALIVE")
+        for index, host in enumerate(self.workers):
+            folder = host.scratch(self.run) / f"spark-worker-{index}"
+            folder.mkdir(parents=True, exist_ok=True)
+            cores = self.spec.cores or (await host.facts()).cores
+            arguments = [
+                "--host", host.address, "--port", str(host.free_port()), "--webui-port", str(host.free_port()),
+                "--cores", str(cores), "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(folder / "work"), self.url,
+            ]  # fmt: skip
+            await self._daemon(host, f"spark-worker-{index}", folder, "org.apache.spark.deploy.worker.Worker", arguments)
+        await self._await_ready(question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
+
+    async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
+        conf = _configuration(folder)
+        argv = [str(self.home / "bin" / "spark-class"), main, *arguments]
+        env = self.environment(host, conf) | {"SPARK_DAEMON_MEMORY": f"{DAEMON_HEAP_MIB}m"}
+        if self.spec.jvm:
+            env["SPARK_DAEMON_JAVA_OPTS"] = " ".join(self.spec.jvm)
+        await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log", env), None)
+
+    def environment(self, host: Host, conf: Path) -> dict[str, str]:
+        """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be."""
+        java_home = find_java().resolve().parent.parent
+        return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
+                "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home))}  # fmt: skip
+
+    def application(self, host: Host, events: Path) -> dict[str, PropertyValue]:
+        """Settings of an application on this cluster whose driver runs on `host`; the experiment's `config` has the last word."""
+        defaults: dict[str, PropertyValue] = {
+            "spark.master": self.url,
+            "spark.submit.deployMode": "client",
+            "spark.driver.host": host.address,
+            "spark.driver.bindAddress": host.address,
+            "spark.driver.memory": f"{self.spec.driver_memory // 2**20}m",
+            "spark.executor.memory": f"{self.spec.memory // 2**20}m",
+            "spark.ui.enabled": False,
+            # One plain file, complete line by line, so that what a killed driver left can be read.
+            "spark.eventLog.enabled": True,
+            "spark.eventLog.dir": events.resolve().as_uri(),
+            "spark.eventLog.rolling.enabled": False,
+            "spark.eventLog.compress": False,
+        }
+        return defaults | self.spec.config
+
+
+def properties_text(properties: dict[str, PropertyValue]) -> str:
+    """spark-defaults.conf."""
+    return "".join(f"{key} {property_text(value)}\n" for key, value in properties.items())
+
+
+def _configuration(folder: Path) -> Path:
+    """A configuration folder of our own: none of the distribution's or the user's settings may slip in."""
+    conf = folder / "conf"
+    conf.mkdir(parents=True, exist_ok=True)
+    (conf / "log4j2.properties").write_bytes(resources.files("hydrotest.systems.spark").joinpath("log4j2.properties").read_bytes())
+    return conf
+
+
+def _status(answer: Any) -> dict[str, Any]:
+    status: dict[str, Any] = json.loads(answer["body"])
+    return status

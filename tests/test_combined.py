@@ -1,0 +1,83 @@
+"""What happens together: pairs compared, planted changes found, and nothing found where there is nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.combined import compare_pairs
+from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses
+from hydrotest.analysis.room import Room
+from hydrotest.analysis.starved import starved
+from hydrotest.analysis.verdict import Check, Verdict
+
+ROOM = Room(None, None, None, [])
+
+
+def noisy_pairs(change: float, n: int, noise: float, seed: int) -> list[tuple[float, float]]:
+    """Pairs whose machine drifts from one to the next, and within each by `noise`."""
+    rng = random.Random(seed)
+    pairs = []
+    for _ in range(n):
+        speed = rng.uniform(0.7, 1.3)
+        pairs.append((10 * speed * rng.lognormvariate(0, noise), 10 * speed * change * rng.lognormvariate(0, noise)))
+    return pairs
+
+
+def test_a_planted_change_is_found_with_its_size() -> None:
+    row = compare_pairs(noisy_pairs(1.5, 10, 0.03, 1))
+    assert row["significant"]
+    assert row["low_pct"] < 50 < row["high_pct"]
+    assert row["n"] == 10
+
+
+def test_without_a_change_false_findings_are_as_rare_as_promised() -> None:
+    found = sum(compare_pairs(noisy_pairs(1.0, 5, 0.1, seed), family=3)["significant"] for seed in range(1000))
+    # 0.05 / 3 per metric: 17 of 1000 expected; 40 would be beyond five standard deviations.
+    assert found < 40
+
+
+def test_fewer_than_five_pairs_are_never_significant() -> None:
+    assert not compare_pairs([(1.0, 2.0 + i * 0.01) for i in range(4)])["significant"]
+
+
+def test_a_tiny_change_is_no_finding_however_sure() -> None:
+    assert not compare_pairs([(1000.0 + i * 0.01, 1002.0 + i * 0.01) for i in range(8)])["significant"]
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=2, max_size=20))
+def test_the_interval_holds_the_change(pairs: list[tuple[float, float]]) -> None:
+    row = compare_pairs(pairs)
+    assert row["low_pct"] <= row["change_pct"] + 1e-6
+    assert row["change_pct"] <= row["high_pct"] + 1e-6
+    # Turned round, the change turns round.
+    back = compare_pairs([(after, before) for before, after in pairs])
+    assert (1 + row["change_pct"] / 100) * (1 + back["change_pct"] / 100) == pytest.approx(1.0)
+
+
+def verdict(held: bool, compiling: str | None = None, void: str | None = None) -> Verdict:
+    return Verdict([Check("latency", held, "")], ROOM, void, compiling)
+
+
+def test_a_rejection_while_compiling_is_excused_a_bounded_number_of_times() -> None:
+    excuses = Excuses()
+    assert not excuses.excuse(verdict(True, "kafka-0"))
+    assert not excuses.excuse(verdict(False))
+    assert excuses.excuse(verdict(True, void="overflow"))
+    assert sum(excuses.excuse(verdict(False, "kafka-0")) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
+
+
+def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
+    rows = [
+        {"workload": "store", "metric": "p99_ms", "change_pct": 210.0, "significant": True},
+        {"workload": "ingest", "metric": "achieved", "change_pct": 5.0, "significant": True},
+        {"workload": "drain", "metric": "p99_ms", "change_pct": 90.0, "significant": False},
+    ]
+    services = [{"service": "cassandra-0", "cpu_cores": 1.2}, {"service": "kafka-0", "cpu_cores": 0.01}]
+    found = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.97}], services)
+    assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
+    unknown = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.5}], services)
+    assert unknown[0]["resource"] is None
