@@ -39,32 +39,33 @@ START_S = 1_700_000_000.0
 class MadeUpRun:
     """Writes trials of a system that sustains `limit` operations a second."""
 
-    def __init__(self, path: Path, limit: float = 10_000.0) -> None:
+    def __init__(self, path: Path, limit: float = 10_000.0, text: str = EXPERIMENT, base_ms: float = 2.0, cores: int = 2) -> None:
         source = path / "source.yaml"
         source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(EXPERIMENT)
+        source.write_text(text)
         self.experiment: Experiment = load_experiment(source)[0]
         self.folder = RunFolder(path / "run")
-        self.folder.create(EXPERIMENT.encode())
+        self.folder.create(text.encode())
         self.folder.journal("run started")
         self.folder.write_json(layout.ENVIRONMENT, {
-            "hosts": [{"name": "here", "connect": "local", "cores": 2, "memory_bytes": 8 << 30,
+            "hosts": [{"name": "here", "connect": "local", "cores": cores, "memory_bytes": 8 << 30,
                        "ceilings": {"cpu_cores": 2.0, "disk_write_bytes_per_s": 1e9, "network_bytes_per_s": 1e10}}],
             "systems": [{"name": "kafka", "version": "4.3.1", "hosts": ["here"]}],
             "overhead": {"controller_cores": 0.005, "sampler_cores": 0.006, "exporter_cores": {"kafka-0": 0.002}},
         })  # fmt: skip
         self.limit = limit
+        self.base_ms = base_ms
         self.clock_s = START_S
         self.number = 0
 
     def trial(self, purpose: Purpose, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
               run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None) -> Trial:  # fmt: skip
-        """One trial of five seconds, the first cut off. Latency is 2 ms below the limit and grows above it."""
+        """One trial of five seconds, the first cut off. Latency is `base_ms` below the limit and grows above it."""
         self.number += 1
         slug = f"{purpose}-ingest"
         folder = self.folder.trial_path(self.number, slug)
         rate = min(offered or 1e9, self.limit)
-        p50_us = round((latency_ms or (2.0 if offered is None or offered <= self.limit else 400.0)) * 1000)
+        p50_us = round((latency_ms or (self.base_ms if offered is None or offered <= self.limit else 400.0)) * 1000)
         start = self.clock_s
         lines, seconds = [], []
         for second in range(5):

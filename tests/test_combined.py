@@ -58,11 +58,11 @@ def test_the_interval_holds_the_change(pairs: list[tuple[float, float]]) -> None
     assert (1 + row["change_pct"] / 100) * (1 + back["change_pct"] / 100) == pytest.approx(1.0)
 
 
-def verdict(held: bool, compiling: str | None = None, void: str | None = None) -> Verdict:
-    return Verdict([Check("latency", held, "")], ROOM, void, compiling)
+def verdict(held: bool, disturbed: str | None = None, void: str | None = None) -> Verdict:
+    return Verdict([Check("latency", held, "")], ROOM, void, disturbed)
 
 
-def test_a_rejection_while_compiling_is_excused_a_bounded_number_of_times() -> None:
+def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
     excuses = Excuses()
     assert not excuses.excuse(verdict(True, "kafka-0"))
     assert not excuses.excuse(verdict(False))

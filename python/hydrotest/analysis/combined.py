@@ -34,7 +34,7 @@ class TogetherVerdict:
     reasons: list[str]
     stopped_by: dict[str, str]
     """Rule that failed, by workload."""
-    compiling: str | None = None
+    disturbed: str | None = None
 
 
 def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> TogetherVerdict:
@@ -42,13 +42,13 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
     reasons: list[str] = []
     stopped: dict[str, str] = {}
     void: str | None = None
-    compiling: str | None = None
+    disturbed: str | None = None
     for load in trial.loads:
         objective = experiment.objective(load.workload)
         if load.outcome is not None and load.offered is not None:
             verdict = judge(Measured.read(run, trial, load.workload), objective)
             void = void or verdict.void
-            compiling = compiling or verdict.compiling
+            disturbed = disturbed or verdict.disturbed
             reasons += [f"{load.workload}: {reason}" for reason in verdict.reasons]
             if verdict.stopped_by is not None:
                 stopped[load.workload] = verdict.stopped_by
@@ -59,7 +59,7 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
                 shown = f"took {max(i.seconds for i in slow):.1f} s" if slow else "did not end"
                 reasons.append(f"{load.workload}: a test {shown} (at most {objective.total:g} s)")
                 stopped[load.workload] = "latency"
-    return TogetherVerdict(void is None and not reasons, void, reasons, stopped, compiling)
+    return TogetherVerdict(void is None and not reasons, void, reasons, stopped, disturbed)
 
 
 class Together:

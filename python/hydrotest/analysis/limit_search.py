@@ -17,8 +17,8 @@ from typing import Protocol
 TRIALS_MAX = 60
 """A bound for a system that answers at random."""
 
-EXCUSES_MAX = 15
-"""Trials of one search that are made again because a service was compiling."""
+EXCUSES_MAX = 20
+"""Trials of one search that are made again because they were disturbed."""
 
 FIRST_SHARE = 0.7
 """Of the saturated rate; a first guess at what an objective leaves of it."""
@@ -63,14 +63,14 @@ class Judged(Protocol):
         ...
 
     @property
-    def compiling(self) -> str | None:
-        """Which service was not warm, so that a rejection proves nothing."""
+    def disturbed(self) -> str | None:
+        """What else explains a rejection, so that it proves nothing of the system."""
         ...
 
 
 class Excuses:
-    """Which trials count neither way. A rejection while a service was compiling is excused a bounded number of times:
-    a system that never stops compiling has that as its limit."""
+    """Which trials count neither way. A rejection while a service compiled, or while the machine itself was taken away, is
+    excused a bounded number of times: a system that never stops compiling has that as its limit."""
 
     def __init__(self) -> None:
         self.left = EXCUSES_MAX
@@ -79,7 +79,7 @@ class Excuses:
         """True if this trial is to be made again."""
         if judged.void is not None:
             return True
-        if judged.accepted or judged.compiling is None or self.left == 0:
+        if judged.accepted or judged.disturbed is None or self.left == 0:
             return False
         self.left -= 1
         return True

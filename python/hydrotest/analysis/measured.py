@@ -9,7 +9,7 @@ from pathlib import Path
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
-from hydrotest.analysis.usage import compiling
+from hydrotest.analysis.usage import compiling, stolen
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial
 
@@ -37,13 +37,17 @@ class Measured:
     compiling: dict[str, float] = field(default_factory=dict)
     """Cores that the JIT compilers of each service used in the window."""
 
+    stolen: dict[str, float] = field(default_factory=dict)
+    """Share of each host's cores that the hypervisor gave to others in the window."""
+
     @classmethod
     def read(cls, run: RunFolder, trial: Trial, workload: str) -> Measured:
         """Reads what the window needs."""
         measured = cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload))
         if measured.load.outcome is None:
             return measured
-        return replace(measured, compiling=compiling(run, trial, measured.start_s, measured.end_s))
+        window = (run, trial, measured.start_s, measured.end_s)
+        return replace(measured, compiling=compiling(*window), stolen=stolen(*window))
 
     @property
     def start_s(self) -> float:

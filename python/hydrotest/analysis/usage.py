@@ -107,6 +107,22 @@ def compiling(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dic
     return dict(means.iter_rows())
 
 
+def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[str, float]:
+    """Share of each host's cores that was stolen in a window."""
+    samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
+    if samples.is_empty():
+        return {}
+    out = {}
+    for host, own in samples.group_by("host"):
+        rates = host_rates(own, str(host[0]))
+        inside = rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 1.0))
+        mean = inside["steal_cores"].mean()
+        cores = own["cpu_count"].max()
+        if isinstance(mean, int | float) and isinstance(cores, int) and cores:
+            out[str(host[0])] = float(mean) / cores
+    return out
+
+
 def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:
     """A host's rates inside a window."""
     rates = host_rates(read_samples(run.folder_of(trial), layout.HOST_SAMPLES), host)

@@ -20,6 +20,10 @@ COMPILING_MAX = 0.15
 """Cores that a service's JIT compilers may use for a rejection to count. A warm JVM uses 0.00–0.05; when it throws compiled
 code away and compiles anew (seen after an overload), 0.3–1.0 for half a minute, and half as much is sustained meanwhile."""
 
+STEAL_MAX = 0.02
+"""Share of a host's cores that may be stolen for a rejection to count: 120 ms of a core's time in a window of 6 s on one core.
+Seen on shared machines: 0.001–0.005 when quiet, up to 0.5 for half a minute."""
+
 Rule = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator"]
 
 
@@ -39,8 +43,8 @@ class Verdict:
     checks: list[Check]
     room: Room
     void: str | None
-    compiling: str | None = None
-    """Which service was compiling meanwhile: a rejection then tells of its warm-up, not of its limit."""
+    disturbed: str | None = None
+    """What else happened meanwhile: a service compiled, the hypervisor took the cores away. A rejection then tells of that."""
 
     @property
     def accepted(self) -> bool:
@@ -77,6 +81,7 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
         Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
     ]
     busy = [f"{service} was compiling with {cores:.2f} cores" for service, cores in measured.compiling.items() if cores > COMPILING_MAX]
+    busy += [f"the hypervisor took {share:.0%} of {host}'s cores" for host, share in measured.stolen.items() if share > STEAL_MAX]
     return Verdict(checks, room, void, "; ".join(busy) or None)
 
 

@@ -16,13 +16,15 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from hydrotest import __version__
+from hydrotest.analysis.compare import Run
+from hydrotest.analysis.compare import compare as compare_runs
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.clock import iso
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.local import memory_bytes
 from hydrotest.report.html import write_report
-from hydrotest.report.tables import print_summary
+from hydrotest.report.tables import comparison_sheet, print_sheet, print_summary
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
@@ -292,6 +294,28 @@ def report(run: Path, *, as_json: Json = False) -> int:
         _print_json({"report": str(path)})
     else:
         print(path)
+    return EXIT_DONE
+
+
+@app.command
+def compare(first: Path, second: Path, *, as_json: Json = False) -> int:
+    """Set two runs beside each other: limits, latencies and use, each with an interval and a word.
+
+    What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared.
+    """
+    found = compare_runs(*(Run(*_read_run(path)) for path in (first, second)))
+    if as_json:
+        _print_json({"differences": found.differences, "rows": [vars(row) for row in found.rows]})
+        return EXIT_DONE
+    out = _out()
+    if found.differences:
+        out.print("[bold]The runs differ not only in their results[/bold]")
+        for difference in found.differences:
+            out.print(f"• {difference}", highlight=False, markup=False)
+    if not found.rows:
+        out.print("The runs have nothing in common that could be compared.")
+        return EXIT_DONE
+    print_sheet(comparison_sheet(found.rows), out)
     return EXIT_DONE
 
 

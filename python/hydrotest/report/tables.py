@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from hydrotest.analysis.compare import Row
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.report.words import Summary, findings, not_valid
 from hydrotest.units import show_bytes, show_rate
@@ -344,20 +346,36 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
     return [sheet for sheet in every if sheet.rows]
 
 
+def comparison_sheet(rows: Sequence[Row]) -> Sheet:
+    """Two runs beside each other."""
+    cells = [
+        [row.workload, row.tenancy, row.what, row.unit, row.first, row.second, NONE if row.change_pct is None else f"{row.change_pct:+.1f} %",
+         NONE if row.low_pct is None or row.high_pct is None else f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), row.word]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["workload", "tenancy", "what", "unit", "first run", "second run", "change", "95 % interval", "n", "the second is"]
+    return Sheet("Compared", heads, cells)
+
+
+def print_sheet(sheet: Sheet, console: Console) -> None:
+    """One table on the terminal."""
+    table = Table(title=sheet.title, title_justify="left", title_style="bold")
+    for index, head in enumerate(sheet.heads):
+        numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥+-" for row in sheet.rows)
+        table.add_column(head, justify="right" if numeric else "left", overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*row)
+    console.print()
+    console.print(table)
+
+
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
     """Findings and tables on the terminal."""
     console.print(f"[bold]{summary['experiment']}[/bold], run {summary['run']}, {summary['status']}", highlight=False)
     for sentence in findings(summary):
         console.print(f"• {sentence}", highlight=False, markup=False)
     for sheet in sheets(summary, kinds):
-        table = Table(title=sheet.title, title_justify="left", title_style="bold")
-        for index, head in enumerate(sheet.heads):
-            numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥" for row in sheet.rows)
-            table.add_column(head, justify="right" if numeric else "left", overflow="fold")
-        for row in sheet.rows:
-            table.add_row(*row)
-        console.print()
-        console.print(table)
+        print_sheet(sheet, console)
     problems = not_valid(summary)
     if problems:
         console.print("\n[bold]What does not count, or not fully[/bold]")

@@ -40,8 +40,8 @@ class Searcher:
             verdict = self.judge(trial)
             excused = self.excuses.excuse(verdict)
             words = "sustained" if verdict.accepted else "; ".join(verdict.reasons)
-            if excused and verdict.compiling:
-                words = f"made again, since {verdict.compiling}: {words}"
+            if excused and verdict.disturbed:
+                words = f"made again, since {verdict.disturbed}: {words}"
             self.bench.listener.trial_ended(trial, verdict.accepted, words)
             self.bench.runner.folder.journal(
                 "judged", trial=trial.number, accepted=verdict.accepted, void=verdict.void, excused=excused, reasons=verdict.reasons
