@@ -6,7 +6,7 @@ EXPERIMENT ?= experiments/quickstart.yaml
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-fast test-real lint bench install tools clean
+.PHONY: demo test test-fast test-real lint bench docs install tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -33,6 +33,9 @@ lint: install
 bench: install ## the benchmarks behind benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/repeatability.py
 	$(BIN)/python benchmarks/stock_check.py
+
+docs: install ## the reference of the experiment file, from the models
+	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/experiment.md
 
 install: tools $(VENV)/.installed
 	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.

@@ -95,7 +95,7 @@ def own_processes(marker: str) -> list[str]:
         except OSError:
             continue
         if marker in text and state != "Z" and int(entry.name) != os.getpid():
-            found.append(f"{entry.name} {text[:160]}")
+            found.append(f"{entry.name} {text}")
     return found
 
 

@@ -65,11 +65,13 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
 class Together:
     """The rows of one combined test."""
 
-    def __init__(self, run: RunFolder, experiment: Experiment, trials: Sequence[Trial], isolated: dict[str, float]) -> None:
+    def __init__(self, run: RunFolder, experiment: Experiment, trials: Sequence[Trial], isolated: dict[str, float], index: int) -> None:
+        test = experiment.tests[index]
+        assert isinstance(test, Combined)
         self.run = run
         self.experiment = experiment
-        index = next((i for i, test in enumerate(experiment.tests) if isinstance(test, Combined)), None)
-        self.test = None if index is None else experiment.tests[index]
+        self.index = index
+        self.test = test
         self.trials = [trial for trial in trials if trial.status == "done" and trial.test == index]
         self.isolated = isolated
 
@@ -78,7 +80,7 @@ class Together:
 
     def _search(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
         judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
-        if not judged or not isinstance(self.test, Combined):
+        if not judged:
             return None
         search = LimitSearch(FRACTION_UNIT, self.test.precision, self.experiment.search.repeats, ceiling=FRACTION_UNIT)
         excuses = Excuses()
@@ -105,7 +107,6 @@ class Together:
 
     def _rates(self) -> dict[str, float]:
         """The isolated limit of each workload of the test; a consumer that follows has its producer's."""
-        assert isinstance(self.test, Combined)
         out = {}
         for name in self.test.workloads:
             spec = self.experiment.workloads[name]
@@ -117,7 +118,7 @@ class Together:
     def limit_rows(self, common: Any) -> list[dict[str, Any]]:
         """Rows of `limits`, combined: fraction × isolated limit. `common(workload, tenancy)` gives what all rows have."""
         found = self._search()
-        if found is None or not isinstance(self.test, Combined):
+        if found is None:
             return []
         limit, judged = found
         rows = []
@@ -183,7 +184,7 @@ class Together:
             pairs = [(values[pair], together[workload, metric][pair]) for pair in sorted(values) if pair in together[workload, metric]]
             pairs = [(before, after) for before, after in pairs if before > 0 and after > 0]
             if len(pairs) > 1:
-                rows.append({"workload": workload, "metric": metric, **compare_pairs(pairs, metrics_of[workload])})
+                rows.append({"workload": workload, "metric": metric, "test": self.index, **compare_pairs(pairs, metrics_of[workload])})
         return rows
 
     def _metrics(self, trial: Trial, load: Load) -> dict[str, float]:

@@ -71,7 +71,8 @@ class Limits:
         above = [(m, v) for m, v in judged if limit.high is not None and m.load.offered == limit.high and not v.accepted]
         stopped_by = _most(above) if above else "search-end"
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
-        room_reasons = [reason for _, v in above for reason in v.room.reasons]
+        # One trial's reasons tell enough; those of all would be the same sentence with other figures.
+        room_reasons = next((v.room.reasons for _, v in reversed(above) if v.room.reasons), [])
         verdict = self._bound(workload, [m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
         invalid = []
         if limit.low is None:

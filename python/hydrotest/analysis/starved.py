@@ -6,14 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from hydrotest.analysis.bound_by import NEAR_CEILING, resource_uses
 from hydrotest.analysis.usage import host_rates, service_rates
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 
-USED_UP = 0.90
-"""Share of a ceiling from which a resource counts as used up."""
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
 
@@ -23,19 +22,9 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
     out = []
     for host in hosts:
         frames = [frame for frame in (_window(run, trial, host["name"]) for trial in trials) if not frame.is_empty()]
-        if not frames:
-            continue
-        rates = pl.concat(frames, how="diagonal")
-        ceilings = host["ceilings"]
-        pairs = {"cpu": ("cpu_cores", "cpu_cores"), "disk": ("disk_write_bytes_per_s", "disk_write_bytes_per_s"),
-                 "network": ("network_out_bytes_per_s", "network_bytes_per_s")}  # fmt: skip
-        for resource, (column, ceiling) in pairs.items():
-            mean = rates[column].mean()
-            if ceilings.get(ceiling) and isinstance(mean, int | float):
-                out.append({"host": host["name"], "resource": resource, "share": float(mean) / ceilings[ceiling]})
-        memory = rates["memory_bytes"].max()
-        if isinstance(memory, int | float):
-            out.append({"host": host["name"], "resource": "memory", "share": float(memory) / host["memory_bytes"]})
+        if frames:
+            uses = resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
+            out += [{"host": use.host, "resource": use.resource, "share": use.share} for use in uses if use.share is not None]
     return sorted(out, key=lambda row: -row["share"])
 
 
@@ -61,13 +50,13 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
 
 def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """For each workload that got significantly worse: what was used up meanwhile, and by whom. A resource below
-    `USED_UP` is not named: then it is not known."""
+    `NEAR_CEILING`, or memory, which starves nobody by being occupied, is not named: then it is not known."""
     worse: dict[str, list[str]] = {}
     for row in interference:
         is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
         if row["significant"] and is_worse:
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
-    top = next((share for share in shares if share["share"] >= USED_UP), None)
+    top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
     users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in services if s["cpu_cores"] >= SHOWN_MIN][:5]
     return [
         {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,

@@ -19,7 +19,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows, summarise
-from hydrotest.spec.models import Experiment
+from hydrotest.spec.models import Combined, Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Fates, Trial
@@ -54,8 +54,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     limits = Limits(run, experiment, trials, {host["name"]: host["ceilings"] for host in hosts})
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
-    together = Together(run, experiment, trials, isolated)
-    interference = together.interference()
+    combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]
+    interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.tenancy == "combined"]
     shares = resource_shares(run, pressed_together, hosts)
@@ -70,15 +70,15 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "status": status,
         "hosts": hosts,
         "systems": environment.get("systems", []),
-        "limits": rows + together.limit_rows(limits.common),
-        "levels": level_rows(run, experiment, trials) + together.all_out_rows(),
+        "limits": rows + [row for together in combined for row in together.limit_rows(limits.common)],
+        "levels": level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
         "curves": curves(run, experiment, trials),
         "interference": interference,
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
         "usage": usage_rows(run, trials, hosts),
         "generator": generator_rows(run, experiment, trials),
-        "safe_working_point": together.safe_working_point(),
+        "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),

@@ -38,7 +38,7 @@ def core_jar(spark: Path, version: str) -> Path:
 
 
 def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
-    compiler = _find_javac()
+    compiler = find_javac()
     work = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=jar.parent))
     try:
         for name, text in sources.items():
@@ -68,8 +68,8 @@ def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
         shutil.rmtree(work)
 
 
-def _find_javac() -> Path:
-    """The compiler beside the Java that runs Spark, else the PATH's."""
+def find_javac() -> Path:
+    """The compiler beside the Java that runs Spark, else the PATH's. Raises `MissingToolError` without one."""
     beside = find_java().resolve().parent / "javac"
     found = str(beside) if beside.exists() else shutil.which("javac")
     if found is None:

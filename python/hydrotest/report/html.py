@@ -14,7 +14,8 @@ from markupsafe import Markup
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
 from hydrotest.report.tables import sheets
-from hydrotest.report.words import findings, not_valid
+from hydrotest.report.topology import topology
+from hydrotest.report.words import headline, not_valid
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder, write_whole
@@ -39,12 +40,13 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
     figures = _figures(folder, summary)
     return environment.get_template("report.html").render(
         summary=summary,
-        findings=findings(summary),
+        headline=headline(summary),
         problems=not_valid(summary),
         sheets={sheet.title: sheet for sheet in sheets(summary, kinds)},
         figures=figures,
         specs={figure.slug: _json(figure.spec) for figure in figures},
         bundle=Markup(vl_convert.javascript_bundle(vl_version=VEGA_LITE)),  # type: ignore[call-arg] # the stub forgets the default
+        topology=topology(experiment),
         environment=_environment(folder, summary),
         experiment_text=(folder.path / layout.EXPERIMENT).read_text(),
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hydrotest.analysis.compare import Row
 from hydrotest.analysis.levels import littles_in_flight
-from hydrotest.report.words import Summary, findings, not_valid
+from hydrotest.report.words import Summary, headline, not_valid
 from hydrotest.units import show_bytes, show_rate
 
 NONE = "–"
@@ -372,8 +372,13 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
     """Findings and tables on the terminal."""
     console.print(f"[bold]{summary['experiment']}[/bold], run {summary['run']}, {summary['status']}", highlight=False)
-    for sentence in findings(summary):
-        console.print(f"• {sentence}", highlight=False, markup=False)
+    for finding in headline(summary):
+        console.print(f"[bold]{finding.question}[/bold]", highlight=False)
+        console.print(f"  {finding.answer}", highlight=False, markup=False)
+    if summary["status"] != "complete":
+        console.print(
+            f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "."), highlight=False, markup=False
+        )
     for sheet in sheets(summary, kinds):
         print_sheet(sheet, console)
     problems = not_valid(summary)

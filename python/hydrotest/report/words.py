@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.units import show_rate
@@ -21,8 +22,45 @@ STOPPED = {
 }
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One of the questions, and its answer."""
+
+    question: str
+    answer: str
+
+
+def headline(summary: Summary) -> list[Finding]:
+    """The answers to the five questions, in the order in which they are asked."""
+    return [
+        Finding("How much?", " ".join(_how_much(summary))),
+        Finding("At what latency?", _latency_sentence(summary)),
+        Finding("Bound by what?", " ".join(_bound_sentences(summary))),
+        Finding("What happens together?", " ".join(together_sentences(summary)) or "Nothing was pressed together in this run."),
+        Finding("Was anything lost?", integrity_sentence(summary["integrity"])),
+    ]
+
+
+def _isolated(summary: Summary) -> list[dict[str, Any]]:
+    return [row for row in summary["limits"] if row["tenancy"] == "isolated"]
+
+
+def _how_much(summary: Summary) -> list[str]:
+    out = [limit_sentence(row) for row in _isolated(summary)]
+    batch = batch_sentence(summary["spark"])
+    out += [batch] if batch else []
+    levels = [row for row in summary["levels"] if row["tenancy"] == "isolated" and row["op"] in (None, "mix")]
+    if levels:
+        held = [row for row in levels if row["accepted"]]
+        missed = [row for row in levels if row["accepted"] is False]
+        top = max(levels, key=lambda row: row["achieved"])
+        out.append(f"{len(levels)} levels were measured, the highest rate {show_rate(top['achieved'])}/s by {top['workload']} ({top['client']} client)"
+                   + (f"; {len(held)} were sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
+    return out or ["Nothing was measured."]
+
+
 def limit_sentence(row: dict[str, Any]) -> str:
-    """One limit: how much, at what latency, why not more."""
+    """One limit: how much, and what was too much."""
     name, unit = row["workload"], row["unit"]
     if row["limit"] is None:
         return f"{name}: no limit was found ({'; '.join(row['invalid_because']) or 'nothing was sustained'})."
@@ -30,12 +68,34 @@ def limit_sentence(row: dict[str, Any]) -> str:
     if row["at_least"]:
         amount = f"at least {amount}"
     if row["kind"] == "kafka-consume":
-        spread = f", {show_rate(row['low'])} to {show_rate(row['high'])} over {row['repeats']} repeats" if row["low"] is not None else ""
-        return f"{name} reads {amount}{spread}; {STOPPED[row['stopped_by']]}."
-    latency = row["latency_ms"]
-    at = f" at p99 {latency['p99']:.1f} ms" if latency else ""
-    upper = f"; {show_rate(row['high'])} was too much" if row["high"] is not None else ""
-    return f"{name} sustains {amount}{at}{upper}: {STOPPED[row['stopped_by']]}. {bound_sentence(row)}"
+        spread = f" ({show_rate(row['low'])} to {show_rate(row['high'])} over {row['repeats']} repeats)" if row["low"] is not None else ""
+        return f"{name} reads {amount}{spread}."
+    return f"{name} sustains {amount}" + (f"; {show_rate(row['high'])} was too much." if row["high"] is not None else ".")
+
+
+def _latency_sentence(summary: Summary) -> str:
+    parts = []
+    for row in _isolated(summary):
+        bound = row["objective"].get("p99_ms")
+        if row["latency_ms"]:
+            asked = f" (objective {bound:g} ms)" if bound is not None else ""
+            parts.append(f"{row['workload']} p99 {row['latency_ms']['p99']:.1f} ms{asked}, median {row['latency_ms']['p50']:.1f} ms")
+    if not parts:
+        return (
+            "No response times at a limit: see the tables for those at the levels."
+            if summary["levels"]
+            else "No response time was measured."
+        )
+    return "At its limit, from the intended start: " + "; ".join(parts) + "."
+
+
+def _bound_sentences(summary: Summary) -> list[str]:
+    out = []
+    for row in _isolated(summary):
+        if row["limit"] is not None:
+            stopped = STOPPED[row["stopped_by"]]
+            out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}")
+    return out or ["No limit was searched, so nothing can be said to bind one."]
 
 
 def bound_sentence(row: dict[str, Any]) -> str:
@@ -129,31 +189,9 @@ def integrity_sentence(rows: list[dict[str, Any]]) -> str:
     return "; ".join(parts) + "."
 
 
-def usage_sentence(summary: Summary) -> str | None:
-    """What the hosts did meanwhile."""
-    cores = {host["name"]: host["cores"] for host in summary["hosts"]}
-    parts = [
-        f"{_shown_as(row)} used {row['cpu_cores_mean']:.2f} of {cores[row['host']]:g} cores of {row['host']}"
-        for row in summary["usage"]
-        if row["host"] in cores
-    ]
-    return "On average while pressed: " + "; ".join(parts) + "." if parts else None
-
-
-def _shown_as(row: dict[str, Any]) -> str:
-    return "all together" if row["workload"] is None else str(row["workload"])
-
-
 def findings(summary: Summary) -> list[str]:
-    """The whole of it."""
-    sentences = [limit_sentence(row) for row in summary["limits"] if row["tenancy"] == "isolated"]
-    sentences += together_sentences(summary)
-    batch = batch_sentence(summary["spark"])
-    sentences += [batch] if batch else []
-    sentences.append(integrity_sentence(summary["integrity"]))
-    usage = usage_sentence(summary)
-    if usage:
-        sentences.append(usage)
+    """The whole of it, as plain sentences."""
+    sentences = [f"{finding.question} {finding.answer}" for finding in headline(summary)]
     if summary["status"] != "complete":
         sentences.append(f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "") + ".")
     return sentences

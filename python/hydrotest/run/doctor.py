@@ -13,6 +13,7 @@ from typing import Literal
 
 from hydrotest.errors import MissingToolError
 from hydrotest.hosts.local import memory_bytes, node_binary
+from hydrotest.jobs.core_jar import find_javac
 from hydrotest.places import cache_home
 from hydrotest.systems.java import find_java, java_major
 from hydrotest.units import show_bytes
@@ -36,7 +37,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
-    return [_python(), _node(), _java(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "see rustup.rs, or apt-get install cargo"),
+    return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "see rustup.rs, or apt-get install cargo"),
             _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
 
 
@@ -57,6 +58,13 @@ def _java() -> Finding:
         return Finding("Java", "ok", str(java_major(find_java())))
     except MissingToolError as error:
         return Finding("Java", "missing", error.message, error.hint)
+
+
+def _compiler() -> Finding:
+    try:
+        return Finding("javac", "ok", str(find_javac().name))
+    except MissingToolError as error:
+        return Finding("javac", "warning", f"{error.message}; needed only for spark-perf", error.hint)
 
 
 def _tool(command: str, name: str, remedy: str) -> Finding:

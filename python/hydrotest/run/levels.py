@@ -29,7 +29,7 @@ class LevelsTest:
 
     async def run(self) -> None:
         """Carries the test out."""
-        client = self.test.client or self.bench.experiment.workloads[self.test.workload].client
+        client = self.bench.experiment.client(self.test)
         # Levels are measured in order, so what an earlier run has done is the first so many of them.
         for rate, in_flight in self._levels()[len(self.done) :]:
             await self.pressable.prepare()

@@ -17,6 +17,7 @@ from hydrotest.spec.models import (
     KafkaConsume,
     KafkaProduce,
     Levels,
+    RatedWorkload,
     Saturated,
     Spark,
     SparkPerf,
@@ -97,7 +98,7 @@ def _check_listed(experiment: Experiment, test: Isolated | Combined, index: int,
         where: Path_ = short if short in checker.document.lines else ("tests", index, test.test, "workloads", at)
         checker.known(name, experiment.workloads, "the workload", where)
         workload = experiment.workloads[name]
-        if workload.client == "stock":
+        if isinstance(workload, RatedWorkload) and workload.client == "stock":
             raise checker.fail(where, f"{name}: a stock client keeps no schedule, so it cannot press in this test",
                                "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
         if isinstance(workload, Command) and isinstance(test, Isolated):
@@ -126,13 +127,12 @@ def _check_combined(experiment: Experiment, test: Combined, index: int, checker:
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
     """Refuses what the client cannot do, rather than ignore it."""
     workload = experiment.workloads[test.workload]
-    if isinstance(workload, SparkPerf | Command):
+    if not isinstance(workload, RatedWorkload):
         raise checker.fail(place, f"{test.workload} has no rate and nothing in flight", "Use it in `isolated` or `combined`.")
     if isinstance(workload, KafkaConsume) and test.test != "saturated":
         lacks = "rate" if test.test == "levels" else "number in flight"
         raise checker.fail(place, f"a kafka-consume workload has no {lacks} of its own", "Use it in `isolated` or `saturated`.")
-    client = test.client or workload.client
-    if isinstance(workload, KafkaProduce) and client == "stock" and test.test == "concurrency":
+    if isinstance(workload, KafkaProduce) and experiment.client(test) == "stock" and test.test == "concurrency":
         raise checker.fail(place, "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`.")
 
 
@@ -166,8 +166,6 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
 def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> None:
     workload = experiment.workloads[name]
     place: Path_ = ("workloads", name)
-    if isinstance(workload, SparkPerf | Command) and workload.client == "stock":
-        raise checker.fail((*place, "client"), f"a {workload.kind} workload has no other client")
     if workload.on is not None:
         checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
     if isinstance(workload, KafkaProduce):

@@ -105,15 +105,20 @@ class Systems(Model):
 class Workload(Model):
     """What every workload has."""
 
+    on: Name | None = Field(None, description="Host that runs the client; the first host if not given.")
+
+
+class RatedWorkload(Workload):
+    """One that is pressed at a rate, or with a number in flight."""
+
     client: Client = Field("native", description="`native`: hydrotest's generator; `stock`: the system's own tool.")
-    on: Name | None = Field(None, description="Host that runs the generator; the first host if not given.")
 
 
 def _acks(value: object) -> object:
     return {"all": -1, -1: -1, 1: 1, "1": 1}.get(value, value) if isinstance(value, (str, int)) else value
 
 
-class KafkaProduce(Workload):
+class KafkaProduce(RatedWorkload):
     """Records into a topic."""
 
     kind: Literal["kafka-produce"]
@@ -128,7 +133,7 @@ class KafkaProduce(Workload):
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
 
 
-class KafkaConsume(Workload):
+class KafkaConsume(RatedWorkload):
     """Reads what another workload writes."""
 
     kind: Literal["kafka-consume"]
@@ -147,7 +152,7 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
-class CassandraLoad(Workload):
+class CassandraLoad(RatedWorkload):
     """Reads and writes of single rows; by default cassandra-stress's standard1 table."""
 
     kind: Literal["cassandra"]
@@ -187,10 +192,10 @@ AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad | SparkPerf 
 class Objective(Model):
     """What is acceptable. Latencies are response times from the intended start."""
 
-    p50: DurationS | None = None
-    p95: DurationS | None = None
-    p99: DurationS | None = None
-    p999: DurationS | None = None
+    p50: DurationS | None = Field(None, description="Longest acceptable median response time.")
+    p95: DurationS | None = Field(None, description="Longest acceptable 95th percentile.")
+    p99: DurationS | None = Field(None, description="Longest acceptable 99th percentile.")
+    p999: DurationS | None = Field(None, description="Longest acceptable 99.9th percentile.")
     total: DurationS | None = Field(None, description="Longest acceptable time of one run of a batch job's test.")
     errors: int = Field(0, ge=0, description="Failed operations that are still acceptable in a trial.")
     loss: int = Field(0, ge=0, description="Lost records that are still acceptable in a trial.")
@@ -205,14 +210,14 @@ class Isolated(Model):
     """Finds each workload's limit while the others idle."""
 
     test: Literal["isolated"]
-    workloads: list[Name] = Field(min_length=1)
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
 
 
 class Levels(Model):
     """Measures at given rates."""
 
     test: Literal["levels"]
-    workload: Name
+    workload: Name = Field(description="Which workload.")
     rates: list[RatePerS] = Field(min_length=1, description="Offered rates, e.g. [100K, 1M].")
     duration: DurationS = Field(20.0, description="Measured window of each level.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
@@ -222,7 +227,7 @@ class Concurrency(Model):
     """Measures with given numbers of operations in flight, as closed-loop tools do."""
 
     test: Literal["concurrency"]
-    workload: Name
+    workload: Name = Field(description="Which workload.")
     counts: list[Count] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
     duration: DurationS = Field(20.0, description="Measured window of each count.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
@@ -232,7 +237,7 @@ class Combined(Model):
     """All at once: the safe working point, the interference, and all pressed without schedule."""
 
     test: Literal["combined"]
-    workloads: list[Name] = Field(min_length=1)
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
     rates: dict[Name, RatePerS] = Field(
         default_factory=dict,
         description="Rates at which the interference is measured; without them the safe working point is searched first.",
@@ -246,7 +251,7 @@ class Saturated(Model):
     """Measures what is achieved when pressed without schedule: a rate, never a latency."""
 
     test: Literal["saturated"]
-    workload: Name
+    workload: Name = Field(description="Which workload.")
     duration: DurationS = Field(10.0, description="Measured window.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
@@ -297,17 +302,22 @@ class Experiment(Model):
     """One experiment file."""
 
     name: Name = Field(description="Names the run's folder, topics and keyspaces.")
-    hosts: dict[Name, Host] = Field(min_length=1)
-    systems: Systems
-    workloads: dict[Name, AnyWorkload] = Field(min_length=1)
-    objectives: dict[Name, Objective] = Field(default_factory=dict)
-    tests: Annotated[list[AnyTest], BeforeValidator(_tests)] = Field(min_length=1)
-    search: Search = Field(default_factory=Search)
-    warm_up: WarmUp = Field(default_factory=WarmUp)
+    hosts: dict[Name, Host] = Field(min_length=1, description="The machines, by name.")
+    systems: Systems = Field(description="The systems under test; each is started for the run and stopped with it.")
+    workloads: dict[Name, AnyWorkload] = Field(min_length=1, description="What presses, by name.")
+    objectives: dict[Name, Objective] = Field(default_factory=dict, description="What is acceptable, by workload.")
+    tests: Annotated[list[AnyTest], BeforeValidator(_tests)] = Field(min_length=1, description="What is done, in this order.")
+    search: Search = Field(default_factory=Search, description="How limits are searched.")
+    warm_up: WarmUp = Field(default_factory=WarmUp, description="How systems are warmed before anything is measured.")
 
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
         return self.objectives.get(workload, Objective())
+
+    def client(self, test: Levels | Concurrency | Saturated) -> Client:
+        """The client that presses in a test."""
+        workload = self.workloads[test.workload]
+        return test.client or (workload.client if isinstance(workload, RatedWorkload) else "native")
 
     def generator_host(self, workload: str) -> str:
         """The host that runs the workload's generator."""

@@ -122,8 +122,7 @@ def _objective(experiment: Experiment, name: str) -> str:
 
 def _levels_step(experiment: Experiment, test: Levels | Concurrency | Saturated, trials: int, what: str) -> Step:
     seconds = trials * (test.duration + experiment.search.warm_up + OVERHEAD_S)
-    client = test.client or experiment.workloads[test.workload].client
-    return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {client} client")
+    return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {experiment.client(test)} client")
 
 
 def _combined_step(experiment: Experiment, test: Combined) -> Step:

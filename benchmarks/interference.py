@@ -1,0 +1,74 @@
+"""Is planted interference found, and none where none is? One run on a real Cassandra: in half of the tries a CPU hog beside it, in
+the other half a neighbour that sleeps, in random order; each try is a `combined` test at a given rate.
+
+Usage: python benchmarks/interference.py [--tries 10] [--rate 8K] [--out runs/interference]
+Prints a table: what was planted, what was found. About a minute and a half a try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+HYDROTEST = Path(sys.executable).parent / "hydrotest"
+HEAD = """\
+# Written by benchmarks/interference.py.
+name: interference
+hosts:
+  here: {connect: local}
+systems:
+  cassandra:
+    hosts: [here]
+    heap: 4 GiB
+    config: {memtable: {configurations: {trie: {class_name: TrieMemtable}, default: {inherits: trie}}},
+             memtable_allocation_type: offheap_objects, memtable_offheap_space: 6GiB}
+workloads:
+  store:   {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}
+  hog:     {kind: command, argv: [sh, -c, "while :; do :; done"]}
+  sleeper: {kind: command, argv: [sleep, "60"]}
+objectives:
+  store: {p99: 50 ms}
+warm_up: {least: 24 s, most: 128 s}
+tests:
+"""
+
+
+def main() -> None:
+    """Runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tries", type=int, default=10)
+    parser.add_argument("--rate", default="8K")
+    parser.add_argument("--out", type=Path, default=Path("runs/interference"))
+    options = parser.parse_args()
+    planted = ["hog", "sleeper"] * (options.tries // 2)
+    random.Random(1).shuffle(planted)
+    tests = "".join(f"  - combined: {{workloads: [store, {who}], rates: {{store: {options.rate}}}, window: 5 s}}\n" for who in planted)
+    experiment = options.out.with_suffix(".yaml")
+    experiment.parent.mkdir(parents=True, exist_ok=True)
+    experiment.write_text(HEAD + tests)
+    if not (options.out / "summary.json").exists():
+        done = subprocess.run([HYDROTEST, "run", experiment, "--out", options.out], check=False)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"the run failed with exit code {done.returncode}")
+    rows = json.loads((options.out / "summary.json").read_text())["interference"]
+    print("| try | planted | found | median | p99 | rate | as planted |")
+    print("|---|---|---|---|---|---|---|")
+    right = 0
+    for number, who in enumerate(planted):
+        own = {row["metric"]: row for row in rows if row["test"] == number and row["workload"] == "store"}
+        found = any(row["significant"] for row in own.values())
+        right += found == (who == "hog")
+        cells = [
+            f"{own[m]['change_pct']:+.0f} % [{own[m]['low_pct']:+.0f}, {own[m]['high_pct']:+.0f}]" for m in ("p50_ms", "p99_ms", "achieved")
+        ]
+        said = ["interference" if found else "none", *cells, "yes" if found == (who == "hog") else "NO"]
+        print(f"| {number + 1} | {who} | " + " | ".join(said) + " |")
+    print(f"\n{right} of {len(planted)} as planted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""What ran where: hosts as boxes, with their services and what pressed from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hydrotest.spec.models import Experiment, KafkaConsume, Spark
+
+SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
+
+
+@dataclass
+class Box:
+    """One host."""
+
+    name: str
+    connect: str
+    services: list[str] = field(default_factory=list)
+    presses: list[str] = field(default_factory=list)
+
+
+def topology(experiment: Experiment) -> list[Box]:
+    """A box for each host of the experiment."""
+    boxes = {name: Box(name, host.connect) for name, host in experiment.hosts.items()}
+    for name, system in experiment.systems.present().items():
+        if isinstance(system, Spark):
+            boxes[system.master].services.append("spark-master")
+            for index, host in enumerate(system.workers):
+                boxes[host].services.append(f"spark-worker-{index}")
+        else:
+            for index, host in enumerate(system.hosts):
+                boxes[host].services.append(f"{name}-{index}")
+    for name, workload in experiment.workloads.items():
+        target = (
+            f"reads what {workload.reads} writes"
+            if isinstance(workload, KafkaConsume)
+            else f"→ {SYSTEM_OF.get(workload.kind, 'its own program')}"
+        )
+        boxes[experiment.generator_host(name)].presses.append(f"{name} {target}")
+    return list(boxes.values())

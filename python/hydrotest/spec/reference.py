@@ -1,0 +1,96 @@
+"""The experiment file's reference, written from the models themselves: docs/experiment.md."""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from hydrotest.spec import fields, models
+from hydrotest.spec.keys import KeysField
+
+_QUANTITIES = {
+    fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
+    fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`", fields.Fraction: "fraction, e.g. `5 %`",
+    fields.Name: "name", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
+}  # fmt: skip
+_SECTIONS: list[tuple[str, str, list[type[models.Model]]]] = [
+    ("The file", "", [models.Experiment]),
+    ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
+    ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.Cassandra, models.Spark]),
+    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
+    ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
+    ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
+     [models.Isolated, models.Combined, models.Levels, models.Concurrency, models.Saturated]),
+    ("Search", "`search: {…}`", [models.Search]),
+    ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
+]  # fmt: skip
+
+
+def reference() -> str:
+    """The whole page as Markdown."""
+    out = ["# The experiment file", "", "YAML without anchors, aliases and tags. Unknown keys, wrong units and names that are not there are errors, with their line.",
+           "This page is written from the models (`make docs`).", ""]  # fmt: skip
+    for title, usage, parts in _SECTIONS:
+        out += [f"## {title}", *([usage, ""] if usage else [""])]
+        for part in parts:
+            out += _table(part, named=len(parts) > 1)
+    return "\n".join(out)
+
+
+def _table(model: type[models.Model], named: bool) -> list[str]:
+    head = [f"### {_title(model)}", (model.__doc__ or "").strip(), ""] if named else [(model.__doc__ or "").strip(), ""]
+    rows = [
+        f"| `{name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
+        for name, field in model.model_fields.items()
+        if name not in ("kind", "test", "connect")
+    ]
+    return [*head, "| key | what | default | meaning |", "|---|---|---|---|", *rows, ""] if rows else [*head, ""]
+
+
+def _title(model: type[models.Model]) -> str:
+    for tag in ("kind", "test", "connect"):
+        if tag in model.model_fields:
+            return f"`{get_args(model.model_fields[tag].annotation)[0]}`"
+    return f"`{model.__name__.lower()}`"
+
+
+def _type(field: FieldInfo) -> str:
+    return _words(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
+
+
+def _words(kind: Any) -> str:
+    for quantity, words in _QUANTITIES.items():
+        if kind == quantity:
+            return words
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _words(args[0])
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in args)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_words(arg) for arg in args if arg is not type(None)))
+    if origin is list:
+        return f"list of {_words(args[0])}"
+    if origin is dict:
+        return f"mapping to {_words(args[1])}"
+    if isinstance(kind, type) and issubclass(kind, models.Model):
+        return "settings, see below"
+    return {bool: "true or false", int: "number", float: "number", str: "text", Any: "any"}.get(kind, "see below")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "needed"
+    value = field.default if field.default is not PydanticUndefined else None
+    if value in (None, "", [], {}):
+        return "–"
+    kind = _type(field)
+    if kind == _QUANTITIES[fields.SizeBytes]:
+        power, unit = next((p, u) for p, u in ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")) if value % (1 << p) == 0)
+        return f"`{value >> power} {unit}`"
+    if kind == _QUANTITIES[fields.DurationS]:
+        return f"`{value:g} s`"
+    return f"`{value:.0%}`" if kind == _QUANTITIES[fields.Fraction] else f"`{value}`"

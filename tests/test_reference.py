@@ -1,0 +1,23 @@
+"""The reference of the experiment file is the one that the models give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydrotest.spec.models import Combined, Experiment, KafkaProduce, SparkPerf
+from hydrotest.spec.reference import reference
+
+PAGE = Path("docs/experiment.md")
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text() == reference(), "run `make docs`"
+
+
+def test_every_key_is_told() -> None:
+    text = reference()
+    for model in (Experiment, KafkaProduce, SparkPerf, Combined):
+        for name, field in model.model_fields.items():
+            if name not in ("kind", "test"):
+                assert f"| `{name}` |" in text
+                assert field.description or model is Experiment, f"{model.__name__}.{name} has no description"
