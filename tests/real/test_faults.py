@@ -158,10 +158,9 @@ def test_a_full_disk_under_the_run_folder_is_named_and_keeps_what_is_there(
         process = start_run(text, out="small/run")
         wait_for(process, "search ingest at")
         filler = small / "filler"
-        with filler.open("wb") as handle, contextlib.suppress(OSError):
+        with filler.open("wb", buffering=0) as handle, contextlib.suppress(OSError):
             while True:
                 handle.write(bytes(4096))
-                handle.flush()
         _, err = process.communicate(timeout=120)
         assert process.returncode == 3, err
         assert "No space left on device" in err
