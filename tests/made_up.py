@@ -59,7 +59,8 @@ class MadeUpRun:
         self.number = 0
 
     def trial(self, purpose: Purpose, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
-              run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None) -> Trial:  # fmt: skip
+              run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None,
+              steal_share: float = 0.0, jit_cores: float = 0.0) -> Trial:  # fmt: skip
         """One trial of five seconds, the first cut off. Latency is `base_ms` below the limit and grows above it."""
         self.number += 1
         slug = f"{purpose}-ingest"
@@ -85,7 +86,7 @@ class MadeUpRun:
                 HEADER + "".join(lines if which != "wait" else [_log_line(_tiny(), start + 1)])
             )
         (folder / layout.seconds("ingest")).write_text("".join(json.dumps(second) + "\n" for second in seconds))
-        self._samples(folder, start)
+        self._samples(folder, start, steal_share, jit_cores)
         total = round(rate * 5)
         fates = Fates(unit="records", sent=total, acked=total, seen=total - lost, lost=lost, duplicated=0, corrupted=0, out_of_order=0,
                       unacked_present=0, in_flight=0)  # fmt: skip
@@ -114,17 +115,24 @@ class MadeUpRun:
             trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage)
             search.tell(judge(self.measured(trial), self.experiment.objective("ingest")).accepted)
 
-    def _samples(self, folder: Path, start: float) -> None:
+    def _samples(self, folder: Path, start: float, steal_share: float, jit_cores: float) -> None:
         buffer = SampleBuffer()
         for second in range(7):
             us = round((start - START_S + second) * 1e6)
             host = {f"cpu_{name}_us": us // 2 for name in ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")}
-            host |= {"cpu_nice_us": 0, "cpu_irq_us": 0, "cpu_softirq_us": 0, "cpu_steal_us": 0, "cpu_iowait_us": 0, "cpu_count": 2}
+            host |= {
+                "cpu_nice_us": 0,
+                "cpu_irq_us": 0,
+                "cpu_softirq_us": 0,
+                "cpu_steal_us": round(us * 2 * steal_share),
+                "cpu_iowait_us": 0,
+                "cpu_count": 2,
+            }
             host |= {"memory_total_bytes": 8 << 30, "memory_available_bytes": 6 << 30, "swap_used_bytes": 0}
             host |= dict.fromkeys(("disk_reads", "disk_writes", "disk_read_bytes", "disk_write_bytes", "disk_busy_ms", "net_out_bytes", "net_in_bytes",
                                    "lo_out_bytes", "lo_in_bytes", "tcp_out_segments", "tcp_in_segments", "tcp_retransmitted_segments"), us)  # fmt: skip
             service = {"cpu_user_us": us // 2, "cpu_system_us": us // 4, "memory_bytes": 1 << 30, "threads": 50, "processes": 1,
-                       "exporter_cpu_us": us // 500, "disk_write_bytes": us}  # fmt: skip
+                       "exporter_cpu_us": us // 500, "jit_cpu_us": round(us * jit_cores), "disk_write_bytes": us}  # fmt: skip
             buffer.add("here", {"wall_s": start - 1 + second, "host": host, "services": {"kafka-0": service}, "gauges": {"kafka-0": {"kafka_idle": 0.5}},
                                 "gauge_errors": {}, "speed_ns": [300_000, 310_000], "sampler_cpu_us": us // 200})  # fmt: skip
         buffer.flush(folder)

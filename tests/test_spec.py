@@ -69,7 +69,19 @@ CASES = {
     "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
     "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: hdfs-write", 9, "not in this version"),
-    "a test of a later version": ("- isolated:", "- soak:", 13, "not in this version"),
+    "a test of a later version": ("- isolated:", "- fault:", 13, "not in this version"),
+    "a soak that nothing reads": (
+        "- isolated: [ingest, drain, store]",
+        "- soak: {workloads: [ingest], rates: {ingest: 1K}}",
+        14,
+        "nothing reads what ingest writes",
+    ),
+    "a short soak": (
+        "- isolated: [ingest, drain, store]",
+        "- soak: {workloads: [store], rates: {store: 1K}, duration: 5 s}",
+        14,
+        "no soak",
+    ),
     "together without limits": ("- isolated:", "- combined:", 14, "Put `- isolated: [ingest, store]` before it"),
     "a rate for one of two": (
         "- isolated: [ingest, drain, store]",

@@ -55,6 +55,17 @@ def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:
     assert verdict.void is not None
 
 
+def test_a_compiling_service_or_a_stolen_core_explains_a_rejection(run: MadeUpRun) -> None:
+    objective = run.experiment.objective("ingest")
+    assert judge(run.measured(run.trial("search", 12_000)), objective).disturbed is None
+    compiling = judge(run.measured(run.trial("search", 12_000, jit_cores=0.5)), objective)
+    assert compiling.disturbed == "kafka-0 was compiling with 0.50 cores"
+    stolen = judge(run.measured(run.trial("search", 12_000, steal_share=0.1)), objective)
+    assert stolen.disturbed == "the hypervisor took 10% of here's cores"
+    # What is sustained all the same is sustained.
+    assert judge(run.measured(run.trial("search", 8_000, jit_cores=0.5)), objective).accepted
+
+
 def test_the_window_leaves_the_warm_up_out(run: MadeUpRun) -> None:
     measured = run.measured(run.trial("search", 8_000))
     assert measured.duration_s == pytest.approx(4.0)

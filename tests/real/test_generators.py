@@ -61,7 +61,7 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict
     try:
         pair = []
         for _ in range(2):
-            generator = ingest.generator(topic, 900, Pressing(rate_per_s=5_000.0), 1.0)
+            generator = ingest.generator(topic, 900, Pressing(rate_per_s=5_000.0), TrialPlan("planted", "search", 0.0, 1.0))
             pair += await run_generators([generator], folder, lambda: None, lambda _w, _e: None)
         read = await run_generators([kafka_load.verifier(ingest.host, ingest.endpoints, topic)], folder, lambda: None, lambda _w, _e: None)
     finally:

@@ -79,6 +79,30 @@ def test_spark_alone_and_all_together(text: str, tmp_path: Path, start_run: Star
     assert own_processes(str(tmp_path)) == []
 
 
+def test_a_soak_tells_drift_growth_and_what_became_of_every_record(text: str, tmp_path: Path, start_run: Start) -> None:
+    text = (
+        text[: text.index("tests:")]
+        + "tests:\n  - soak: {workloads: [ingest, drain], rates: {ingest: 5K}, duration: 60 s}\n"
+        + text[text.index("search:") :]
+    )
+    text = "".join(line for line in text.splitlines(keepends=True) if "spark" not in line)
+    process = start_run(text)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    jsonschema.validate(summary, SCHEMA)
+    (soak,) = summary["soak"]
+    loads = {load["workload"]: load for load in soak["workloads"]}
+    assert set(loads) == {"ingest", "drain"}
+    assert loads["ingest"]["achieved"] == pytest.approx(5_000, rel=0.01)
+    assert len(loads["ingest"]["buckets"]) == 30
+    assert loads["ingest"]["drift_pct"]["p99_ms"] is not None
+    growth = next(service for service in soak["services"] if service["service"] == "kafka-0")
+    assert growth["growth_bytes_per_hour"]["low"] <= growth["growth_bytes_per_hour"]["per_hour"] <= growth["growth_bytes_per_hour"]["high"]
+    assert all(row["lost"] == 0 for row in summary["integrity"])
+    assert "Soak: drift an hour" in out
+
+
 def test_a_killed_driver_costs_its_trial_and_is_started_anew(text: str, tmp_path: Path, start_run: Start) -> None:
     process = start_run(text.replace("[ingest, drain, batch, beside]", "[ingest, batch]"))
     wait_for(process, "together ingest at", 240)

@@ -76,7 +76,7 @@ def _stock_rows(trial: Trial, load: Load) -> list[dict[str, Any]]:
     rows = [{**common, "op": "mix" if stock.by_op else None, "achieved": stock.rate_per_s, "bytes_per_s": stock.bytes_per_s,
              "count": stock.count, "errors": stock.errors or 0, "latency_ms": stock.latency_ms,
              "latency_from_send_ms": stock.latency_from_send_ms,
-             "cpu_s_per_million": stock.cpu_s / stock.count * 1e6 if stock.cpu_s and stock.count else None}]  # fmt: skip
+             "cpu_s_per_million": stock.cpu_s / (stock.count_in_all or stock.count) * 1e6 if stock.cpu_s and stock.count else None}]  # fmt: skip
     for op, figures in stock.by_op.items():
         rate = figures.get("rate_per_s") or 0.0
         latency = {key: figures.get(key) for key in ("mean", "p50", "p95", "p99", "p999", "max")}

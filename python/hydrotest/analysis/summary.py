@@ -17,6 +17,7 @@ from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
+from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows, summarise
 from hydrotest.spec.models import Combined, Experiment
@@ -79,6 +80,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "usage": usage_rows(run, trials, hosts),
         "generator": generator_rows(run, experiment, trials),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
+        "soak": soak_rows(run, trials),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
@@ -22,10 +22,12 @@ RECORD_OVERHEAD_BYTES = 10
 VERIFY_S_MAX = 600.0
 
 
-async def create_topic(host: Host, endpoints: Sequence[str], topic: str, workload: KafkaProduce) -> None:
-    """Makes a topic and waits until it can be used."""
+async def create_topic(
+    host: Host, endpoints: Sequence[str], topic: str, workload: KafkaProduce, config: Mapping[str, str] | None = None
+) -> None:
+    """Makes a topic and waits until it can be used. `config` are settings of the topic itself."""
     question = {"ask": "create_topic", "bootstrap": list(endpoints), "topic": topic, "partitions": workload.partitions,
-                "replication": workload.replication, "config": {}}  # fmt: skip
+                "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
     await ask(host, "ask", {"kafka": question})
 
 

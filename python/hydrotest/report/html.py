@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
+from hydrotest.report.soak import soak_figures
 from hydrotest.report.tables import sheets
 from hydrotest.report.topology import topology
 from hydrotest.report.words import headline, not_valid
@@ -59,6 +60,7 @@ def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
         charts.curve_figure(curve, limits.get((curve["workload"], curve["tenancy"]))) for curve in summary["curves"]
     ]
     figures.append(together.interference_figure(summary))
+    figures += soak_figures(summary)
     figures.append(charts.percentile_figure(folder, summary, trials))
     figures.append(together.heat_figure(folder, trials, summary["hosts"]))
     figures += charts.host_figures(folder, trials, summary["hosts"])

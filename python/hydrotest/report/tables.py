@@ -107,6 +107,25 @@ def _interval(low: float | None, high: float | None) -> str:
     return NONE if low is None or high is None else f"{low:.2f} … {high:.2f}"
 
 
+def soak_sheet(summary: Summary) -> Sheet:
+    """Drift of each workload over a long level; growth of each service."""
+    rows = []
+    for soak in summary.get("soak", []):
+        for load in soak["workloads"]:
+            for metric, drift in load["drift_pct"].items():
+                changes = ", ".join(f"{c['at_s'] / 60:.1f} min" for c in load["changes"] if c["metric"] == metric)
+                told = NONE if drift is None else f"{drift['per_hour']:+.1f} %"
+                between = NONE if drift is None else f"{drift['low']:+.1f} … {drift['high']:+.1f} %"
+                rows.append([load["workload"], metric.replace("_ms", " ms"), told, between, changes or NONE])
+        for service in soak["services"]:
+            growth = service["growth_bytes_per_hour"]
+            told = NONE if growth is None else f"{growth['per_hour'] / 1e6:+,.1f} MB"
+            between = NONE if growth is None else f"{growth['low'] / 1e6:+,.1f} … {growth['high'] / 1e6:+,.1f} MB"
+            rows.append([service["service"], "memory", told, between, NONE])
+        rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak["counters"].items()]
+    return Sheet("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)
+
+
 def services_sheet(summary: Summary) -> Sheet:
     """Whose cores, memory and disk, while all pressed together."""
     rows = [
@@ -335,6 +354,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         interference_sheet(summary),
         all_out_sheet(summary),
         spark_sheet(summary),
+        soak_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
         integrity_sheet(summary),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.units import show_rate
+from hydrotest.units import show_duration, show_rate
 
 Summary = dict[str, Any]
 
@@ -56,6 +56,7 @@ def _how_much(summary: Summary) -> list[str]:
         top = max(levels, key=lambda row: row["achieved"])
         out.append(f"{len(levels)} levels were measured, the highest rate {show_rate(top['achieved'])}/s by {top['workload']} ({top['client']} client)"
                    + (f"; {len(held)} were sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
+    out += soak_sentences(summary.get("soak", []))
     return out or ["Nothing was measured."]
 
 
@@ -163,6 +164,26 @@ def batch_sentence(rows: list[dict[str, Any]]) -> str | None:
         f"{row['test']} {row['total_s']:.1f} s {'alone' if row['tenancy'] == 'isolated' else 'beside the others'}" for row in rows
     )
     return f"Spark: {shown} (medians)."
+
+
+def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What changed over a long level."""
+    out = []
+    for row in rows:
+        found = []
+        for load in row["workloads"]:
+            for metric, drift in load["drift_pct"].items():
+                if drift is not None and drift["sure"] and abs(drift["per_hour"]) >= 1:
+                    found.append(
+                        f"{load['workload']} {_metric(metric)} drifts by {drift['per_hour']:+.0f} % an hour [{drift['low']:+.0f}, {drift['high']:+.0f}]"
+                    )
+            found += [f"{load['workload']} {_metric(c['metric'])} changed after {c['at_s'] / 60:.1f} min from {c['before']:,.3g} to {c['after']:,.3g}"
+                      for c in load["changes"]]  # fmt: skip
+        growth = [s for s in row["services"] if s["growth_bytes_per_hour"] and s["growth_bytes_per_hour"]["sure"]]
+        found += [f"{s['service']} grows by {s['growth_bytes_per_hour']['per_hour'] / 1e6:,.0f} MB an hour" for s in growth]
+        what = "; ".join(found[:8]) or "no drift, no change and no growth was told apart from noise"
+        out.append(f"Soak of {show_duration(row['seconds'])}: {what}.")
+    return out
 
 
 def integrity_sentence(rows: list[dict[str, Any]]) -> str:

@@ -9,9 +9,10 @@ from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_to
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.limits import isolated_limits
 from hydrotest.run.attempts import until_done
+from hydrotest.run.pressing import press_together
 from hydrotest.run.searching import Searcher
-from hydrotest.run.trial import Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing, Rated
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.spec.models import Combined
@@ -68,7 +69,7 @@ class CombinedTest:
             purpose: Purpose = "search" if stage == "main" else "repeat"
             plan = TrialPlan(f"{purpose}-combined", purpose, settings.warm_up, self._window(settings.window), self.index, stage, "combined",
                              fraction=fraction)  # fmt: skip
-            return await self._press(plan, self.pressables, {name: rate * fraction for name, rate in limits.items()})
+            return await press_together(self.bench, plan, self.pressables, {name: rate * fraction for name, rate in limits.items()})
 
         def judge(trial: Trial) -> TogetherVerdict:
             return judge_together(self.bench.runner.folder, self.bench.experiment, trial)
@@ -99,7 +100,7 @@ class CombinedTest:
                 plan = TrialPlan(f"{purpose}-{name or 'all'}", purpose, settings.warm_up, self._window(self.test.window), self.index, None,
                                  "combined" if subject is None else "isolated", pair=pair, subject=name)  # fmt: skip
                 chosen = self.pressables if subject is None else self._with_source(subject)
-                trial = await until_done(self.bench, lambda: self._press(plan, chosen, rates))  # noqa: B023 - awaited here
+                trial = await until_done(self.bench, lambda: press_together(self.bench, plan, chosen, rates))  # noqa: B023 - awaited here
                 self.bench.listener.trial_ended(trial, None, "measured")
 
     async def _all_out(self) -> None:
@@ -109,24 +110,12 @@ class CombinedTest:
         for number in range(have + 1, settings.repeats + 1):
             self.bench.listener.phase(f"all pressed without schedule, {number} of {settings.repeats}")
             plan = TrialPlan("all-out", "all-out", settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
-            trial = await until_done(self.bench, lambda: self._press(plan, self.pressables, {}))  # noqa: B023 - awaited here
+            trial = await until_done(self.bench, lambda: press_together(self.bench, plan, self.pressables, {}))  # noqa: B023 - awaited here
             self.bench.listener.trial_ended(trial, None, "measured")
 
     def _with_source(self, subject: Pressable) -> Sequence[Pressable]:
         """A consumer that follows needs its producer."""
         return [subject.source, subject] if isinstance(subject, Consume) else [subject]
-
-    async def _press(self, plan: TrialPlan, pressables: Sequence[Pressable], rates: dict[str, float]) -> Trial:
-        """One trial of some workloads, each at its rate; those without one press as they do."""
-        number = self.bench.runner.claim()
-        parts: list[Part] = []
-        for pressable in pressables:
-            if isinstance(pressable, Consume):
-                parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
-            else:
-                rate = rates.get(pressable.name)
-                parts.append(pressable.part(number, plan, SATURATING if rate is None else Pressing(rate)))
-        return await self.bench.runner.press(number, plan, parts)
 
     def _window(self, window_s: float) -> float:
         """Long enough for the batch jobs' tests."""

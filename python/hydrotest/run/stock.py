@@ -61,7 +61,8 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
         command = stock.producer_command(
             find_java(), _kafka_classpath(bench), pressable.endpoints, topic, pressable.spec, records, rate, warm_up
         )
-        return stock.parse_producer(*await run_command(command.name, command.argv, pressable.host, log))
+        result = stock.parse_producer(*await run_command(command.name, command.argv, pressable.host, log))
+        return result.model_copy(update={"count_in_all": records})
     finally:
         await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.endpoints, topic), topic)
 

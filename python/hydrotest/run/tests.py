@@ -7,8 +7,9 @@ from typing import Protocol
 from hydrotest.run.combined import CombinedTest
 from hydrotest.run.isolated import IsolatedTest
 from hydrotest.run.levels import LevelsTest
+from hydrotest.run.soak import SoakTest
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.spec.models import Combined, Isolated
+from hydrotest.spec.models import Combined, Isolated, Soak
 from hydrotest.store.records import Trial
 
 
@@ -26,4 +27,6 @@ def make_test(index: int, bench: Bench, pressables: dict[str, Pressable], done: 
         return IsolatedTest(index, test, bench, pressables, done)
     if isinstance(test, Combined):
         return CombinedTest(index, test, bench, pressables, done)
+    if isinstance(test, Soak):
+        return SoakTest(index, test, bench, pressables, done)
     return LevelsTest(index, test, bench, pressables, done)

@@ -34,6 +34,9 @@ class TrialPlan:
     fraction: float | None = None
     pair: int | None = None
     subject: str | None = None
+    patience_s: float = 2.0
+    """An open-loop trial whose oldest operation is this much older than the objective allows is hopeless and ends: far more
+    than 1 % of a window of seconds is late by then."""
 
     @property
     def seconds(self) -> float:

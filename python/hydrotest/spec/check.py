@@ -19,6 +19,7 @@ from hydrotest.spec.models import (
     Levels,
     RatedWorkload,
     Saturated,
+    Soak,
     Spark,
     SparkPerf,
 )
@@ -71,14 +72,16 @@ def check_references(experiment: Experiment, document: Document) -> None:
     for name in experiment.objectives:
         checker.known(name, experiment.workloads, "the workload", ("objectives", name))
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated | Combined):
+        if isinstance(test, Isolated | Combined | Soak):
             _check_listed(experiment, test, index, checker)
         else:
             named: Path_ = ("tests", index, test.test, "workload")
             checker.known(test.workload, experiment.workloads, "the workload", named)
             _check_pressed(experiment, test, checker, named)
-        if isinstance(test, Combined):
-            _check_combined(experiment, test, index, checker)
+        if isinstance(test, Combined | Soak):
+            _check_rates(experiment, test, index, checker)
+        if isinstance(test, Soak):
+            _check_soak(experiment, test, index, checker)
 
 
 def _check_hosts(experiment: Experiment, checker: _Checker) -> None:
@@ -92,7 +95,7 @@ def _check_hosts(experiment: Experiment, checker: _Checker) -> None:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
 
 
-def _check_listed(experiment: Experiment, test: Isolated | Combined, index: int, checker: _Checker) -> None:
+def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak, index: int, checker: _Checker) -> None:
     for at, name in enumerate(test.workloads):
         short: Path_ = ("tests", index, test.test, at)
         where: Path_ = short if short in checker.document.lines else ("tests", index, test.test, "workloads", at)
@@ -103,17 +106,17 @@ def _check_listed(experiment: Experiment, test: Isolated | Combined, index: int,
                                "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
         if isinstance(workload, Command) and isinstance(test, Isolated):
             raise checker.fail(where, f"{name}: a command has no limit and no answer of its own", "Use it in `combined`.")
-        if isinstance(workload, KafkaConsume) and isinstance(test, Combined) and workload.reads not in test.workloads:
+        if isinstance(workload, KafkaConsume) and not isinstance(test, Isolated) and workload.reads not in test.workloads:
             raise checker.fail(where, f"{name} follows what {workload.reads} writes, which is not in this test", f"Add {workload.reads!r}.")
 
 
-def _check_combined(experiment: Experiment, test: Combined, index: int, checker: _Checker) -> None:
-    """Every workload with a rate needs one: its isolated limit from an earlier test, or a given rate."""
+def _check_rates(experiment: Experiment, test: Combined | Soak, index: int, checker: _Checker) -> None:
+    """Every workload with a rate needs one: a given rate, or in a combined test its isolated limit from an earlier test."""
     place: Path_ = ("tests", index)
     for name in test.rates:
-        checker.known(name, test.workloads, "the workload", ("tests", index, "combined", "rates", name))
+        checker.known(name, test.workloads, "the workload", ("tests", index, test.test, "rates", name))
         if not isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad):
-            raise checker.fail(("tests", index, "combined", "rates", name), f"{name} has no rate of its own")
+            raise checker.fail(("tests", index, test.test, "rates", name), f"{name} has no rate of its own")
     pressed = [name for name in test.workloads if isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad)]
     if not pressed:
         raise checker.fail(place, "nothing in this test has a rate", "Add a kafka-produce or a cassandra workload.")
@@ -122,6 +125,15 @@ def _check_combined(experiment: Experiment, test: Combined, index: int, checker:
     if lacking:
         remedy = "Give its rate too." if test.rates else f"Put `- isolated: [{', '.join(pressed)}]` before it, or give `rates`."
         raise checker.fail(place, f"no rate is known for {', '.join(lacking)}", remedy)
+
+
+def _check_soak(experiment: Experiment, test: Soak, index: int, checker: _Checker) -> None:
+    """A soak's topics lose their old segments while it goes on, so their records must be read as they come."""
+    followed = {w.reads for w in (experiment.workloads[name] for name in test.workloads) if isinstance(w, KafkaConsume)}
+    for name in test.workloads:
+        if isinstance(experiment.workloads[name], KafkaProduce) and name not in followed:
+            raise checker.fail(("tests", index), f"nothing reads what {name} writes; in a soak old segments are deleted, and what was in them "
+                               "could not be accounted for", "Add a kafka-consume workload that reads it.")  # fmt: skip
 
 
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
@@ -140,6 +152,10 @@ WINDOW_S_MIN = 3.0
 """Less says nothing about steadiness: counters are read once a second."""
 
 
+SOAK_S_MIN = 60.0
+"""Less shows no drift: its interval would hold everything."""
+
+
 def _check_windows(experiment: Experiment, checker: _Checker) -> None:
     if experiment.search.window < WINDOW_S_MIN:
         raise checker.fail(
@@ -150,12 +166,18 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
             ("search", "saturated"), f"{experiment.search.saturated:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
         )
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated | Combined):
+        if isinstance(test, Isolated | Combined | Soak):
             if len(set(test.workloads)) < len(test.workloads):
                 raise checker.fail(("tests", index), "a workload stands twice in one test", "Name each once.")
             if isinstance(test, Combined) and test.window < WINDOW_S_MIN:
                 raise checker.fail(
                     ("tests", index, test.test, "window"), f"{test.window:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
+                )
+            if isinstance(test, Soak) and test.duration < SOAK_S_MIN:
+                raise checker.fail(
+                    ("tests", index, test.test, "duration"),
+                    f"{test.duration:g} s are no soak",
+                    f"Take at least {SOAK_S_MIN:g} s, or `levels`.",
                 )
         elif test.duration < WINDOW_S_MIN:
             raise checker.fail(

@@ -31,6 +31,7 @@ from hydrotest.spec.models import (
     Objective,
     Saturated,
     Search,
+    Soak,
     Spark,
     SparkPerf,
     Systems,
@@ -39,7 +40,7 @@ from hydrotest.spec.models import (
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
-    Spark, SparkPerf, Command, Isolated, Combined, Levels, Concurrency, Saturated, Search, WarmUp,
+    Spark, SparkPerf, Command, Isolated, Combined, Soak, Levels, Concurrency, Saturated, Search, WarmUp,
 )  # fmt: skip
 
 

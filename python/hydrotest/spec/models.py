@@ -247,6 +247,15 @@ class Combined(Model):
     precision: Fraction = Field(0.15, description="The safe working point is told to this fraction.")
 
 
+class Soak(Model):
+    """Presses at one level for a long time: drift, change points, memory growth, compaction and segment deletion."""
+
+    test: Literal["soak"]
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    rates: dict[Name, RatePerS] = Field(min_length=1, description="The rate of each workload that has one.")
+    duration: DurationS = Field(2700.0, description="How long.")
+
+
 class Saturated(Model):
     """Measures what is achieved when pressed without schedule: a rate, never a latency."""
 
@@ -256,8 +265,8 @@ class Saturated(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
-AnyTest = Annotated[Isolated | Combined | Levels | Concurrency | Saturated, Field(discriminator="test")]
-LATER_TESTS = ("soak", "fault")
+AnyTest = Annotated[Isolated | Combined | Soak | Levels | Concurrency | Saturated, Field(discriminator="test")]
+LATER_TESTS = ("fault",)
 LATER_SYSTEMS = ("hdfs",)
 LATER_KINDS = ("hdfs-write", "hdfs-read", "dataflow")
 
@@ -289,7 +298,9 @@ def _tests(value: Any) -> Any:
             raise ValueError("each test is one key with its settings, e.g. `- isolated: [ingest]`")
         ((kind, body),) = item.items()
         if kind in LATER_TESTS:
-            raise ValueError(f"the test {kind!r} is not in this version; there are isolated, combined, levels, concurrency, saturated")
+            raise ValueError(
+                f"the test {kind!r} is not in this version; there are isolated, combined, soak, levels, concurrency, saturated"
+            )
         if kind in ("isolated", "combined") and isinstance(body, list):
             body = {"workloads": body}
         if not isinstance(body, dict):

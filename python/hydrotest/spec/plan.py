@@ -18,6 +18,7 @@ from hydrotest.spec.models import (
     KafkaConsume,
     Levels,
     Saturated,
+    Soak,
     SparkPerf,
 )
 
@@ -73,6 +74,9 @@ def make_plan(experiment: Experiment) -> Plan:
             steps.extend(_limit_step(experiment, name) for name in test.workloads)
         elif isinstance(test, Combined):
             steps.append(_combined_step(experiment, test))
+        elif isinstance(test, Soak):
+            rates = ", ".join(f"{name} {rate:,.0f}/s" for name, rate in test.rates.items())
+            steps.append(Step(test="soak", workload=", ".join(test.workloads), trials=1, seconds=test.duration + OVERHEAD_S, detail=rates))
         elif isinstance(test, Saturated):
             steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):

@@ -82,10 +82,13 @@ class StockResult(Record):
     bytes_per_s: float | None
     errors: int | None
     cpu_s: float | None
+    """Of the tool's whole life: its start and its own warm-up are in it."""
     latency_ms: dict[str, float | None] | None
     """Response times from intended starts; null where the tool measures something else."""
     latency_from_send_ms: dict[str, float | None] | None = None
     """What ProducerPerformance calls latency: from its own call of send, however late that was."""
+    count_in_all: int | None = None
+    """With the warm-up's; what `cpu_s` belongs to."""
     by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
 
 

@@ -16,9 +16,6 @@ from hydrotest.spec.models import Experiment
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
-GIVE_UP_S = 2.0
-"""An open-loop trial whose oldest operation is this much older than the objective allows is hopeless:
-far more than 1 % of a window of seconds is late by then."""
 WARM_UP_CHUNK_S = 8.0
 SATURATED_WARM_UP_SHARE = 0.7
 """Of the longest warm-up; the rest is left for pressing by schedule."""
@@ -48,14 +45,14 @@ class Bench:
     runner: TrialRunner
     listener: Listener
 
-    def give_up_s(self, workload: str) -> float:
+    def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
-        return GIVE_UP_S + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
+        return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
-    def pressure(self, workload: str, load: dict[str, dict[str, float]], seconds: float, in_flight_cap: int) -> dict[str, object]:
+    def pressure(self, workload: str, load: dict[str, dict[str, float]], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
         """`Pressure` of rust/core/src/wire.rs, without what only the workload knows."""
-        give_up = self.give_up_s(workload) if "open" in load else None
-        return {"load": load, "seconds": seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
+        give_up = self.give_up_s(workload, plan) if "open" in load else None
+        return {"load": load, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
 
 
 class Pressable(ABC):

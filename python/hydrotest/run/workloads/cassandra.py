@@ -60,7 +60,7 @@ class Store(Rated):
             if pressing.rate_per_s is not None
             else {"closed": {"in_flight": pressing.in_flight or load_cassandra.SATURATING_IN_FLIGHT}}
         )
-        pressure = self.bench.pressure(self.name, load, plan.seconds, IN_FLIGHT_MAX)
+        pressure = self.bench.pressure(self.name, load, plan, IN_FLIGHT_MAX)
         generator = load_cassandra.generator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number, pressure)
         return Part(self.name, self.spec.kind, [generator], account=self._noted)
 

@@ -14,6 +14,9 @@ from hydrotest.store.records import Load, Outcome, Trial
 IN_FLIGHT_MARGIN_S = 1.0
 """The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
 IN_FLIGHT_CAP_MIN = 100_000
+RETAINED_BYTES_MIN = 256 << 20
+RETAINED_S = 120.0
+"""A soak's topic keeps at least this much of each partition."""
 
 
 class Produce(Rated):
@@ -35,7 +38,8 @@ class Produce(Rated):
         topic = self.topic(number)
 
         async def set_up() -> None:
-            await load_kafka.create_topic(self.host, self.endpoints, topic, self.spec)
+            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" else {}
+            await load_kafka.create_topic(self.host, self.endpoints, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
@@ -48,13 +52,18 @@ class Produce(Rated):
         async def tear_down() -> None:
             await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.endpoints, topic), topic)
 
-        return Part(self.name, self.spec.kind, [self.generator(topic, number, pressing, plan.seconds)], set_up, account, tear_down)
+        return Part(self.name, self.spec.kind, [self.generator(topic, number, pressing, plan)], set_up, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
         spec = self.bench.experiment.workloads[load.workload]
         return isinstance(spec, KafkaConsume) and spec.reads == self.name
 
-    def generator(self, topic: str, number: int, pressing: Pressing, seconds: float) -> Generator:
+    def _retention(self, rate_per_s: float) -> dict[str, str]:
+        """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
+        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_size * RETAINED_S / self.spec.partitions))
+        return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
+
+    def generator(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> Generator:
         """The producing generator for one trial."""
         rate = pressing.rate_per_s
         load: dict[str, dict[str, float]] = (
@@ -62,8 +71,8 @@ class Produce(Rated):
             if rate is not None
             else {"closed": {"in_flight": pressing.in_flight or load_kafka.saturating_in_flight(self.spec)}}
         )
-        cap = max(IN_FLIGHT_CAP_MIN, round((rate or 0.0) * (self.bench.give_up_s(self.name) + IN_FLIGHT_MARGIN_S)))
-        pressure = self.bench.pressure(self.name, load, seconds, cap)
+        cap = max(IN_FLIGHT_CAP_MIN, round((rate or 0.0) * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
+        pressure = self.bench.pressure(self.name, load, plan, cap)
         return load_kafka.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure)
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
@@ -91,10 +100,9 @@ class Consume(Rated):
         self.bench.listener.phase(f"filling a topic for {self.name}")
         await load_kafka.create_topic(self.host, self.source.endpoints, self.topic, self.source.spec)
         number = self.bench.runner.claim()
-        seconds = self.bench.experiment.search.saturated
-        generator = self.source.generator(self.topic, number, SATURATING, seconds)
-        filling = Part(self.source.name, self.source.spec.kind, [generator])
-        trial = await self.bench.runner.press(number, TrialPlan(f"prefill-{self.name}", "prefill", 0.0, seconds), [filling])
+        plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
+        filling = Part(self.source.name, self.source.spec.kind, [self.source.generator(self.topic, number, SATURATING, plan)])
+        trial = await self.bench.runner.press(number, plan, [filling])
         if trial.status == "failed":
             raise RunFailedError(f"the topic for {self.name} cannot be filled: {trial.reason}")
         self._filled = trial.load(self.source.name).outcome

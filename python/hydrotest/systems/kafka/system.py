@@ -96,6 +96,8 @@ class KafkaSystem(System):
             "group.initial.rebalance.delay.ms": 0,
             # Topics of ended trials leave the disk at once, or it fills.
             "log.segment.delete.delay.ms": 1000,
+            # A soak's old segments go when they are due, not five minutes later.
+            "log.retention.check.interval.ms": 10_000,
             "delete.topic.enable": True,
         }
         return defaults | self.spec.config

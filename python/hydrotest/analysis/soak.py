@@ -1,0 +1,166 @@
+"""What a long level shows: drift, change points, memory growth, compaction and segment deletion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import ruptures
+from scipy import stats
+
+from hydrotest.analysis.latency import latency_ms
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.usage import service_rates
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.histograms import empty, read_log
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+
+BUCKETS = 120
+"""Stretches that a soak is cut into; each has its own percentiles."""
+BUCKET_S_MIN = 2.0
+BATCHES = 10
+SEGMENT_BUCKETS_MIN = 5
+"""A change must last for so many stretches to be one."""
+CHANGE_MIN = 0.10
+"""A step smaller than this share of the level is no finding."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A straight line's rise, per hour, with its 95 % interval."""
+
+    per_hour: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def is_sure(self) -> bool:
+        """The interval excludes a level line."""
+        return self.low > 0 or self.high < 0
+
+
+def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
+    """Least squares through the means of ten consecutive batches: readings next to each other are not independent
+    (batch means), their batches nearly are. None with fewer than three readings a batch."""
+    size = len(values) // BATCHES
+    if size < 3:
+        return None
+    times = [math.fsum(times_s[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
+    means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
+    line = stats.linregress(times, means)
+    half = float(stats.t.ppf(0.975, BATCHES - 2)) * float(line.stderr)
+    return Slope(float(line.slope) * 3600, (float(line.slope) - half) * 3600, (float(line.slope) + half) * 3600, BATCHES)
+
+
+def change_points(values: Sequence[float]) -> list[int]:
+    """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R. Killick et al.,
+    "Optimal detection of changepoints with a linear computational cost", 2012), penalty 3·log n times the noise's variance,
+    which is taken from differences of neighbours, so that a step does not hide itself in it."""
+    if len(values) < 2 * SEGMENT_BUCKETS_MIN or min(values) <= 0:
+        return []
+    signal = np.log(np.asarray(values, dtype=float))
+    noise = float(np.median(np.abs(np.diff(signal)))) / (0.6745 * math.sqrt(2))
+    penalty = 3 * math.log(len(signal)) * max(noise**2, 1e-6)
+    found = ruptures.Pelt(model="l2", min_size=SEGMENT_BUCKETS_MIN, jump=1).fit(signal.reshape(-1, 1)).predict(pen=penalty)[:-1]
+    edges = [0, *found, len(signal)]
+    levels = [float(signal[a:b].mean()) for a, b in pairwise(edges)]
+    return [at for at, before, after in zip(found, levels, levels[1:], strict=False) if abs(after - before) >= math.log1p(CHANGE_MIN)]
+
+
+def soak_rows(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
+    """One row for each soak."""
+    soaks = [trial for trial in trials if trial.purpose == "soak" and trial.status == "done"]
+    return [
+        {"trial": trial.number, "seconds": trial.window_s, "workloads": _workloads(run, trial), "services": _services(run, trial),
+         "counters": _counters(run, trial)}
+        for trial in soaks
+    ]  # fmt: skip
+
+
+def _workloads(run: RunFolder, trial: Trial) -> list[dict[str, Any]]:
+    rows = []
+    for load in trial.loads:
+        if load.outcome is None:
+            continue
+        measured = Measured.read(run, trial, load.workload)
+        buckets = _buckets(measured)
+        drift = {}
+        changes = []
+        for metric in ("achieved", "p50_ms", "p99_ms"):
+            known = [(b["at_s"], b[metric]) for b in buckets if b[metric]]
+            # Logarithms: a drift in percent an hour, whatever the level.
+            slope = slope_per_hour([at for at, _ in known], [math.log(value) for _, value in known])
+            drift[metric] = (
+                None if slope is None else {**{k: _percent(getattr(slope, k)) for k in ("per_hour", "low", "high")}, "sure": slope.is_sure}
+            )
+            values = [value for _, value in known]
+            edges = [0, *change_points(values), len(values)]
+            changes += [
+                {"metric": metric, "at_s": known[at][0], "before": _mean(values[a:at]), "after": _mean(values[at:b])}
+                for a, at, b in zip(edges, edges[1:], edges[2:], strict=False)
+            ]
+        rows.append({"workload": load.workload, "offered": load.offered, "achieved": measured.achieved, "errors": measured.errors,
+                     "latency_ms": measured.latency, "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets})  # fmt: skip
+    return rows
+
+
+def _buckets(measured: Measured) -> list[dict[str, Any]]:
+    """The window in equal stretches: rate, median and p99 of each."""
+    width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
+    count = int((measured.end_s - measured.start_s) // width)
+    histograms = [empty() for _ in range(count)]
+    for interval in read_log(measured.folder / layout.histogram(measured.load.workload, "response")):
+        at = int((interval.start_wall_s + 0.5 - measured.start_s) // width)
+        if interval.op is None and 0 <= at < count:
+            histograms[at].add(interval.histogram)
+    rows = []
+    for at, histogram in enumerate(histograms):
+        latency = latency_ms(histogram) or {}
+        rows.append({"at_s": (at + 0.5) * width, "achieved": histogram.get_total_count() / width, "p50_ms": latency.get("p50"),
+                     "p99_ms": latency.get("p99")})  # fmt: skip
+    return rows
+
+
+def _services(run: RunFolder, trial: Trial) -> list[dict[str, Any]]:
+    """Memory growth of each service, bytes an hour."""
+    rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
+    rows = []
+    for (host, service), own in rates.sort("wall_s").group_by("host", "service", maintain_order=True) if not rates.is_empty() else []:
+        slope = slope_per_hour(own["wall_s"].to_list(), [float(v) for v in own["memory_bytes"].to_list()])
+        rows.append({"host": host, "service": service, "memory_bytes": own["memory_bytes"][-1],
+                     "growth_bytes_per_hour": None if slope is None else asdict(slope) | {"sure": slope.is_sure}})  # fmt: skip
+    return rows
+
+
+def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
+    """What the systems did meanwhile: bytes compacted, log segments made and deleted. Zero where nothing of it was seen."""
+    gauges = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
+    if gauges.is_empty():
+        return {}
+    out: dict[str, float] = {}
+    compacted = gauges.filter(pl.col("gauge").str.starts_with("cassandra_compacted_bytes_total")).sort("wall_s")
+    for _, own in compacted.group_by("service", "gauge"):
+        out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own["value"][-1] - own["value"][0])
+    segments = gauges.filter(pl.col("gauge").str.starts_with("kafka_log_segments")).sort("wall_s")
+    for _, own in segments.group_by("service", "gauge", maintain_order=True):
+        # A reading tells the number of segments now: what it rose by was made, what it fell by was deleted; both may hide in one step.
+        steps = own["value"].diff().drop_nulls()
+        out["kafka_segments_made"] = out.get("kafka_segments_made", 0.0) + float(steps.filter(steps > 0).sum())
+        out["kafka_segments_deleted"] = out.get("kafka_segments_deleted", 0.0) - float(steps.filter(steps < 0).sum())
+    return out
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _percent(log: float) -> float:
+    return (math.exp(max(-50.0, min(log, 50.0))) - 1) * 100

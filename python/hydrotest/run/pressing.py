@@ -1,0 +1,23 @@
+"""One trial of several workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hydrotest.run.trial import Part, TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing
+from hydrotest.run.workloads.kafka import Consume
+from hydrotest.store.records import Trial
+
+
+async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pressable], rates: Mapping[str, float]) -> Trial:
+    """Each at its rate; those without one press as they do, consumers follow their producers."""
+    number = bench.runner.claim()
+    parts: list[Part] = []
+    for pressable in pressables:
+        if isinstance(pressable, Consume):
+            parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
+        else:
+            rate = rates.get(pressable.name)
+            parts.append(pressable.part(number, plan, SATURATING if rate is None else Pressing(rate)))
+    return await bench.runner.press(number, plan, parts)

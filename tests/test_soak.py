@@ -1,0 +1,65 @@
+"""Drift and change points: found where they were planted, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.soak import change_points, slope_per_hour
+
+
+def noisy(level: float, n: int, noise: float, rng: random.Random) -> list[float]:
+    return [level * rng.lognormvariate(0, noise) for _ in range(n)]
+
+
+def test_a_planted_step_is_found_where_it_is() -> None:
+    rng = random.Random(3)
+    values = noisy(10, 60, 0.1, rng) + noisy(16, 60, 0.1, rng)
+    found = change_points(values)
+    assert len(found) == 1
+    assert abs(found[0] - 60) <= 2
+
+
+def test_noise_alone_has_few_change_points() -> None:
+    found = sum(bool(change_points(noisy(10, 120, 0.2, random.Random(seed)))) for seed in range(100))
+    assert found <= 10
+
+
+def test_a_single_spike_is_no_change() -> None:
+    values = noisy(10, 120, 0.05, random.Random(1))
+    values[50] = 200.0
+    assert all(abs(at - 50) <= 5 for at in change_points(values))
+
+
+def test_too_short_a_series_has_none() -> None:
+    assert change_points([1.0] * 5 + [9.0] * 4) == []
+    assert change_points([0.0] * 50) == []
+
+
+@given(st.floats(-5, 5), st.integers(0, 1000))
+def test_a_planted_slope_lies_in_its_interval(per_hour: float, seed: int) -> None:
+    rng = random.Random(seed)
+    times = [i * 30.0 for i in range(120)]
+    values = [per_hour * t / 3600 + rng.gauss(0, 0.01) for t in times]
+    slope = slope_per_hour(times, values)
+    assert slope is not None
+    # Ten batches of a normal noise: an interval of five times the width holds it as good as always.
+    half = (slope.high - slope.low) / 2
+    assert abs(slope.per_hour - per_hour) <= 5 * half + 1e-9
+
+
+def test_too_few_readings_have_no_slope() -> None:
+    assert slope_per_hour([0.0, 1.0], [1.0, 2.0]) is None
+
+
+def test_a_level_line_is_not_sure_to_rise() -> None:
+    rng = random.Random(8)
+    sure = 0
+    for _ in range(200):
+        slope = slope_per_hour([float(i) for i in range(100)], [math.log(10) + rng.gauss(0, 0.1) for _ in range(100)])
+        assert slope is not None
+        sure += slope.is_sure
+    assert sure <= 25  # 5 % of 200 expected
