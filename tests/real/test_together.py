@@ -80,12 +80,9 @@ def test_spark_alone_and_all_together(text: str, tmp_path: Path, start_run: Star
 
 
 def test_a_soak_tells_drift_growth_and_what_became_of_every_record(text: str, tmp_path: Path, start_run: Start) -> None:
-    text = (
-        text[: text.index("tests:")]
-        + "tests:\n  - soak: {workloads: [ingest, drain], rates: {ingest: 5K}, duration: 60 s}\n"
-        + text[text.index("search:") :]
-    )
     text = "".join(line for line in text.splitlines(keepends=True) if "spark" not in line)
+    head, _, tail = text.partition("tests:\n")
+    text = f"{head}tests:\n  - soak: {{workloads: [ingest, drain], rates: {{ingest: 5K}}, duration: 60 s}}\n{tail[tail.index('search:') :]}"
     process = start_run(text)
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
