@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -34,20 +34,22 @@ class Measured:
     load: Load
     folder: Path
     seconds: list[Second]
-    compiling: dict[str, float] = field(default_factory=dict)
-    """Cores that the JIT compilers of each service used in the window."""
-
-    stolen: dict[str, float] = field(default_factory=dict)
-    """Share of each host's cores that the hypervisor gave to others in the window."""
+    run: RunFolder
 
     @classmethod
     def read(cls, run: RunFolder, trial: Trial, workload: str) -> Measured:
         """Reads what the window needs."""
-        measured = cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload))
-        if measured.load.outcome is None:
-            return measured
-        window = (run, trial, measured.start_s, measured.end_s)
-        return replace(measured, compiling=compiling(*window), stolen=stolen(*window))
+        return cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload), run)
+
+    @cached_property
+    def compiling(self) -> dict[str, float]:
+        """Cores that the JIT compilers of each service used in the window."""
+        return compiling(self.run, self.trial, self.start_s, self.end_s)
+
+    @cached_property
+    def stolen(self) -> dict[str, float]:
+        """Share of each host's cores that the hypervisor gave to others in the window."""
+        return stolen(self.run, self.trial, self.start_s, self.end_s)
 
     @property
     def start_s(self) -> float:

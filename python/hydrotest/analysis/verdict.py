@@ -80,9 +80,16 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
         _steady(measured),
         Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
     ]
+    # Only a rejection needs an excuse, and reading the samples for it takes time.
+    disturbed = None if all(check.held for check in checks) else disturbance(measured)
+    return Verdict(checks, room, void, disturbed)
+
+
+def disturbance(measured: Measured) -> str | None:
+    """What else happened in a window: a service compiled, the cores were stolen. None: nothing."""
     busy = [f"{service} was compiling with {cores:.2f} cores" for service, cores in measured.compiling.items() if cores > COMPILING_MAX]
     busy += [f"the hypervisor took {share:.0%} of {host}'s cores" for host, share in measured.stolen.items() if share > STEAL_MAX]
-    return Verdict(checks, room, void, "; ".join(busy) or None)
+    return "; ".join(busy) or None
 
 
 def _errors(measured: Measured) -> str:

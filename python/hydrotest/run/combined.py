@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.limits import isolated_limits
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.verdict import disturbance
 from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import press_together
 from hydrotest.run.searching import Searcher
@@ -108,7 +110,8 @@ class CombinedTest:
         """One half of a pair; made again, a few times, if a JVM compiled or the cores were stolen meanwhile. The last one counts."""
         for left in range(DISTURBED_MAX, -1, -1):
             trial = await until_done(self.bench, lambda: press_together(self.bench, plan, chosen, rates))
-            disturbed = judge_together(self.bench.runner.folder, self.bench.experiment, trial).disturbed
+            parts = [Measured.read(self.bench.runner.folder, trial, load.workload) for load in trial.loads if load.outcome is not None]
+            disturbed = next((found for part in parts if (found := disturbance(part)) is not None), None)
             if disturbed is None or left == 0:
                 self.bench.listener.trial_ended(trial, None, "measured" if disturbed is None else f"measured, though {disturbed}")
                 return
