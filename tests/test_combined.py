@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import compare_pairs
-from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses
+from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of
+from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
@@ -46,6 +46,13 @@ def test_fewer_than_five_pairs_are_never_significant() -> None:
 
 def test_a_tiny_change_is_no_finding_however_sure() -> None:
     assert not compare_pairs([(1000.0 + i * 0.01, 1002.0 + i * 0.01) for i in range(8)])["significant"]
+
+
+@given(st.floats(0.02, 0.5))
+def test_every_proposed_fraction_is_known_again_on_replay(precision: float) -> None:
+    search = LimitSearch(FRACTION_UNIT, precision, ceiling=FRACTION_UNIT)
+    for step in range(search.step(FRACTION_UNIT) + 1):
+        assert proposed_of(search.rate(step) / FRACTION_UNIT) == search.rate(step)
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=2, max_size=20))

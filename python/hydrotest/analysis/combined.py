@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from hydrotest.analysis.intervals import t_interval
@@ -23,6 +24,12 @@ PAIRS_MIN = 5
 SIGNIFICANCE = 0.05
 CHANGE_MIN = 0.01
 """A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
+
+
+def proposed_of(fraction: float) -> float:
+    """What the search proposed for a fraction. It proposes five digits, so rounding undoes what dividing and multiplying did
+    to the last bit; without it a replayed trial would not be known again."""
+    return round(fraction * FRACTION_UNIT, 6)
 
 
 @dataclass(frozen=True)
@@ -78,20 +85,21 @@ class Together:
     def _of(self, *purposes: str) -> list[Trial]:
         return [trial for trial in self.trials if trial.purpose in purposes]
 
-    def _search(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
+    @cached_property
+    def _searched(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
         judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
         if not judged:
             return None
         search = LimitSearch(FRACTION_UNIT, self.test.precision, self.experiment.search.repeats, ceiling=FRACTION_UNIT)
         excuses = Excuses()
         for trial, verdict in judged:
-            if trial.fraction is not None and search.propose() == trial.fraction * FRACTION_UNIT and not excuses.excuse(verdict):
+            if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not excuses.excuse(verdict):
                 search.tell(verdict.accepted)
         return search.limit(), judged
 
     def safe_working_point(self) -> dict[str, Any] | None:
         """The contract's object; null where nothing was sustained together, or nothing searched."""
-        found = self._search()
+        found = self._searched
         if found is None or found[0].low is None:
             return None
         limit, judged = found
@@ -117,7 +125,7 @@ class Together:
 
     def limit_rows(self, common: Any) -> list[dict[str, Any]]:
         """Rows of `limits`, combined: fraction × isolated limit. `common(workload, tenancy)` gives what all rows have."""
-        found = self._search()
+        found = self._searched
         if found is None:
             return []
         limit, judged = found

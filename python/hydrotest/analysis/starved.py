@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from hydrotest.analysis.bound_by import NEAR_CEILING, resource_uses
-from hydrotest.analysis.usage import host_rates, service_rates
+from hydrotest.analysis.usage import service_rates, trial_host_rates
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -30,11 +30,10 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
 
 def _window(run: RunFolder, trial: Trial, host: str) -> pl.DataFrame:
     outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
-    rates = host_rates(read_samples(run.folder_of(trial), layout.HOST_SAMPLES), host)
-    if outcome is None or rates.is_empty():
+    if outcome is None:
         return pl.DataFrame()
     start = outcome.started_wall_s + trial.warm_up_s
-    return rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
+    return trial_host_rates(run, trial, host, start, start + trial.window_s)
 
 
 def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:

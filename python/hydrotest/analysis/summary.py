@@ -58,7 +58,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
-    pressed_together = [trial for trial in trials if trial.status == "done" and trial.tenancy == "combined"]
+    # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
+    pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
     summary: dict[str, Any] = finite({

@@ -30,8 +30,6 @@ class Application:
     argv: Sequence[str]
     """Up to the program's own arguments."""
     env: Mapping[str, str]
-    events: Path
-    """Folder of the event log."""
 
 
 class Driver:
@@ -109,8 +107,7 @@ class Driver:
     async def stop(self) -> None:
         """Ends it; its control file goes first, so that it can close its event log."""
         self._control.unlink(missing_ok=True)
-        with_patience = asyncio.create_task(asyncio.wait_for(asyncio.shield(self._watch), GRACE_S))
-        await asyncio.wait([with_patience])
+        await asyncio.wait([self._watch], timeout=GRACE_S)
         await self._node.close()
         await self._watch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together
+from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.limits import isolated_limits
 from hydrotest.analysis.measured import Measured
@@ -81,7 +81,7 @@ class CombinedTest:
         searcher = Searcher("combined", search, self.bench, attempt, judge)
         for trial in self.done:
             if trial.purpose in ("search", "repeat") and trial.fraction is not None:
-                searcher.replay(trial, trial.fraction * FRACTION_UNIT)
+                searcher.replay(trial, proposed_of(trial.fraction))
         for number in range(settings.repeats + 1):
             await searcher.run_stage("main" if number == 0 else f"repeat-{number}")
         low = search.limit().low

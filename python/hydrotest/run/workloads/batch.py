@@ -68,7 +68,7 @@ class Batch(Pressable):
         jar = core_jar(self.system.home, self.system.version)
         argv = [str(self.system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
                 "--properties-file", str(properties), "--class", MAIN, str(jar)]  # fmt: skip
-        return Application(argv, self.system.environment(self.host, self.system.conf), events)
+        return Application(argv, self.system.environment(self.host, self.system.conf))
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
         """Each test `repeats` times, alone, as one trial."""

@@ -11,14 +11,12 @@ from typing import Any
 
 from hydrotest.hosts.base import Host, Service
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.models import Spark
+from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import System, claim_port, property_text
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.home import find_spark
-
-DAEMON_HEAP_MIB = 256
 
 
 class SparkSystem(System):
@@ -71,7 +69,7 @@ class SparkSystem(System):
     async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
         conf = _configuration(folder)
         argv = [str(self.home / "bin" / "spark-class"), main, *arguments]
-        env = self.environment(host, conf) | {"SPARK_DAEMON_MEMORY": f"{DAEMON_HEAP_MIB}m"}
+        env = self.environment(host, conf) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
         if self.spec.jvm:
             env["SPARK_DAEMON_JAVA_OPTS"] = " ".join(self.spec.jvm)
         await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log", env), None)
