@@ -208,7 +208,9 @@ def test_up_status_down(text: str, tmp_path: Path) -> None:
     up = subprocess.Popen([str(HYDROTEST), "up", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert up.stdout is not None
-        assert up.stdout.readline().startswith("kafka: 127.0.0.1:")
+        assert up.stderr is not None
+        first = up.stdout.readline()
+        assert first.startswith("kafka: 127.0.0.1:"), up.stderr.read()
         status = subprocess.run([str(HYDROTEST), "status", str(file)], capture_output=True, text=True, check=True)
         assert f"faults (pid {up.pid})" in status.stdout
         down = subprocess.run([str(HYDROTEST), "down", str(file)], capture_output=True, text=True, check=True)

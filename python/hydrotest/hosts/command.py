@@ -13,6 +13,9 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import node_binary
 
 GRACE_S = 5.0
+ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
+LINE_SHOWN = 400
+"""Characters of a log's line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
 def _settings(argv: Sequence[str], log: Path) -> dict[str, Any]:
@@ -53,7 +56,12 @@ def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
     return code, log.read_text(errors="replace")
 
 
+def telling_lines(output: str) -> list[str]:
+    """The lines of a log that name an error; all lines but stack frames if none does."""
+    said = [line for line in output.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return [line for line in said if any(word in line for word in ERROR_WORDS)] or said
+
+
 def last_lines(output: str) -> str:
-    """What a failed command said last, without stack frames, for a message."""
-    said = [line for line in output.strip().splitlines() if line.strip() and not line.startswith("\tat ")]
-    return " ".join(said[-2:])[:400]
+    """What a failed command said last, for a message in one line."""
+    return " ".join(line[:LINE_SHOWN] for line in telling_lines(output)[-2:])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import platform
+import random
 import shutil
 import socket
 import sys
@@ -12,13 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import MissingToolError
+from hydrotest.errors import MissingToolError, SystemFailedError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.node import LINE_BYTES_MAX, Node
 
 NODE = "hydrotest-node"
 _LISTEN = "0A"
 """State LISTEN in /proc/net/tcp."""
+FREE_PORT_MIN = 15_000
+_given_ports: set[int] = set()
+"""A port is given once: what asks for several does so before the first is bound."""
 
 
 def node_binary() -> Path:
@@ -61,10 +66,16 @@ class LocalHost:
         )
 
     def free_port(self) -> int:
-        with socket.socket() as probe:
-            probe.bind((self.address, 0))
-            port: int = probe.getsockname()[1]
-            return port
+        # Below the ports that the kernel gives to outgoing connections: one of those could take it before the service binds it.
+        candidates = [port for port in range(FREE_PORT_MIN, _first_ephemeral_port()) if port not in _given_ports]
+        for port in random.sample(candidates, len(candidates)):
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                with contextlib.suppress(OSError):  # taken: the next one
+                    probe.bind((self.address, port))
+                    _given_ports.add(port)
+                    return port
+        raise SystemFailedError(f"no port of {self.address} between {FREE_PORT_MIN} and {_first_ephemeral_port()} is free")
 
     def port_holder(self, port: int) -> str | None:
         inodes = _listening_inodes(port)
@@ -84,6 +95,10 @@ class LocalHost:
         path = self._scratch / run / self.name
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+
+def _first_ephemeral_port() -> int:
+    return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
 
 
 def memory_bytes() -> int:

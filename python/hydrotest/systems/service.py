@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.command import LINE_SHOWN, telling_lines
 from hydrotest.hosts.node import Node
 
 LOG_LINES_SHOWN = 8
@@ -75,7 +76,5 @@ def last_words(log: Path) -> str:
     """The log's last lines, for a message; where the whole log is."""
     if not log.exists():
         return ""
-    lines = log.read_text(errors="replace").splitlines()
-    telling = [line for line in lines if any(word in line for word in ("ERROR", "FATAL", "Exception", "Error:"))] or lines
-    shown = "\n    ".join(line[:300] for line in telling[-LOG_LINES_SHOWN:])
+    shown = "\n    ".join(line[:LINE_SHOWN] for line in telling_lines(log.read_text(errors="replace"))[-LOG_LINES_SHOWN:])
     return f"; its log {log} says:\n    {shown}" if shown else ""
