@@ -73,6 +73,21 @@ def test_nothing_sustained_is_no_limit() -> None:
     assert search.limit().low is None
 
 
+def test_a_stride_stops_at_the_saturated_rate_first() -> None:
+    search = LimitSearch(1000, 0.1)
+    tried = run(search, lambda rate: rate <= 950)
+    assert max(tried) <= 1000 * 1.1
+
+
+def test_more_than_the_saturated_rate_can_be_found() -> None:
+    search = LimitSearch(1000, 0.1)
+    run(search, lambda rate: rate <= 2500)
+    limit = search.limit()
+    assert limit.low is not None
+    assert limit.high is not None
+    assert limit.low <= 2500 < limit.high
+
+
 def test_a_ceiling_is_never_passed() -> None:
     search = LimitSearch(1000, 0.1, ceiling=500)
     tried = run(search, lambda rate: True)

@@ -69,7 +69,30 @@ CASES = {
     "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
     "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: hdfs-write", 9, "not in this version"),
-    "a test of a later version": ("- isolated:", "- fault:", 13, "not in this version"),
+    "a fault of no service": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-1}",
+        14,
+        "Did you mean 'kafka-0'",
+    ),
+    "a fault without a before": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-0, at: 1 s}",
+        14,
+        "do not show how it was before",
+    ),
+    "a fault without an after": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-0, at: 10 s, down: 10 s, duration: 30 s}",
+        14,
+        "leave no time to catch up",
+    ),
+    "an unknown way to fail": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-0, action: drown}",
+        14,
+        "kill",
+    ),
     "a soak that nothing reads": (
         "- isolated: [ingest, drain, store]",
         "- soak: {workloads: [ingest], rates: {ingest: 1K}}",

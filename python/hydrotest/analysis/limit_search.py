@@ -161,6 +161,7 @@ class LimitSearch:
     def _search(self, start: int, stride: int) -> Steps:
         """From `start`, strides that double until an accepted and a rejected step are known, then bisection."""
         highest = self.step(self.ceiling) if self.ceiling is not None else None
+        full = self.step(self.saturated)
         accepted: int | None = None
         rejected: int | None = None
         step = start if highest is None else min(start, highest)
@@ -176,7 +177,10 @@ class LimitSearch:
                     return Bracket(accepted, rejected)
                 step = (accepted + rejected) // 2
                 continue
-            step = step + stride if rejected is None else step - stride
+            wanted = step + stride if rejected is None else step - stride
+            # A stride upwards stops at the saturated rate first: hardly anything is sustained beyond it, and a trial far beyond
+            # costs the system more than it tells.
+            step = full if step < full < wanted else wanted
             step = step if highest is None else min(step, highest)
             stride *= 2
             if self.rate(step) < 1.0:

@@ -13,6 +13,7 @@ from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
+from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -82,6 +83,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "generator": generator_rows(run, experiment, trials),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "soak": soak_rows(run, trials),
+        "faults": fault_rows(run, trials),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),

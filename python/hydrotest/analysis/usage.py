@@ -82,7 +82,9 @@ def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
 
     def rate(counter: str) -> pl.Expr:
         column = pl.col(counter) if counter in samples.columns else pl.lit(0)
-        return column.diff().over(by) / interval
+        change = column.diff().over(by)
+        # A service that was started again counts from zero: nothing is known of the second in between.
+        return pl.when(change >= 0).then(change) / interval
 
     return (
         samples.sort("wall_s")

@@ -22,6 +22,11 @@ class Service:
     grace_s: float = 20.0
     """Time between asking it to end and ending it."""
 
+    def settings(self) -> dict[str, Any]:
+        """What `hydrotest-node supervise` is told."""
+        return {"argv": [str(part) for part in self.argv], "env": dict(self.env), "directory": str(self.directory), "log": str(self.log),
+                "grace_s": self.grace_s}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class HostFacts:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.base import Host
+from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.local import node_binary
+from hydrotest.hosts.node import how_it_ended
 
 GRACE_S = 5.0
 ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
@@ -18,8 +19,8 @@ LINE_SHOWN = 400
 """Characters of a log's line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
-def _settings(argv: Sequence[str], log: Path) -> dict[str, Any]:
-    return {"argv": list(argv), "env": {}, "directory": str(log.parent), "log": str(log), "grace_s": GRACE_S}
+def _settings(name: str, argv: Sequence[str], log: Path) -> dict[str, Any]:
+    return Service(name, argv, log.parent, log, grace_s=GRACE_S).settings()
 
 
 async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> tuple[str, float]:
@@ -27,7 +28,7 @@ async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> 
 
     Raises `TrialFailedError` with its last words if it fails.
     """
-    node = await host.node("supervise", _settings(argv, log))
+    node = await host.node("supervise", _settings(name, argv, log))
     try:
         await node.expect("spawned")
         ended = await node.expect("exited")
@@ -35,7 +36,7 @@ async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> 
         await node.close()
     output = log.read_text(errors="replace")
     if ended["code"] != 0:
-        raise TrialFailedError(f"{name} ended with exit code {ended['code']}: {last_lines(output)}")
+        raise TrialFailedError(f"{name} ended {how_it_ended(ended)}: {last_lines(output)}")
     return output, float(ended["cpu_s"])
 
 
@@ -47,7 +48,7 @@ def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
     assert supervisor.stdout is not None
     code: int | None = None
     with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
-        supervisor.stdin.write(json.dumps(_settings(argv, log)) + "\n")
+        supervisor.stdin.write(json.dumps(_settings(argv[0], argv, log)) + "\n")
         supervisor.stdin.flush()
         for line in supervisor.stdout:
             event = json.loads(line)

@@ -15,6 +15,11 @@ LINE_BYTES_MAX = 256 << 20
 Event = dict[str, Any]
 
 
+def how_it_ended(exited: Event) -> str:
+    """From the event `exited` of a supervised process: what follows “it ended”."""
+    return f"by signal {exited['signal']}" if exited["signal"] is not None else f"with exit code {exited['code']}"
+
+
 class Node:
     """One hydrotest-node process on some host."""
 

@@ -44,11 +44,12 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
 
 
 def producer(name: str, workload: KafkaProduce, host: Host, endpoints: Sequence[str], topic: str, trial: int,
-             pressure: dict[str, Any]) -> Generator:  # fmt: skip
-    """A producing generator. `pressure` is `Pressure` of rust/core/src/wire.rs without threads and priority."""
+             pressure: dict[str, Any], retries: bool = False) -> Generator:  # fmt: skip
+    """A producing generator. `pressure` is `Pressure` of rust/core/src/wire.rs without threads and priority. With `retries` it
+    outlives a broker's absence."""
     settings = {
         "bootstrap": list(endpoints), "topic": topic, "record_bytes": workload.record_size, "acks": workload.acks,
-        "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3, "requests_in_flight": REQUESTS_IN_FLIGHT,
+        "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3, "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
         "producer": trial * PRODUCERS_PER_TRIAL, "pressure": {**pressure, "threads": workload.threads, "nice": NICE},
     }  # fmt: skip
     load = pressure["load"]
@@ -62,10 +63,11 @@ producers, until the time is over and all that they wrote is read."""
 
 
 def consumer(name: str, host: Host, endpoints: Sequence[str], topic: str, seconds: float, reading: Reading,
-             offered: float | None = None) -> Generator:  # fmt: skip
-    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed."""
+             offered: float | None = None, retries: bool = False) -> Generator:  # fmt: skip
+    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed. With `retries` it
+    outlives a broker's absence."""
     settings = {"bootstrap": list(endpoints), "topic": topic, "seconds": seconds, "reading": reading,
-                "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "nice": NICE}  # fmt: skip
+                "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "retries": retries, "nice": NICE}  # fmt: skip
     return Generator(name, "kafka-consume", host, "consume", settings, offered=offered)
 
 

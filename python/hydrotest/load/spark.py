@@ -12,7 +12,7 @@ from typing import Any
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
-from hydrotest.hosts.node import Node
+from hydrotest.hosts.node import Node, how_it_ended
 from hydrotest.spec.models import SparkPerf
 from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration
@@ -61,8 +61,7 @@ class Driver:
         write_whole(folder / "control", "pause")
         (folder / "iterations.jsonl").unlink(missing_ok=True)
         service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
-        node = await host.node("supervise", {"argv": list(service.argv), "env": dict(service.env), "directory": str(folder),
-                                             "log": str(log), "grace_s": service.grace_s})  # fmt: skip
+        node = await host.node("supervise", service.settings())
         driver = cls(name, node, folder, log)
         try:
             ready = await driver._await_line("ready", READY_S_MAX)
@@ -115,7 +114,7 @@ class Driver:
         how = "its supervisor ended"
         async for event in self._node.events():
             if event["event"] == "exited":
-                how = f"by signal {event['signal']}" if event["signal"] is not None else f"with exit code {event['code']}"
+                how = how_it_ended(event)
             elif event["event"] == "failed":
                 how = event["error"]
         said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""

@@ -126,6 +126,21 @@ def soak_sheet(summary: Summary) -> Sheet:
     return Sheet("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)
 
 
+def fault_sheet(summary: Summary) -> Sheet:
+    """What a service's absence did to each workload."""
+    rows = []
+    for fault in summary.get("faults", []):
+        for load in fault["workloads"]:
+            found = load["recovery"] or {}
+            p99 = [number((load["latency_ms"][phase] or {}).get("p99"), 1) for phase in ("before", "during", "after")]
+            spans = [number(found.get(key), 1) for key in ("without_progress_s", "longest_stall_s", "recovered_s", "caught_up_s")]
+            again = NONE if load["sent_again"] is None else f"{load['sent_again']:,}"
+            rows.append([f"{fault['action']} {fault['service']}", load["workload"], *spans, *p99, f"{load['failed']:,}", again])
+    heads = ["fault", "workload", "s without progress", "longest", "s until as before", "s catching up", "p99 ms before", "during", "after",
+             "failed", "sent again"]  # fmt: skip
+    return Sheet("Faults", heads, rows)
+
+
 def services_sheet(summary: Summary) -> Sheet:
     """Whose cores, memory and disk, while all pressed together."""
     rows = [
@@ -355,6 +370,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         all_out_sheet(summary),
         spark_sheet(summary),
         soak_sheet(summary),
+        fault_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
         integrity_sheet(summary),

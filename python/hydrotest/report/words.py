@@ -36,9 +36,15 @@ def headline(summary: Summary) -> list[Finding]:
         Finding("How much?", " ".join(_how_much(summary))),
         Finding("At what latency?", _latency_sentence(summary)),
         Finding("Bound by what?", " ".join(_bound_sentences(summary))),
-        Finding("What happens together?", " ".join(together_sentences(summary)) or "Nothing was pressed together in this run."),
+        Finding("What happens together?", " ".join(_what_happens(summary))),
         Finding("Was anything lost?", integrity_sentence(summary["integrity"])),
     ]
+
+
+def _what_happens(summary: Summary) -> list[str]:
+    together = together_sentences(summary) or ["Nothing was pressed together in this run."]
+    faults = fault_sentences(summary.get("faults", []))
+    return faults if faults and not together_sentences(summary) else together + faults
 
 
 def _isolated(summary: Summary) -> list[dict[str, Any]]:
@@ -184,6 +190,31 @@ def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
         what = "; ".join(found[:8]) or "no drift, no change and no growth was told apart from noise"
         out.append(f"Soak of {show_duration(row['seconds'])}: {what}.")
     return out
+
+
+TAKEN_AWAY = {"kill": "killed", "stop": "stopped in good order", "pause": "held still"}
+
+
+def fault_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What a service's absence cost."""
+    return [
+        f"{row['service']} was {TAKEN_AWAY[row['action']]} and answered again after {row['ready_s'] - row['struck_s']:.1f} s: "
+        + "; ".join(_recovered(load) for load in row["workloads"]) + "."
+        for row in rows
+    ]  # fmt: skip
+
+
+def _recovered(load: dict[str, Any]) -> str:
+    found = load["recovery"]
+    failed = f", {load['failed']:,} operations failed" if load["failed"] else ""
+    if found is None:
+        return f"{load['workload']} completed nothing before it, so nothing can be compared{failed}"
+    if found["recovered_s"] == 0:
+        return f"{load['workload']} went on undisturbed{failed}"
+    stalled = f"{load['workload']} stood still for {found['without_progress_s']:.1f} s"
+    if found["recovered_s"] is None:
+        return f"{stalled} and had not caught up when the test ended{failed}"
+    return f"{stalled} and was back after {found['recovered_s']:.1f} s, {found['caught_up_s']:.1f} s of them catching up{failed}"
 
 
 def integrity_sentence(rows: list[dict[str, Any]]) -> str:

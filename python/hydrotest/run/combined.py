@@ -11,7 +11,7 @@ from hydrotest.analysis.limits import isolated_limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import disturbance
 from hydrotest.run.attempts import until_done
-from hydrotest.run.pressing import press_together
+from hydrotest.run.pressing import prepare_all, press_together
 from hydrotest.run.searching import Searcher
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Rated
@@ -40,10 +40,7 @@ class CombinedTest:
 
     async def run(self) -> None:
         """Carries the test out."""
-        for pressable in self.pressables:
-            # A consumer that only follows needs no topic filled beforehand.
-            if not isinstance(pressable, Consume):
-                await pressable.prepare()
+        await prepare_all(self.pressables)
         if self.test.rates:
             await self._interference(dict(self.test.rates))
             return

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hydrotest.run.trial import Part, TrialPlan
+from hydrotest.run.trial import Disturbance, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.records import Trial
 
 
-async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pressable], rates: Mapping[str, float]) -> Trial:
+async def prepare_all(pressables: Sequence[Pressable]) -> None:
+    """Prepares what presses; a consumer that only follows needs no topic filled beforehand."""
+    for pressable in pressables:
+        if not isinstance(pressable, Consume):
+            await pressable.prepare()
+
+
+async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pressable], rates: Mapping[str, float],
+                         disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
     """Each at its rate; those without one press as they do, consumers follow their producers."""
     number = bench.runner.claim()
     parts: list[Part] = []
@@ -20,4 +28,4 @@ async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pre
         else:
             rate = rates.get(pressable.name)
             parts.append(pressable.part(number, plan, SATURATING if rate is None else Pressing(rate)))
-    return await bench.runner.press(number, plan, parts)
+    return await bench.runner.press(number, plan, parts, disturbance)

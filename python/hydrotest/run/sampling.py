@@ -41,6 +41,10 @@ class Sampling:
         """Follows a process tree under a service's name."""
         await self._nodes[host].command("watch", service=service, pid=pid, gauges_url=gauges_url)
 
+    async def unwatch(self, host: str, service: str) -> None:
+        """Stops following it."""
+        await self._nodes[host].command("unwatch", service=service)
+
     async def stop(self) -> None:
         """Ends all samplers. Raises what any of them failed with."""
         self._stopping = True

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hydrotest.run.attempts import until_done
-from hydrotest.run.pressing import press_together
+from hydrotest.run.pressing import prepare_all, press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.run.workloads.kafka import Consume
 from hydrotest.spec.models import Soak
 from hydrotest.store.records import Tenancy, Trial
 
@@ -28,9 +27,7 @@ class SoakTest:
         """Carries the test out."""
         if self.is_done:
             return
-        for pressable in self.pressables:
-            if not isinstance(pressable, Consume):
-                await pressable.prepare()
+        await prepare_all(self.pressables)
         self.bench.listener.phase("soak")
         tenancy: Tenancy = "combined" if len(self.pressables) > 1 else "isolated"
         plan = TrialPlan(

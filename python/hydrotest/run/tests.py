@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from hydrotest.run.combined import CombinedTest
+from hydrotest.run.fault import FaultTest
 from hydrotest.run.isolated import IsolatedTest
 from hydrotest.run.levels import LevelsTest
 from hydrotest.run.soak import SoakTest
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.spec.models import Combined, Isolated, Soak
+from hydrotest.spec.models import Combined, Fault, Isolated, Soak
 from hydrotest.store.records import Trial
 
 
@@ -29,4 +30,6 @@ def make_test(index: int, bench: Bench, pressables: dict[str, Pressable], done: 
         return CombinedTest(index, test, bench, pressables, done)
     if isinstance(test, Soak):
         return SoakTest(index, test, bench, pressables, done)
+    if isinstance(test, Fault):
+        return FaultTest(index, test, bench, pressables, done)
     return LevelsTest(index, test, bench, pressables, done)

@@ -17,7 +17,7 @@ from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Load, Purpose, Tenancy, Trial
+from hydrotest.store.records import FaultRecord, Load, Purpose, Tenancy, Trial
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,44 @@ class Part:
                     offered=generator.offered if generator else None, in_flight=generator.in_flight if generator else None)  # fmt: skip
 
 
+class Disturbance(Protocol):
+    """Something that is done to a system while generators press on it."""
+
+    @property
+    def record(self) -> FaultRecord | None:
+        """What was done; None before it is over."""
+
+    async def carry_out(self) -> None:
+        """Called when the generators begin; returns when the system serves again. Raises `SystemFailedError` if it does not."""
+        ...
+
+
+@asynccontextmanager
+async def _disturbed(disturbance: Disturbance | None, begun: asyncio.Event) -> AsyncIterator[None]:
+    """Carries it out during the block, once `begun` is set, and waits for its end: also after a failed trial, since the next
+    one needs the system again."""
+
+    async def body(disturbance: Disturbance) -> None:
+        await begun.wait()
+        await disturbance.carry_out()
+
+    if disturbance is None:
+        yield
+        return
+    task = asyncio.create_task(body(disturbance))
+    try:
+        yield
+    except TrialFailedError:
+        if begun.is_set():
+            await task
+        raise
+    else:
+        await task
+    finally:
+        task.cancel()  # nothing happens to one that is over
+        await asyncio.wait([task])
+
+
 @asynccontextmanager
 async def _pressing(backgrounds: Sequence[Background]) -> AsyncIterator[list[Load]]:
     """Lets them press for the length of the block; what they did is in the list behind it."""
@@ -137,7 +175,7 @@ class TrialRunner:
         self.next_number += 1
         return number
 
-    async def press(self, number: int, plan: TrialPlan, parts: list[Part]) -> Trial:
+    async def press(self, number: int, plan: TrialPlan, parts: list[Part], disturbance: Disturbance | None = None) -> Trial:
         """Runs one trial of some workloads together: all set up, then all pressing at once, then each accounted for.
 
         A generator's failure makes the trial a failed one; a system's death ends the run
@@ -148,17 +186,20 @@ class TrialRunner:
         what = ", ".join([*map(_describe, generators), *(part.workload for part in parts if part.background is not None)])
         self.listener.trial_started(number, f"{plan.purpose} {what}", plan.seconds)
         cpu_before, wall_before = _cpu_s(), 0.0
+        begun = asyncio.Event()
 
         def on_go() -> None:
             nonlocal cpu_before, wall_before
             cpu_before, wall_before = _cpu_s(), time.monotonic()
+            begun.set()
 
         async def body() -> list[Load]:
             for part in parts:
                 if part.set_up is not None:
                     await part.set_up()
             async with _pressing([part.background for part in parts if part.background is not None]) as beside:
-                pressed = await run_generators(generators, folder, on_go, self._on_second())
+                async with _disturbed(disturbance, begun):
+                    pressed = await run_generators(generators, folder, on_go, self._on_second())
                 if not generators:
                     await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before
@@ -170,13 +211,14 @@ class TrialRunner:
             return [loads[part.workload] for part in parts]
 
         try:
-            return await self.record(number, plan, [part.nothing() for part in parts], body)
+            return await self.record(number, plan, [part.nothing() for part in parts], body, disturbance)
         finally:
             for part in parts:
                 if part.tear_down is not None:
                     await part.tear_down()
 
-    async def record(self, number: int, plan: TrialPlan, empty: list[Load], body: Callable[[], Awaitable[list[Load]]]) -> Trial:
+    async def record(self, number: int, plan: TrialPlan, empty: list[Load], body: Callable[[], Awaitable[list[Load]]],
+                     disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
         """Runs `body` and records the trial, done or failed."""
         folder = self.folder.trial_path(number, plan.slug)
         prepared = time.time()
@@ -201,7 +243,8 @@ class TrialRunner:
             trial = Trial(number=number, slug=plan.slug, purpose=plan.purpose, tenancy=plan.tenancy, warm_up_s=plan.warm_up_s,
                           window_s=plan.window_s, prepared_wall_s=prepared, ended_wall_s=time.time(),
                           status="done" if reason is None else "failed", reason=reason, search=plan.search, test=plan.test,
-                          fraction=plan.fraction, pair=plan.pair, subject=plan.subject, loads=loads)  # fmt: skip
+                          fraction=plan.fraction, pair=plan.pair, subject=plan.subject,
+                          fault=disturbance.record if disturbance else None, loads=loads)  # fmt: skip
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)

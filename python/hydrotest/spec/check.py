@@ -13,6 +13,7 @@ from hydrotest.spec.models import (
     Command,
     Concurrency,
     Experiment,
+    Fault,
     Isolated,
     KafkaConsume,
     KafkaProduce,
@@ -72,14 +73,16 @@ def check_references(experiment: Experiment, document: Document) -> None:
     for name in experiment.objectives:
         checker.known(name, experiment.workloads, "the workload", ("objectives", name))
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated | Combined | Soak):
+        if isinstance(test, Isolated | Combined | Soak | Fault):
             _check_listed(experiment, test, index, checker)
         else:
             named: Path_ = ("tests", index, test.test, "workload")
             checker.known(test.workload, experiment.workloads, "the workload", named)
             _check_pressed(experiment, test, checker, named)
-        if isinstance(test, Combined | Soak):
+        if isinstance(test, Combined | Soak | Fault):
             _check_rates(experiment, test, index, checker)
+        if isinstance(test, Fault):
+            _check_fault(experiment, test, index, checker)
         if isinstance(test, Soak):
             _check_soak(experiment, test, index, checker)
 
@@ -95,7 +98,7 @@ def _check_hosts(experiment: Experiment, checker: _Checker) -> None:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
 
 
-def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak, index: int, checker: _Checker) -> None:
+def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak | Fault, index: int, checker: _Checker) -> None:
     for at, name in enumerate(test.workloads):
         short: Path_ = ("tests", index, test.test, at)
         where: Path_ = short if short in checker.document.lines else ("tests", index, test.test, "workloads", at)
@@ -110,7 +113,7 @@ def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak, inde
             raise checker.fail(where, f"{name} follows what {workload.reads} writes, which is not in this test", f"Add {workload.reads!r}.")
 
 
-def _check_rates(experiment: Experiment, test: Combined | Soak, index: int, checker: _Checker) -> None:
+def _check_rates(experiment: Experiment, test: Combined | Soak | Fault, index: int, checker: _Checker) -> None:
     """Every workload with a rate needs one: a given rate, or in a combined test its isolated limit from an earlier test."""
     place: Path_ = ("tests", index)
     for name in test.rates:
@@ -136,6 +139,27 @@ def _check_soak(experiment: Experiment, test: Soak, index: int, checker: _Checke
                                "could not be accounted for", "Add a kafka-consume workload that reads it.")  # fmt: skip
 
 
+def service_names(experiment: Experiment) -> list[str]:
+    """What the services of the experiment's systems are called."""
+    names = []
+    for name, system in experiment.systems.present().items():
+        if isinstance(system, Spark):
+            names += ["spark-master", *(f"spark-worker-{index}" for index in range(len(system.workers)))]
+        else:
+            names += [f"{name}-{index}" for index in range(len(system.hosts))]
+    return names
+
+
+def _check_fault(experiment: Experiment, test: Fault, index: int, checker: _Checker) -> None:
+    checker.known(test.service, service_names(experiment), "the service", ("tests", index, test.test, "service"))
+    if test.at < FAULT_BEFORE_S_MIN:
+        raise checker.fail(("tests", index, test.test, "at"), f"{test.at:g} s do not show how it was before",
+                           f"Take at least {FAULT_BEFORE_S_MIN:g} s.")  # fmt: skip
+    if test.at + test.down + FAULT_AFTER_S_MIN > test.duration:
+        raise checker.fail(("tests", index), f"{test.at:g} s before and {test.down:g} s without the service leave no time to catch up in "
+                           f"{test.duration:g} s", f"Let `duration` be {test.at + test.down + FAULT_AFTER_S_MIN:g} s at least.")  # fmt: skip
+
+
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
     """Refuses what the client cannot do, rather than ignore it."""
     workload = experiment.workloads[test.workload]
@@ -152,6 +176,12 @@ WINDOW_S_MIN = 3.0
 """Less says nothing about steadiness: counters are read once a second."""
 
 
+FAULT_BEFORE_S_MIN = 5.0
+"""The level before the fault is what catching up is measured against."""
+FAULT_AFTER_S_MIN = 20.0
+"""A JVM service takes most of this to come up."""
+
+
 SOAK_S_MIN = 60.0
 """Less shows no drift: its interval would hold everything."""
 
@@ -166,7 +196,7 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
             ("search", "saturated"), f"{experiment.search.saturated:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
         )
     for index, test in enumerate(experiment.tests):
-        if isinstance(test, Isolated | Combined | Soak):
+        if isinstance(test, Isolated | Combined | Soak | Fault):
             if len(set(test.workloads)) < len(test.workloads):
                 raise checker.fail(("tests", index), "a workload stands twice in one test", "Name each once.")
             if isinstance(test, Combined) and test.window < WINDOW_S_MIN:

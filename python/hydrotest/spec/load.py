@@ -21,6 +21,7 @@ from hydrotest.spec.models import (
     Command,
     Concurrency,
     Experiment,
+    Fault,
     Isolated,
     Kafka,
     KafkaConsume,
@@ -40,7 +41,7 @@ from hydrotest.spec.models import (
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
-    Spark, SparkPerf, Command, Isolated, Combined, Soak, Levels, Concurrency, Saturated, Search, WarmUp,
+    Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Search, WarmUp,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from hydrotest.spec.models import (
     Combined,
     Concurrency,
     Experiment,
+    Fault,
     Isolated,
     KafkaConsume,
     Levels,
@@ -74,9 +75,8 @@ def make_plan(experiment: Experiment) -> Plan:
             steps.extend(_limit_step(experiment, name) for name in test.workloads)
         elif isinstance(test, Combined):
             steps.append(_combined_step(experiment, test))
-        elif isinstance(test, Soak):
-            rates = ", ".join(f"{name} {rate:,.0f}/s" for name, rate in test.rates.items())
-            steps.append(Step(test="soak", workload=", ".join(test.workloads), trials=1, seconds=test.duration + OVERHEAD_S, detail=rates))
+        elif isinstance(test, Soak | Fault):
+            steps.append(_level_step(test))
         elif isinstance(test, Saturated):
             steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):
@@ -127,6 +127,12 @@ def _objective(experiment: Experiment, name: str) -> str:
 def _levels_step(experiment: Experiment, test: Levels | Concurrency | Saturated, trials: int, what: str) -> Step:
     seconds = trials * (test.duration + experiment.search.warm_up + OVERHEAD_S)
     return Step(test=test.test, workload=test.workload, trials=trials, seconds=seconds, detail=f"{what}, {experiment.client(test)} client")
+
+
+def _level_step(test: Soak | Fault) -> Step:
+    rates = ", ".join(f"{name} {rate:,.0f}/s" for name, rate in test.rates.items())
+    fault = f"; {test.action} {test.service} after {test.at:g} s for {test.down:g} s" if isinstance(test, Fault) else ""
+    return Step(test=test.test, workload=", ".join(test.workloads), trials=1, seconds=test.duration + OVERHEAD_S, detail=rates + fault)
 
 
 def _combined_step(experiment: Experiment, test: Combined) -> Step:

@@ -23,7 +23,7 @@ _SECTIONS: list[tuple[str, str, list[type[models.Model]]]] = [
     ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
     ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
     ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
-     [models.Isolated, models.Combined, models.Soak, models.Levels, models.Concurrency, models.Saturated]),
+     [models.Isolated, models.Combined, models.Soak, models.Fault, models.Levels, models.Concurrency, models.Saturated]),
     ("Search", "`search: {…}`", [models.Search]),
     ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
 ]  # fmt: skip

@@ -61,6 +61,9 @@ class Second(Record):
     wall_s: float
     counts: Counts
     in_flight: list[int]
+    """Equally spaced readings of the past second, oldest first."""
+    completed: list[int] = Field(default_factory=list)
+    """Operations completed since the start, read at the same moments; empty where they were not kept."""
     p99_ms: float | None
     threads: list[ThreadUse]
 
@@ -144,6 +147,21 @@ class Load(Record):
     """Its event log, below the run folder."""
 
 
+class FaultRecord(Record):
+    """What was done to a service during a trial; wall times."""
+
+    service: str
+    action: Literal["kill", "stop", "pause"]
+    struck_wall_s: float
+    """When it was taken away."""
+    gone_wall_s: float
+    """When it was gone."""
+    back_wall_s: float
+    """When it was started again, or went on."""
+    ready_wall_s: float
+    """When its system answered as a whole again; the system is asked a few times a second."""
+
+
 class Trial(Record):
     """One trial."""
 
@@ -170,6 +188,7 @@ class Trial(Record):
     """Which pair of an interference measurement it belongs to, from 1."""
     subject: str | None = None
     """The workload that a trial of `alone` is about; null where all press together."""
+    fault: FaultRecord | None = None
     loads: list[Load]
 
     def load(self, workload: str) -> Load:

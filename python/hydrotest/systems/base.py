@@ -40,6 +40,14 @@ class System(ABC):
     async def start(self, say: Say) -> None:
         """Starts all services and returns when the system serves. Raises `SystemFailedError`."""
 
+    @abstractmethod
+    async def until_ready(self) -> None:
+        """Returns when all services are there and the system serves. Raises `SystemFailedError`."""
+
+    def service(self, name: str) -> RunningService | None:
+        """One of its running services."""
+        return next((service for service in self.services if service.name == name), None)
+
     async def stop(self) -> list[str]:
         """Stops all services, last first, going on past errors; returns what went wrong."""
         problems = []

@@ -5,71 +5,95 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import LINE_SHOWN, telling_lines
-from hydrotest.hosts.node import Node
+from hydrotest.hosts.node import Node, how_it_ended
 
 LOG_LINES_SHOWN = 8
 OnDeath = Callable[[str], None]
 
 
+Away = Literal["kill", "stop", "pause"]
+"""How a service is taken away on purpose: ended at once (SIGKILL), ended in good order (SIGTERM), or held still with all its
+connections open (SIGSTOP)."""
+
+
 class RunningService:
     """A started service. When it ends without being asked, `on_death` hears how."""
 
-    def __init__(self, service: Service, host: Host, node: Node, pid: int, gauges_url: str | None) -> None:
+    def __init__(self, service: Service, host: Host, gauges_url: str | None, on_death: OnDeath) -> None:
+        self.service = service
         self.name = service.name
         self.host = host
-        self.pid = pid
         self.gauges_url = gauges_url
         self.log = service.log
+        self.pid = 0
         self.death: str | None = None
-        self._node = node
+        self._on_death = on_death
         self._stopping = False
+        self._node: Node | None = None
         self._watch: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(cls, host: Host, service: Service, gauges_url: str | None, on_death: OnDeath) -> RunningService:
         """Starts it under a supervisor on its host. Raises `SystemFailedError` if it cannot be started."""
-        settings = {
-            "argv": [str(part) for part in service.argv],
-            "env": dict(service.env),
-            "directory": str(service.directory),
-            "log": str(service.log),
-            "grace_s": service.grace_s,
-        }
-        node = await host.node("supervise", settings)
+        running = cls(service, host, gauges_url, on_death)
+        await running._spawn()
+        return running
+
+    async def _spawn(self) -> None:
+        node = await self.host.node("supervise", self.service.settings())
         try:
-            pid = int((await node.expect("spawned"))["pid"])
+            self.pid = int((await node.expect("spawned"))["pid"])
         except TrialFailedError as error:
             await node.close()
-            raise SystemFailedError(f"{service.name} did not start: {error.message}") from error
+            raise SystemFailedError(f"{self.name} did not start: {error.message}") from error
         except BaseException:  # a cancelled start must not leave its service behind
             await node.close()
             raise
-        running = cls(service, host, node, pid, gauges_url)
-        running._watch = asyncio.create_task(running._follow(on_death))
-        return running
+        self._node = node
+        self._stopping = False
+        self._watch = asyncio.create_task(self._follow(node))
 
-    async def _follow(self, on_death: OnDeath) -> None:
+    async def _follow(self, node: Node) -> None:
         how = "its supervisor ended"
-        async for event in self._node.events():
+        async for event in node.events():
             if event["event"] == "exited":
-                how = f"by signal {event['signal']}" if event["signal"] is not None else f"with exit code {event['code']}"
+                how = how_it_ended(event)
         if not self._stopping:
-            self.death = f"{self.name} on {self.host.name} ended {how}{self._last_words()}"
-            on_death(self.death)
+            self.death = f"{self.name} on {self.host.name} ended {how}{last_words(self.log)}"
+            self._on_death(self.death)
+
+    async def take_away(self, how: Away) -> None:
+        """Takes it away on purpose, and returns when it is: nobody is told of a death. One that does not end in good order is killed."""
+        assert self._node is not None
+        assert self._watch is not None
+        if how == "pause":
+            await self._node.command("signal", name="stop")
+            return
+        self._stopping = True
+        await self._node.command("signal", name="term" if how == "stop" else "kill")
+        await asyncio.wait([self._watch], timeout=self.service.grace_s)
+        await self.stop()
+
+    async def bring_back(self, how: Away) -> None:
+        """Undoes `take_away`: the same command in the same folder, or the same process going on. It is not yet ready then."""
+        if how == "pause":
+            assert self._node is not None
+            await self._node.command("signal", name="cont")
+        else:
+            await self._spawn()
 
     async def stop(self) -> None:
         """Asks it to end, waits, and makes sure."""
         self._stopping = True
-        await self._node.close()
+        if self._node is not None:
+            await self._node.close()
         if self._watch is not None:
             await self._watch
-
-    def _last_words(self) -> str:
-        return last_words(self.log)
 
 
 def last_words(log: Path) -> str:

@@ -79,17 +79,18 @@ impl Reporter {
         });
         let mut second = 0;
         loop {
-            let mut in_flight = Vec::with_capacity(10);
+            let (mut in_flight, mut completed) = (Vec::with_capacity(10), Vec::with_capacity(10));
             for tenth in 1..=10u64 {
                 let at = self.start_ns + second * 1_000_000_000 + tenth * 100_000_000;
                 sleep_until(at.min(end_ns), done);
                 let counts = self.counts.read();
                 in_flight.push(counts.started.saturating_sub(counts.completed + counts.failed));
+                completed.push(counts.completed);
                 if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
                     break;
                 }
             }
-            self.report_second(in_flight);
+            self.report_second(in_flight, completed);
             second += 1;
             if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
                 return;
@@ -107,7 +108,7 @@ impl Reporter {
         self.emit_closed(None);
     }
 
-    fn report_second(&mut self, in_flight: Vec<u64>) {
+    fn report_second(&mut self, in_flight: Vec<u64>, completed: Vec<u64>) {
         let now = monotonic_ns();
         let counts = self.counts.read();
         let p99_ms = self
@@ -119,6 +120,7 @@ impl Reporter {
             wall_s: self.wall.wall_s(now),
             counts,
             in_flight,
+            completed,
             p99_ms,
             threads: own_threads(),
         });

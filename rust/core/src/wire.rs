@@ -64,6 +64,22 @@ pub enum Command {
     },
     /// For the sampler: stop following it.
     Unwatch { service: String },
+    /// For a supervisor: signal its service.
+    Signal { name: SignalName },
+}
+
+/// What a service can be told by signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalName {
+    /// SIGTERM: end in good order.
+    Term,
+    /// SIGKILL: end at once.
+    Kill,
+    /// SIGSTOP: hold still, with every connection open.
+    Stop,
+    /// SIGCONT: go on.
+    Cont,
 }
 
 /// CPU use of one of the node's own threads: raw counters since the thread began.
@@ -100,6 +116,8 @@ pub enum Event {
         counts: Counts,
         /// Operations in flight, ten equally spaced readings of the past second, oldest first.
         in_flight: Vec<u64>,
+        /// Operations completed, read at the same moments.
+        completed: Vec<u64>,
         p99_ms: Option<f64>,
         threads: Vec<ThreadUse>,
     },

@@ -85,13 +85,7 @@ pub fn connect_any(bootstrap: &[String]) -> Result<Connection> {
 pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
     let give_up = Instant::now() + TOPIC_WAIT;
     loop {
-        let request = MetadataRequest::default()
-            .with_allow_auto_topic_creation(false)
-            .with_topics(Some(vec![
-                MetadataRequestTopic::default().with_name(Some(topic_name(topic))),
-            ]));
-        let metadata = connection.call(&request)?;
-        match leaders_of(&metadata) {
+        match leaders_of(&metadata_of(connection, topic)?) {
             Ok(leaders) => return Ok(leaders),
             Err(reason) if Instant::now() > give_up => {
                 bail!("topic {topic}: {reason} after {} s", TOPIC_WAIT.as_secs())
@@ -99,6 +93,21 @@ pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
+}
+
+/// The leaders as the broker knows them now. An error if any partition has none.
+pub fn ask_leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
+    leaders_of(&metadata_of(connection, topic)?).map_err(anyhow::Error::msg)
+}
+
+fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataResponse> {
+    connection.call(
+        &MetadataRequest::default()
+            .with_allow_auto_topic_creation(false)
+            .with_topics(Some(vec![
+                MetadataRequestTopic::default().with_name(Some(topic_name(topic))),
+            ])),
+    )
 }
 
 /// The offset behind the last record of each partition, asked of its leader.

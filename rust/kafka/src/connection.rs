@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{Buf, Bytes, BytesMut};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::protocol::{Call, decode, encode};
 
@@ -165,28 +164,4 @@ impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
-}
-
-/// Waits until one of `connections` can be read (or written, where bytes wait), or `timeout_ns` has
-/// passed; true at each index that has something to do.
-pub fn wait_any(connections: &[Connection], timeout_ns: u64) -> Result<Vec<bool>> {
-    let mut polled: Vec<PollFd<'_>> = connections
-        .iter()
-        .map(|connection| {
-            let mut flags = PollFlags::IN;
-            if connection.wants_to_write() {
-                flags |= PollFlags::OUT;
-            }
-            PollFd::new(connection, flags)
-        })
-        .collect();
-    let timeout = Timespec {
-        tv_sec: (timeout_ns / 1_000_000_000) as i64,
-        tv_nsec: (timeout_ns % 1_000_000_000) as i64,
-    };
-    match poll(&mut polled, Some(&timeout)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error).context("poll failed"),
-    }
-    Ok(polled.iter().map(|fd| !fd.revents().is_empty()).collect())
 }

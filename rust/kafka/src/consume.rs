@@ -11,21 +11,24 @@ use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
-use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::Outcome;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
-use kafka_protocol::messages::{FetchRequest, TopicName};
+use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
 use serde::{Deserialize, Serialize};
 
 use crate::admin::{connect_any, end_offsets, leaders};
-use crate::batch::walk;
-use crate::connection::{Connection, wait_any};
-use crate::payload::{Stamp, open};
-use crate::protocol::{decode, encode, error_name, topic_name};
+use crate::checker::Partition;
+use crate::connection::Connection;
+use crate::finder::Finder;
+use crate::links::Links;
+use crate::payload::Stamp;
+use crate::protocol::{error_name, topic_name};
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
+/// Before a partition is asked again that was refused; Kafka's own `retry.backoff.ms`. Also the longest sleep.
+const RETRY_NS: u64 = 100_000_000;
 /// After a followed trial: the producer's last records may take this long to come, and no longer than the other bound.
 const SETTLE_NS: u64 = 500_000_000;
 const DRAIN_NS: u64 = 15_000_000_000;
@@ -55,6 +58,8 @@ pub struct ConsumeSettings {
     pub partition_bytes: i32,
     /// Connections per broker; each has one request out at a time.
     pub connections: usize,
+    /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends the trial.
+    pub retries: bool,
     pub nice: i32,
 }
 
@@ -103,44 +108,11 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
     }))
 }
 
-/// Sequences of one producer in one partition.
-#[derive(Debug, Default)]
-struct Tracker {
-    seen: Runs,
-    duplicated: u64,
-    out_of_order: u64,
-}
-
-impl Tracker {
-    fn note(&mut self, sequence: u64) {
-        let behind = sequence < self.seen.end();
-        if !self.seen.insert(sequence) {
-            self.duplicated += 1;
-        } else if behind {
-            self.out_of_order += 1;
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Partition {
-    index: i32,
-    connection: usize,
-    next_offset: i64,
-    end_offset: i64,
-    /// End of the topic as the broker last told it.
-    written_offset: i64,
-    passes: u64,
-    trackers: BTreeMap<u32, Tracker>,
-    /// Flaws of later passes; the runs are the first pass's.
-    first_pass: Option<BTreeMap<u32, Tracker>>,
-}
-
 struct Consumer {
     settings: ConsumeSettings,
     topic: TopicName,
-    connections: Vec<Connection>,
-    busy: Vec<bool>,
+    /// Each has at most one request out.
+    links: Links<()>,
     partitions: Vec<Partition>,
     corrupted: u64,
     window: Option<Window>,
@@ -155,24 +127,23 @@ impl Consumer {
         let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
         let follows = settings.reading == Reading::Follow;
         let ends = end_offsets(&leaders, &settings.topic)?;
-        let mut connections: Vec<Connection> = Vec::new();
-        // Per broker: its connections, and how many of its partitions were given out.
+        let finder = || Finder::new(&settings.bootstrap, &settings.topic, settings.connections);
+        let mut links = Links::new(settings.retries.then(finder));
+        // Per broker: its links, and how many of its partitions were given out.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
         let mut partitions = Vec::new();
         for (&index, address) in &leaders {
             let (own, led) = of_broker.entry(address).or_default();
             if own.len() < settings.connections {
-                let mut connection = Connection::open(address)?;
-                connection.set_nonblocking()?;
-                own.push(connections.len());
-                connections.push(connection);
+                own.push(links.add(Connection::open(address)?)?);
             }
             partitions.push(Partition {
                 index,
-                connection: own[*led % settings.connections],
+                link: own[*led % settings.connections],
                 next_offset: 0,
                 end_offset: if follows { i64::MAX } else { ends[&index] },
                 written_offset: ends[&index],
+                not_before_ns: 0,
                 passes: 0,
                 trackers: BTreeMap::new(),
                 first_pass: None,
@@ -182,8 +153,7 @@ impl Consumer {
         Ok(Self {
             settings: settings.clone(),
             topic: topic_name(&settings.topic),
-            busy: vec![false; connections.len()],
-            connections,
+            links,
             partitions,
             corrupted: 0,
             window: None,
@@ -226,44 +196,44 @@ impl Consumer {
 
     /// Records that are written and not read yet.
     fn lag(&self) -> i64 {
-        let of = |partition: &Partition| (partition.written_offset - partition.next_offset).max(0);
-        self.partitions.iter().map(of).sum()
+        self.partitions.iter().map(Partition::lag).sum()
     }
 
     fn read_all(&mut self, window: &Window, end_ns: u64) -> Result<()> {
         loop {
             let now = monotonic_ns();
-            if now >= end_ns || window.stop.load(Relaxed) {
+            if now >= end_ns || window.stop.load(Relaxed) || self.partitions.iter().all(Partition::is_read) {
                 return Ok(());
             }
-            let mut waiting = false;
-            for connection in 0..self.connections.len() {
-                waiting |= self.busy[connection] || self.request(connection)?;
+            self.links
+                .mend(&mut self.partitions, |partition| (partition.index, &mut partition.link))?;
+            for link in 0..self.links.len() {
+                self.request(link)?;
             }
-            if !waiting {
-                return Ok(());
-            }
-            let active = wait_any(&self.connections, (end_ns - now).min(100_000_000))?;
-            for (connection, _) in active.iter().enumerate().filter(|(_, active)| **active) {
-                self.connections[connection].flush()?;
-                self.connections[connection].receive()?;
-                while let Some(frame) = self.connections[connection].take_frame()? {
-                    self.busy[connection] = false;
-                    self.take(frame, window)?;
+            for link in self.links.wait((end_ns - now).min(RETRY_NS))? {
+                if let Err(error) = self.links.pump(link) {
+                    self.links.lose(link, error)?;
+                }
+                while let Some(((), response)) = self.links.take::<FetchRequest>(link)? {
+                    self.take(response, window)?;
                     // The broker reads the next part while we check this one's successors.
-                    self.request(connection)?;
+                    self.request(link)?;
                 }
             }
         }
     }
 
-    /// Asks for what is next on one connection; false if all its partitions are read.
-    fn request(&mut self, connection: usize) -> Result<bool> {
+    /// Asks for what is next on a link that has nothing out.
+    fn request(&mut self, link: usize) -> Result<()> {
+        if !self.links.is_up(link) || self.links.requests_out(link) > 0 {
+            return Ok(());
+        }
+        let now = monotonic_ns();
         let partition_bytes = self.settings.partition_bytes;
         let open: Vec<FetchPartition> = self
             .partitions
             .iter()
-            .filter(|partition| partition.connection == connection && partition.next_offset < partition.end_offset)
+            .filter(|partition| partition.link == link && !partition.is_read() && partition.not_before_ns <= now)
             .map(|partition| {
                 FetchPartition::default()
                     .with_partition(partition.index)
@@ -273,7 +243,7 @@ impl Consumer {
             })
             .collect();
         if open.is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         let request = FetchRequest::default()
             .with_max_wait_ms(FETCH_WAIT_MS)
@@ -284,14 +254,13 @@ impl Consumer {
                     .with_topic(self.topic.clone())
                     .with_partitions(open),
             ]);
-        let correlation = self.connections[connection].correlation();
-        self.connections[connection].send(encode(correlation, &request)?)?;
-        self.busy[connection] = true;
-        Ok(true)
+        if let Err(error) = self.links.send(link, &request, ()) {
+            self.links.lose(link, error)?;
+        }
+        Ok(())
     }
 
-    fn take(&mut self, frame: bytes::Bytes, window: &Window) -> Result<()> {
-        let (_, response) = decode::<FetchRequest>(frame)?;
+    fn take(&mut self, response: FetchResponse, window: &Window) -> Result<()> {
         if let Some(name) = error_name(response.error_code) {
             bail!("fetch was refused: {name}");
         }
@@ -301,12 +270,17 @@ impl Consumer {
         let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
         for data in response.responses.iter().flat_map(|topic| &topic.partitions) {
             let index = data.partition_index;
-            if let Some(name) = error_name(data.error_code) {
-                bail!("partition {index} cannot be read: {name}");
-            }
             let Some(partition) = self.partitions.iter_mut().find(|partition| partition.index == index) else {
                 bail!("the broker sent partition {index}, which was not asked for");
             };
+            match error_name(data.error_code) {
+                Some(_) if self.links.passes(data.error_code) => {
+                    partition.not_before_ns = now + RETRY_NS;
+                    continue;
+                }
+                Some(name) => bail!("partition {index} cannot be read: {name}"),
+                None => {}
+            }
             partition.written_offset = partition.written_offset.max(data.high_watermark);
             // A consumer has no start of its own: its service time is the whole way from the intended start.
             let arrived = |stamp: &Stamp| {
@@ -319,7 +293,7 @@ impl Consumer {
             let walked = partition.check(data, &mut self.corrupted, arrived)?;
             records += walked.0;
             bytes += walked.1;
-            if partition.next_offset >= partition.end_offset {
+            if partition.is_read() {
                 partition.end_pass(self.settings.reading == Reading::Repeat);
             }
         }
@@ -371,66 +345,5 @@ impl Consumer {
         serde_json::json!({
             "seen": seen, "corrupted": self.corrupted, "unread": unread, "passes": passes, "fatal": fatal,
         })
-    }
-}
-
-impl Partition {
-    /// Checks the records of one answer; returns how many, and their value bytes.
-    fn check(&mut self, data: &[u8], corrupted: &mut u64, mut arrived: impl FnMut(&Stamp)) -> Result<(u64, u64)> {
-        let mut flawed = 0;
-        // An answer nearly always holds one producer's records: its tracker is taken out of the map
-        // and looked up again only when the producer changes.
-        let mut current: Option<(u32, Tracker)> = None;
-        let trackers = &mut self.trackers;
-        let walked = walk(data, self.next_offset, |value| match open(value) {
-            Some(stamp) => {
-                arrived(&stamp);
-                match &mut current {
-                    Some((producer, tracker)) if *producer == stamp.producer => tracker.note(stamp.sequence),
-                    _ => {
-                        trackers.extend(current.take());
-                        let mut tracker = trackers.remove(&stamp.producer).unwrap_or_default();
-                        tracker.note(stamp.sequence);
-                        current = Some((stamp.producer, tracker));
-                    }
-                }
-            }
-            None => flawed += 1,
-        })
-        .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;
-        self.trackers.extend(current);
-        *corrupted += flawed + walked.corrupt_records;
-        self.next_offset = walked.next_offset;
-        Ok((walked.records, walked.bytes))
-    }
-
-    fn end_pass(&mut self, repeat: bool) {
-        self.passes += 1;
-        let trackers = std::mem::take(&mut self.trackers);
-        if self.first_pass.is_none() {
-            self.first_pass = Some(trackers);
-        }
-        if repeat && self.end_offset > 0 {
-            self.next_offset = 0;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn noted(sequences: &[u64]) -> (Vec<(u64, u64)>, u64, u64) {
-        let mut tracker = Tracker::default();
-        sequences.iter().for_each(|sequence| tracker.note(*sequence));
-        (tracker.seen.to_vec(), tracker.duplicated, tracker.out_of_order)
-    }
-
-    #[test]
-    fn each_flaw_is_told_apart() {
-        assert_eq!(noted(&[0, 1, 2, 3]), (vec![(0, 4)], 0, 0));
-        assert_eq!(noted(&[0, 1, 1, 2]), (vec![(0, 3)], 1, 0));
-        assert_eq!(noted(&[0, 2, 1, 3]), (vec![(0, 4)], 0, 1));
-        assert_eq!(noted(&[0, 1, 4, 5]), (vec![(0, 2), (4, 6)], 0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Records on their way: open batch, ready batches, requests out.
+//! Records on their way: an open batch, ready batches, batches out.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,9 @@ pub(crate) struct Span {
     pub(crate) handed_ns: u64,
 }
 
-/// A batch on its way.
-pub(crate) struct Batch {
+/// Which records a batch holds.
+pub(crate) struct Records {
+    /// Index into the producer's partitions.
     pub(crate) partition: usize,
     pub(crate) first_sequence: u64,
     pub(crate) count: u64,
@@ -26,23 +27,38 @@ pub(crate) struct Batch {
     pub(crate) value_bytes: u64,
 }
 
+/// A batch that takes records.
 pub(crate) struct OpenBatch {
     pub(crate) writer: BatchWriter,
     pub(crate) opened_ns: u64,
-    pub(crate) batch: Batch,
+    pub(crate) records: Records,
 }
 
-pub(crate) struct Request {
-    pub(crate) correlation: i32,
-    pub(crate) batches: Vec<Batch>,
+/// A sealed batch, ready or out.
+pub(crate) struct Batch {
+    pub(crate) records: Records,
+    /// Its encoding; kept while it is out only where it may have to be sent again.
+    pub(crate) bytes: Bytes,
 }
 
 pub(crate) struct Partition {
     pub(crate) index: i32,
-    pub(crate) leader: usize,
+    pub(crate) link: usize,
     pub(crate) next_sequence: u64,
-    pub(crate) ready: VecDeque<(Batch, Bytes)>,
+    /// In order of their sequences.
+    pub(crate) ready: VecDeque<Batch>,
+    /// Nothing is sent before this time: the last answer was a refusal that may pass.
+    pub(crate) not_before_ns: u64,
     pub(crate) acked: Runs,
+}
+
+impl Partition {
+    /// Puts a batch that was out back in its place, so that nothing is reordered that no broker refused out of turn.
+    pub(crate) fn put_back(&mut self, batch: Batch) {
+        let behind = |other: &Batch| other.records.first_sequence < batch.records.first_sequence;
+        let place = self.ready.partition_point(behind);
+        self.ready.insert(place, batch);
+    }
 }
 
 /// Records every operation of a span as ended at `now_ns`.
@@ -50,5 +66,41 @@ pub(crate) fn record_span(recorder: &mut Recorder, schedule: Option<&Schedule>, 
     for op in span.first_op..span.first_op + span.count {
         let intended = schedule.map_or(span.handed_ns, |schedule| schedule.intended_ns(op));
         recorder.record(intended, span.handed_ns, now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_comes_back_to_its_place() {
+        let batch = |first_sequence| Batch {
+            records: Records {
+                partition: 0,
+                first_sequence,
+                count: 10,
+                spans: Vec::new(),
+                value_bytes: 0,
+            },
+            bytes: Bytes::new(),
+        };
+        let mut partition = Partition {
+            index: 0,
+            link: 0,
+            next_sequence: 50,
+            ready: VecDeque::from([batch(20), batch(40)]),
+            not_before_ns: 0,
+            acked: Runs::default(),
+        };
+        for sequence in [30, 0, 10] {
+            partition.put_back(batch(sequence));
+        }
+        let order: Vec<u64> = partition
+            .ready
+            .iter()
+            .map(|batch| batch.records.first_sequence)
+            .collect();
+        assert_eq!(order, [0, 10, 20, 30, 40]);
     }
 }

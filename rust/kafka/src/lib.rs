@@ -3,9 +3,13 @@
 
 pub mod admin;
 pub mod batch;
+mod checker;
 pub mod connection;
 pub mod consume;
+mod finder;
 mod flight;
+mod links;
+mod outbox;
 pub mod payload;
 pub mod produce;
 mod producer;

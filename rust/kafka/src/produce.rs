@@ -29,6 +29,9 @@ pub struct ProduceSettings {
     pub linger_ms: f64,
     /// Requests a connection may have unanswered (Kafka's `max.in.flight.requests.per.connection`).
     pub requests_in_flight: usize,
+    /// Send again, until the trial is over, what a lost connection or a passing refusal left without an answer. Such records
+    /// may be stored twice. Without it a lost connection ends the trial.
+    pub retries: bool,
     /// Id of the first thread as a producer; thread `i` is `producer + i`.
     pub producer: u32,
     pub pressure: Pressure,
@@ -79,6 +82,7 @@ fn into_outcome(finished: Finished<Produced>) -> Outcome {
         ..Outcome::default()
     };
     let mut acked = Vec::new();
+    let mut resent = 0;
     let mut fatal = None;
     for part in finished.results {
         for (name, count) in part.errors {
@@ -90,8 +94,9 @@ fn into_outcome(finished: Finished<Produced>) -> Outcome {
         outcome.gave_up |= part.driven.gave_up;
         outcome.counts.cap_hits += part.driven.cap_hits;
         acked.extend(part.acked);
+        resent += part.resent;
         fatal = fatal.or(part.fatal);
     }
-    outcome.extra = serde_json::json!({ "acked": acked, "fatal": fatal });
+    outcome.extra = serde_json::json!({ "acked": acked, "resent": resent, "fatal": fatal });
     outcome
 }

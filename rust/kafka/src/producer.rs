@@ -1,7 +1,7 @@
 //! One producing thread: it schedules, encodes, sends, and takes acknowledgements in, with no lock and no hand-over
 //! between threads on the way of a record.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
@@ -10,22 +10,17 @@ use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Driven, Limits, Pace, Target, drive};
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::lock;
-use hydrotest_core::runs::Runs;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::trial::Window;
 use hydrotest_core::wire::Load;
-use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use kafka_protocol::messages::{ProduceRequest, TopicName};
 
 use crate::admin::Leaders;
 use crate::batch::BatchWriter;
-use crate::connection::{Connection, wait_any};
-use crate::flight::{Batch, OpenBatch, Partition, Request, Span, record_span};
+use crate::flight::{Batch, OpenBatch, Records, Span, record_span};
+use crate::outbox::Outbox;
 use crate::payload::{Stamp, filler};
 use crate::produce::{Acked, ProduceSettings};
-use crate::protocol::{decode, encode, error_name, topic_name};
 
-const SERVER_TIMEOUT_MS: i32 = 30_000;
 /// How long acknowledgements are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 /// Looks at the schedule per linger: a record waits at most a fifth of it before it is handed to its batch.
@@ -41,18 +36,17 @@ pub(crate) struct Produced {
     pub(crate) unanswered: u64,
     pub(crate) completed_late: u64,
     pub(crate) overflows: u64,
+    /// Records sent more than once: a lost connection or a refusal left their fate open.
+    pub(crate) resent: u64,
     pub(crate) fatal: Option<String>,
 }
 
 pub(crate) struct Producer {
     settings: ProduceSettings,
-    topic: TopicName,
     id: u32,
     share: u64,
     filler: Vec<u8>,
-    connections: Vec<Connection>,
-    unanswered: Vec<VecDeque<Request>>,
-    partitions: Vec<Partition>,
+    outbox: Outbox,
     /// The partition that takes the next batch; batches go round, records stick (Kafka's uniform sticky partitioner).
     next_partition: usize,
     open: Option<OpenBatch>,
@@ -67,39 +61,13 @@ pub(crate) struct Producer {
 
 impl Producer {
     pub(crate) fn connect(settings: &ProduceSettings, share: u32, leaders: &Leaders) -> Result<Self> {
-        let mut connections: Vec<Connection> = Vec::new();
-        let mut partitions = Vec::new();
-        for (&index, address) in leaders {
-            let known = connections
-                .iter()
-                .position(|connection| connection.address() == address);
-            let leader = match known {
-                Some(position) => position,
-                None => {
-                    let mut connection = Connection::open(address)?;
-                    connection.set_nonblocking()?;
-                    connections.push(connection);
-                    connections.len() - 1
-                }
-            };
-            partitions.push(Partition {
-                index,
-                leader,
-                next_sequence: 0,
-                ready: VecDeque::new(),
-                acked: Runs::default(),
-            });
-        }
         let id = settings.producer + share;
         Ok(Self {
-            topic: topic_name(&settings.topic),
             id,
             share: u64::from(share),
             filler: filler(settings.record_bytes, u64::from(id)),
-            unanswered: connections.iter().map(|_| VecDeque::new()).collect(),
-            connections,
-            next_partition: share as usize % partitions.len(),
-            partitions,
+            next_partition: share as usize % leaders.len(),
+            outbox: Outbox::connect(settings, leaders)?,
             open: None,
             in_flight: 0,
             completed_late: 0,
@@ -156,7 +124,7 @@ impl Producer {
         }
         let overflows = lock(&self.recorder).overflows();
         let id = self.id;
-        let acked = self.partitions.iter().map(|partition| Acked {
+        let acked = self.outbox.partitions.iter().map(|partition| Acked {
             producer: id,
             partition: partition.index,
             sent: partition.next_sequence,
@@ -168,6 +136,7 @@ impl Producer {
             unanswered,
             completed_late: self.completed_late,
             overflows,
+            resent: self.outbox.resent,
             fatal,
             errors: self.errors,
         }
@@ -177,14 +146,8 @@ impl Producer {
     fn age_unanswered(&mut self, driven: Driven) {
         self.ended = true;
         let now = monotonic_ns().min(self.window().end_ns);
-        let outstanding = self.unanswered.iter().flatten().flat_map(|request| &request.batches);
-        let ready = self
-            .partitions
-            .iter()
-            .flat_map(|partition| partition.ready.iter().map(|(batch, _)| batch));
-        let open = self.open.iter().map(|open| &open.batch);
         let mut recorder = lock(&self.recorder);
-        for span in outstanding.chain(ready).chain(open).flat_map(|batch| &batch.spans) {
+        for span in self.under_way().flat_map(|records| &records.spans) {
             record_span(&mut recorder, self.schedule.as_ref(), *span, now);
         }
         if let Some(schedule) = &self.schedule {
@@ -192,6 +155,13 @@ impl Producer {
                 recorder.record(schedule.intended_ns(op), now, now);
             }
         }
+    }
+
+    /// Records that were handed over and not acknowledged.
+    fn under_way(&self) -> impl Iterator<Item = &Records> {
+        self.outbox
+            .under_way()
+            .chain(self.open.iter().map(|open| &open.records))
     }
 
     /// Sends what is still here and awaits every acknowledgement, so that fates are known.
@@ -207,107 +177,46 @@ impl Producer {
         if let Some(open) = self.open.take() {
             let timestamp_ms = self.window().wall.wall_ns(monotonic_ns()) / 1_000_000;
             let bytes = Bytes::from(open.writer.finish(timestamp_ms as i64));
-            let partition = open.batch.partition;
-            self.partitions[partition].ready.push_back((open.batch, bytes));
-            self.next_partition = (partition + 1) % self.partitions.len();
+            self.next_partition = (open.records.partition + 1) % self.outbox.partitions.len();
+            self.outbox.put(Batch {
+                records: open.records,
+                bytes,
+            });
         }
     }
 
-    /// Sends ready batches, several partitions in one request: a broker answers one request per
-    /// connection at a time, so few large requests carry more than many small ones.
-    fn send_ready(&mut self) -> Result<()> {
-        for leader in 0..self.connections.len() {
-            while self.unanswered[leader].len() < self.settings.requests_in_flight {
-                let mut batches = Vec::new();
-                let mut data = Vec::new();
-                for partition in self
-                    .partitions
-                    .iter_mut()
-                    .filter(|partition| partition.leader == leader)
-                {
-                    if let Some((batch, bytes)) = partition.ready.pop_front() {
-                        batches.push(batch);
-                        data.push(
-                            PartitionProduceData::default()
-                                .with_index(partition.index)
-                                .with_records(Some(bytes)),
-                        );
-                    }
-                }
-                if batches.is_empty() {
-                    break;
-                }
-                let request = ProduceRequest::default()
-                    .with_acks(self.settings.acks)
-                    .with_timeout_ms(SERVER_TIMEOUT_MS)
-                    .with_topic_data(vec![
-                        TopicProduceData::default()
-                            .with_name(self.topic.clone())
-                            .with_partition_data(data),
-                    ]);
-                let correlation = self.connections[leader].correlation();
-                self.connections[leader].send(encode(correlation, &request)?)?;
-                self.unanswered[leader].push_back(Request { correlation, batches });
-            }
-        }
-        Ok(())
-    }
-
-    fn take_answers(&mut self, leader: usize) -> Result<bool> {
-        self.connections[leader].receive()?;
-        let mut any = false;
-        while let Some(frame) = self.connections[leader].take_frame()? {
-            let (correlation, response) = decode::<ProduceRequest>(frame)?;
-            let request = self.unanswered[leader].pop_front();
-            let Some(request) = request.filter(|request| request.correlation == correlation) else {
-                anyhow::bail!("broker {} answered out of step", self.connections[leader].address());
-            };
-            // Error name by partition; None where the broker says that the batch is stored.
-            let mut answers: BTreeMap<i32, Option<String>> = response
-                .responses
-                .iter()
-                .flat_map(|topic| &topic.partition_responses)
-                .map(|partition| (partition.index, error_name(partition.error_code)))
-                .collect();
-            for batch in request.batches {
-                let index = self.partitions[batch.partition].index;
-                let answer = answers.remove(&index).unwrap_or_else(|| Some("NotAnswered".to_owned()));
-                self.complete(batch, answer);
-            }
-            any = true;
-        }
-        Ok(any)
-    }
-
-    fn complete(&mut self, batch: Batch, refused: Option<String>) {
+    /// Records have come to their end: stored (`refused` is None), or refused for good.
+    fn complete(&mut self, records: Records, refused: Option<String>) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
-        self.in_flight -= batch.count;
+        self.in_flight -= records.count;
         if refused.is_none() {
-            let range = (batch.first_sequence, batch.first_sequence + batch.count);
-            self.partitions[batch.partition].acked.insert_range(range.0, range.1);
+            let range = (records.first_sequence, records.first_sequence + records.count);
+            self.outbox.partitions[records.partition]
+                .acked
+                .insert_range(range.0, range.1);
         }
         if self.ended {
             match refused {
-                None => self.completed_late += batch.count,
-                Some(name) => *self.errors.entry(name).or_default() += batch.count,
+                None => self.completed_late += records.count,
+                Some(name) => *self.errors.entry(name).or_default() += records.count,
             }
             return;
         }
         let now = monotonic_ns();
         let mut recorder = lock(&self.recorder);
-        for span in &batch.spans {
+        for span in &records.spans {
             record_span(&mut recorder, self.schedule.as_ref(), *span, now);
         }
         drop(recorder);
         let counts = &self.window().counts;
         match refused {
             None => {
-                counts.bytes.fetch_add(batch.value_bytes, Relaxed);
-                counts.completed.fetch_add(batch.count, Release);
+                counts.bytes.fetch_add(records.value_bytes, Relaxed);
+                counts.completed.fetch_add(records.count, Release);
             }
             Some(name) => {
-                counts.failed.fetch_add(batch.count, Release);
-                *self.errors.entry(name).or_default() += batch.count;
+                counts.failed.fetch_add(records.count, Release);
+                *self.errors.entry(name).or_default() += records.count;
             }
         }
     }
@@ -327,12 +236,12 @@ impl Target for Producer {
                 self.seal_open();
             }
             let partition = self.next_partition;
-            let sequence = self.partitions[partition].next_sequence;
-            self.partitions[partition].next_sequence += 1;
+            let sequence = self.outbox.partitions[partition].next_sequence;
+            self.outbox.partitions[partition].next_sequence += 1;
             let open = self.open.get_or_insert_with(|| OpenBatch {
                 writer: BatchWriter::new(self.settings.batch_bytes),
                 opened_ns: now_ns,
-                batch: Batch {
+                records: Records {
                     partition,
                     first_sequence: sequence,
                     count: 0,
@@ -347,11 +256,11 @@ impl Target for Producer {
                 intended_wall_ns: wall.wall_ns(intended_ns),
             };
             open.writer.push(&self.filler, stamp);
-            open.batch.count += 1;
-            open.batch.value_bytes += self.filler.len() as u64;
-            match open.batch.spans.last_mut() {
+            open.records.count += 1;
+            open.records.value_bytes += self.filler.len() as u64;
+            match open.records.spans.last_mut() {
                 Some(span) if span.handed_ns == now_ns => span.count += 1,
-                _ => open.batch.spans.push(Span {
+                _ => open.records.spans.push(Span {
                     first_op: op,
                     count: 1,
                     handed_ns: now_ns,
@@ -378,16 +287,16 @@ impl Target for Producer {
             if full || due.is_some_and(|due| due <= now) {
                 self.seal_open();
             }
-            self.send_ready()?;
+            self.outbox.mend()?;
+            self.outbox.send_ready(now)?;
             let wake = self
                 .open
                 .as_ref()
                 .map_or(until_ns, |open| until_ns.min(open.opened_ns + linger_ns));
-            let active = wait_any(&self.connections, wake.saturating_sub(monotonic_ns()))?;
-            let mut answered = false;
-            for (leader, _) in active.iter().enumerate().filter(|(_, active)| **active) {
-                self.connections[leader].flush()?;
-                answered |= self.take_answers(leader)?;
+            let ended = self.outbox.wait(wake.saturating_sub(monotonic_ns()))?;
+            let answered = !ended.is_empty();
+            for (records, refused) in ended {
+                self.complete(records, refused);
             }
             if monotonic_ns() >= until_ns || (return_early && (answered || self.in_flight == 0)) {
                 return Ok(());
@@ -400,18 +309,10 @@ impl Target for Producer {
     }
 
     fn oldest_intended_ns(&self) -> Option<u64> {
-        let sent = self
-            .unanswered
-            .iter()
-            .filter_map(|requests| requests.front()?.batches.first());
-        let ready = self
-            .partitions
-            .iter()
-            .filter_map(|partition| partition.ready.front().map(|(batch, _)| batch));
-        let open = self.open.iter().map(|open| &open.batch);
-        sent.chain(ready)
-            .chain(open)
-            .filter_map(|batch| batch.spans.first())
+        self.outbox
+            .oldest()
+            .chain(self.open.iter().map(|open| &open.records))
+            .filter_map(|records| records.spans.first())
             .map(|span| {
                 self.schedule
                     .as_ref()

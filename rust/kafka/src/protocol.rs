@@ -70,6 +70,11 @@ pub fn error_name(code: i16) -> Option<String> {
     ResponseError::try_from_code(code).map(|error| format!("{error:?}"))
 }
 
+/// True for refusals that pass by themselves, or with another leader: Kafka's own clients send again then.
+pub fn is_passing(code: i16) -> bool {
+    ResponseError::try_from_code(code).is_some_and(|error| error.is_retriable())
+}
+
 /// A topic's name in the crate's type.
 pub fn topic_name(name: &str) -> TopicName {
     TopicName(StrBytes::from_string(name.to_owned()))

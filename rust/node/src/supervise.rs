@@ -6,17 +6,19 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{self, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use hydrotest_core::control::read_settings;
-use hydrotest_core::wire::{Event, emit};
+use hydrotest_core::wire::{Command, Event, SignalName, emit};
 use hydrotest_sampler::host::Units;
 use hydrotest_sampler::process::{Table, ended_children_cpu_us};
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_child_subreaper, set_parent_process_death_signal, wait,
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal, wait,
 };
 use serde::Deserialize;
 
@@ -47,7 +49,7 @@ pub fn run() -> Result<(), String> {
         pid: child.as_raw_nonzero().get(),
     });
     let ended = Arc::new(AtomicBool::new(false));
-    watch_stdin(ended.clone());
+    let signals = watch_stdin(ended.clone());
     let mut asked_at: Option<Instant> = None;
     loop {
         if let Some(exit) = reap(child) {
@@ -55,9 +57,14 @@ pub fn run() -> Result<(), String> {
             emit(&exit);
             return Ok(());
         }
+        for name in signals.try_iter() {
+            signal_group(child, as_signal(name));
+        }
         match asked_at {
             None if ended.load(Ordering::Acquire) => {
                 signal(child, Signal::TERM);
+                // A service that holds still would not hear it.
+                signal_group(child, Signal::CONT);
                 asked_at = Some(Instant::now());
             }
             Some(at) if at.elapsed().as_secs_f64() > settings.grace_s + KILL_S_MAX => {
@@ -78,7 +85,7 @@ fn start(settings: &Settings) -> Result<Pid, String> {
         .try_clone()
         .map_err(|error| format!("log cannot be shared: {error}"))?;
     let (program, arguments) = settings.argv.split_first().ok_or("no program to start")?;
-    let mut command = Command::new(program);
+    let mut command = process::Command::new(program);
     command
         .args(arguments)
         .envs(&settings.env)
@@ -105,12 +112,17 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     Pid::from_raw(child.id() as i32).ok_or_else(|| "the service has no pid".to_owned())
 }
 
-/// Stdin carries nothing after the settings; its end means: stop.
-fn watch_stdin(ended: Arc<AtomicBool>) {
+/// What stdin says after the settings: signals for the service. Its end means: stop.
+fn watch_stdin(ended: Arc<AtomicBool>) -> Receiver<SignalName> {
+    let (sender, signals) = mpsc::channel();
     let body = move || {
-        let mut line = String::new();
-        while std::io::stdin().read_line(&mut line).is_ok_and(|read| read > 0) {
-            line.clear();
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                // Without a receiver the service is gone, and nobody is left to be signalled.
+                Ok(Command::Signal { name }) => drop(sender.send(name)),
+                Ok(other) => eprintln!("hydrotest-node: a supervisor does not know {other:?}"),
+                Err(error) => eprintln!("hydrotest-node: command not understood: {error}"),
+            }
         }
         ended.store(true, Ordering::Release);
     };
@@ -118,6 +130,16 @@ fn watch_stdin(ended: Arc<AtomicBool>) {
         .name("stdin".into())
         .spawn(body)
         .expect("a thread can be started");
+    signals
+}
+
+fn as_signal(name: SignalName) -> Signal {
+    match name {
+        SignalName::Term => Signal::TERM,
+        SignalName::Kill => Signal::KILL,
+        SignalName::Stop => Signal::STOP,
+        SignalName::Cont => Signal::CONT,
+    }
 }
 
 /// Takes in every ended child; tells how `child` ended once it did.
@@ -175,9 +197,18 @@ fn is_zombie(pid: i32) -> bool {
         .is_some_and(|rest| rest.trim_start().starts_with('Z'))
 }
 
-/// A process that is gone already needs no signal.
 fn signal(pid: Pid, signal: Signal) {
-    if let Err(error) = kill_process(pid, signal)
+    complain(pid, kill_process(pid, signal));
+}
+
+/// Signals the service and all in its process group.
+fn signal_group(pid: Pid, signal: Signal) {
+    complain(pid, kill_process_group(pid, signal));
+}
+
+/// A process that is gone already needs no signal.
+fn complain(pid: Pid, signalled: rustix::io::Result<()>) {
+    if let Err(error) = signalled
         && error != rustix::io::Errno::SRCH
     {
         eprintln!("hydrotest-node: {pid:?} cannot be signalled: {error}");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use hydrotest_cassandra::press::CqlSettings;
-use hydrotest_core::wire::{Event, Outcome};
+use hydrotest_core::wire::{Command, Event, Outcome};
 use hydrotest_kafka::consume::ConsumeSettings;
 use hydrotest_kafka::produce::ProduceSettings;
 use serde::Serialize;
@@ -28,6 +28,11 @@ fn settings_are_understood() {
     round_trips::<ProduceSettings>(&golden("produce.settings.json"));
     round_trips::<ConsumeSettings>(&golden("consume.settings.json"));
     round_trips::<CqlSettings>(&golden("cql.settings.json"));
+}
+
+#[test]
+fn commands_are_understood() {
+    golden("commands.jsonl").lines().for_each(round_trips::<Command>);
 }
 
 #[test]

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
 from hydrotest.jobs.core_jar import MAIN, core_jar
 from hydrotest.load.spark import Application, Driver
@@ -153,9 +154,8 @@ class _Running(Background):
     async def begin(self) -> None:
         spec = self.neighbour.spec
         again = 'while :; do "$@" || exit; done'
-        settings = {"argv": ["/bin/sh", "-c", again, "sh", *spec.argv], "env": {}, "directory": str(self.log.parent), "log": str(self.log),
-                    "grace_s": 1.0}  # fmt: skip
-        self.node = await self.neighbour.host.node("supervise", settings)
+        service = Service(self.neighbour.name, ["/bin/sh", "-c", again, "sh", *spec.argv], self.log.parent, self.log, grace_s=1.0)
+        self.node = await self.neighbour.host.node("supervise", service.settings())
         spawned = await self.node.expect("spawned")
         await self.neighbour.bench.runner.sampling.watch(self.neighbour.host.name, self.neighbour.name, spawned["pid"])
 

@@ -73,7 +73,7 @@ class Produce(Rated):
         )
         cap = max(IN_FLIGHT_CAP_MIN, round((rate or 0.0) * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
         pressure = self.bench.pressure(self.name, load, plan, cap)
-        return load_kafka.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure)
+        return load_kafka.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure, plan.purpose == "fault")
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
         """Reads every record back and adds the account."""
@@ -130,7 +130,7 @@ class Consume(Rated):
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
         topic = self.source.topic(number)
         generator = load_kafka.consumer(
-            self.name, self.host, self.source.endpoints, topic, plan.seconds, "follow", offered=pressing.rate_per_s
+            self.name, self.host, self.source.endpoints, topic, plan.seconds, "follow", pressing.rate_per_s, plan.purpose == "fault"
         )
 
         async def account(load: Load, loads: Loads) -> Load:

@@ -83,6 +83,9 @@ class CassandraSystem(System):
         ]  # fmt: skip
         url = f"http://{host.address}:{exporter_port}/metrics"
         await self._launch(host, Service("cassandra-0", argv, folder, self.logs / "cassandra-0.log"), url)
+        await self.until_ready()
+
+    async def until_ready(self) -> None:
         question = {"cassandra": {"ask": "nodes", "contact_points": self.endpoints}}
         answer = await self._await_ready(question, lambda answer: answer["nodes"] == len(self.hosts))
         self.version = answer["version"]

@@ -66,6 +66,9 @@ class KafkaSystem(System):
             log = self.logs / f"kafka-{index}.log"
             url = f"http://{host.address}:{exporter_port}/metrics"
             await self._launch(host, Service(f"kafka-{index}", argv, folder, log), url)
+        await self.until_ready()
+
+    async def until_ready(self) -> None:
         question = {"kafka": {"ask": "brokers", "bootstrap": self.endpoints}}
         await self._await_ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts))
 
@@ -94,8 +97,8 @@ class KafkaSystem(System):
             "share.coordinator.state.topic.replication.factor": copies,
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
-            # Topics of ended trials leave the disk at once, or it fills.
-            "log.segment.delete.delay.ms": 1000,
+            # Topics of ended trials leave the disk at once: or it fills, and their removal falls into the next trial.
+            "log.segment.delete.delay.ms": 0,
             # A soak's old segments go when they are due, not five minutes later.
             "log.retention.check.interval.ms": 10_000,
             "delete.topic.enable": True,

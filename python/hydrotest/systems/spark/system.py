@@ -33,6 +33,7 @@ class SparkSystem(System):
         self.home = Path()
         self.conf = Path()
         self._port = 0
+        self._status_url = ""
 
     @property
     def endpoints(self) -> list[str]:
@@ -53,8 +54,8 @@ class SparkSystem(System):
         status = self.master.free_port()
         arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status)]
         await self._daemon(self.master, "spark-master", folder, "org.apache.spark.deploy.master.Master", arguments)
-        question = {"http": {"url": f"http://{self.master.address}:{status}/json/"}}
-        await self._await_ready(question, lambda answer: _status(answer)["status"] == "ALIVE")
+        self._status_url = f"http://{self.master.address}:{status}/json/"
+        await self._await_ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE")
         for index, host in enumerate(self.workers):
             folder = host.scratch(self.run) / f"spark-worker-{index}"
             folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +65,14 @@ class SparkSystem(System):
                 "--cores", str(cores), "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(folder / "work"), self.url,
             ]  # fmt: skip
             await self._daemon(host, f"spark-worker-{index}", folder, "org.apache.spark.deploy.worker.Worker", arguments)
-        await self._await_ready(question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
+        await self.until_ready()
+
+    @property
+    def _question(self) -> dict[str, Any]:
+        return {"http": {"url": self._status_url}}
+
+    async def until_ready(self) -> None:
+        await self._await_ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
 
     async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
         conf = _configuration(folder)

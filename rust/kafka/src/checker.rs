@@ -1,0 +1,121 @@
+//! What is read of one partition: every record's checksum, and every producer's sequence.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use hydrotest_core::runs::Runs;
+
+use crate::batch::walk;
+use crate::payload::{Stamp, open};
+
+/// Sequences of one producer in one partition.
+#[derive(Debug, Default)]
+pub(crate) struct Tracker {
+    pub(crate) seen: Runs,
+    pub(crate) duplicated: u64,
+    pub(crate) out_of_order: u64,
+}
+
+impl Tracker {
+    fn note(&mut self, sequence: u64) {
+        let behind = sequence < self.seen.end();
+        if !self.seen.insert(sequence) {
+            self.duplicated += 1;
+        } else if behind {
+            self.out_of_order += 1;
+        }
+    }
+}
+
+/// A partition that is read.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) index: i32,
+    pub(crate) link: usize,
+    pub(crate) next_offset: i64,
+    pub(crate) end_offset: i64,
+    /// End of the topic as the broker last told it.
+    pub(crate) written_offset: i64,
+    /// Nothing is asked before this time: the last answer was a refusal that may pass.
+    pub(crate) not_before_ns: u64,
+    pub(crate) passes: u64,
+    pub(crate) trackers: BTreeMap<u32, Tracker>,
+    /// Flaws of later passes; the runs are the first pass's.
+    pub(crate) first_pass: Option<BTreeMap<u32, Tracker>>,
+}
+
+impl Partition {
+    /// True when everything up to the wanted end is read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.next_offset >= self.end_offset
+    }
+
+    /// Records that are written and not read yet.
+    pub(crate) fn lag(&self) -> i64 {
+        (self.written_offset - self.next_offset).max(0)
+    }
+
+    /// Checks the records of one answer; returns how many, and their value bytes.
+    pub(crate) fn check(
+        &mut self,
+        data: &[u8],
+        corrupted: &mut u64,
+        mut arrived: impl FnMut(&Stamp),
+    ) -> Result<(u64, u64)> {
+        let mut flawed = 0;
+        // An answer nearly always holds one producer's records: its tracker is taken out of the map
+        // and looked up again only when the producer changes.
+        let mut current: Option<(u32, Tracker)> = None;
+        let trackers = &mut self.trackers;
+        let walked = walk(data, self.next_offset, |value| match open(value) {
+            Some(stamp) => {
+                arrived(&stamp);
+                match &mut current {
+                    Some((producer, tracker)) if *producer == stamp.producer => tracker.note(stamp.sequence),
+                    _ => {
+                        trackers.extend(current.take());
+                        let mut tracker = trackers.remove(&stamp.producer).unwrap_or_default();
+                        tracker.note(stamp.sequence);
+                        current = Some((stamp.producer, tracker));
+                    }
+                }
+            }
+            None => flawed += 1,
+        })
+        .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;
+        self.trackers.extend(current);
+        *corrupted += flawed + walked.corrupt_records;
+        self.next_offset = walked.next_offset;
+        Ok((walked.records, walked.bytes))
+    }
+
+    pub(crate) fn end_pass(&mut self, repeat: bool) {
+        self.passes += 1;
+        let trackers = std::mem::take(&mut self.trackers);
+        if self.first_pass.is_none() {
+            self.first_pass = Some(trackers);
+        }
+        if repeat && self.end_offset > 0 {
+            self.next_offset = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(sequences: &[u64]) -> (Vec<(u64, u64)>, u64, u64) {
+        let mut tracker = Tracker::default();
+        sequences.iter().for_each(|sequence| tracker.note(*sequence));
+        (tracker.seen.to_vec(), tracker.duplicated, tracker.out_of_order)
+    }
+
+    #[test]
+    fn each_flaw_is_told_apart() {
+        assert_eq!(noted(&[0, 1, 2, 3]), (vec![(0, 4)], 0, 0));
+        assert_eq!(noted(&[0, 1, 1, 2]), (vec![(0, 3)], 1, 0));
+        assert_eq!(noted(&[0, 2, 1, 3]), (vec![(0, 4)], 0, 1));
+        assert_eq!(noted(&[0, 1, 4, 5]), (vec![(0, 2), (4, 6)], 0, 0));
+    }
+}

@@ -1,0 +1,218 @@
+//! Connections to the brokers that lead a topic's partitions, and what is out on each: the same for producing and for
+//! fetching. Where that is wanted, a lost connection gives back what was out on it, and another is found.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::connection::Connection;
+use crate::finder::Finder;
+use crate::protocol::{Call, decode, encode, is_passing};
+
+struct Link<T> {
+    address: String,
+    /// None once it is lost.
+    connection: Option<Connection>,
+    /// What is out, by correlation id, oldest first: a broker answers in order.
+    out: VecDeque<(i32, T)>,
+}
+
+/// Links to brokers, by index. `T` is what belongs to a request until it is answered.
+pub(crate) struct Links<T> {
+    links: Vec<Link<T>>,
+    /// None: a lost connection is an error.
+    finder: Option<Finder>,
+    /// A broker said that it leads a partition no longer.
+    stale: bool,
+}
+
+impl<T> Links<T> {
+    /// With a `finder` lost connections and leaders are found again; without one they are errors.
+    pub(crate) fn new(finder: Option<Finder>) -> Self {
+        Self {
+            links: Vec::new(),
+            finder,
+            stale: false,
+        }
+    }
+
+    /// True where a lost connection and a passing refusal are no errors.
+    pub(crate) fn retries(&self) -> bool {
+        self.finder.is_some()
+    }
+
+    /// Takes a connection over, in the place of a lost one to the same broker if there is one; its index.
+    pub(crate) fn add(&mut self, mut connection: Connection) -> Result<usize> {
+        connection.set_nonblocking()?;
+        let address = connection.address().to_owned();
+        let lost = |link: &Link<T>| link.connection.is_none() && link.address == address;
+        if let Some(index) = self.links.iter().position(lost) {
+            self.links[index].connection = Some(connection);
+            return Ok(index);
+        }
+        self.links.push(Link {
+            address,
+            connection: Some(connection),
+            out: VecDeque::new(),
+        });
+        Ok(self.links.len() - 1)
+    }
+
+    /// Takes over the connections that were found since the last call, and has them looked for while any partition lacks
+    /// its own. `place` gives a partition's number and the link that it goes by.
+    pub(crate) fn mend<P>(&mut self, partitions: &mut [P], place: impl Fn(&mut P) -> (i32, &mut usize)) -> Result<()> {
+        while let Some(found) = self.finder.as_mut().and_then(Finder::found) {
+            self.stale = false;
+            for connection in found.connections {
+                if self.wants(connection.address()) {
+                    self.add(connection)?;
+                }
+            }
+            for (number, link) in partitions.iter_mut().map(&place) {
+                if let Some(leader) = found.leaders.get(&number)
+                    && self.links[*link].address != *leader
+                    && let Some(of_leader) = self.position(leader)
+                {
+                    *link = of_leader;
+                }
+            }
+        }
+        if self.finder.as_ref().is_some_and(|finder| !finder.is_looking()) {
+            let lacking = partitions.iter_mut().any(|partition| !self.is_up(*place(partition).1));
+            let whole = self.whole();
+            if let Some(finder) = self.finder.as_mut().filter(|_| self.stale || lacking) {
+                finder.look(whole);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The first link to a broker.
+    pub(crate) fn position(&self, address: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.address == address)
+    }
+
+    /// True if another connection to this broker has a use: there is none yet, or one was lost.
+    fn wants(&self, address: &str) -> bool {
+        let mut known = self.links.iter().filter(|link| link.address == address).peekable();
+        known.peek().is_none() || known.any(|link| link.connection.is_none())
+    }
+
+    pub(crate) fn is_up(&self, link: usize) -> bool {
+        self.links[link].connection.is_some()
+    }
+
+    /// Brokers whose every connection works.
+    fn whole(&self) -> Vec<String> {
+        let addresses = self.links.iter().map(|link| &link.address);
+        addresses.filter(|address| !self.wants(address)).cloned().collect()
+    }
+
+    /// Requests out on a link.
+    pub(crate) fn requests_out(&self, link: usize) -> usize {
+        self.links[link].out.len()
+    }
+
+    /// What belongs to the oldest request of each link.
+    pub(crate) fn oldest(&self) -> impl Iterator<Item = &T> {
+        self.links
+            .iter()
+            .filter_map(|link| link.out.front().map(|(_, what)| what))
+    }
+
+    /// What belongs to all requests that are out.
+    pub(crate) fn all_out(&self) -> impl Iterator<Item = &T> {
+        self.links.iter().flat_map(|link| link.out.iter().map(|(_, what)| what))
+    }
+
+    /// Queues a request and sends what the socket takes. An error if the connection is lost; `what` is out all the same, for
+    /// `lose` to give back.
+    pub(crate) fn send<Q: Call>(&mut self, link: usize, request: &Q, what: T) -> Result<()> {
+        let link = &mut self.links[link];
+        let Some(connection) = &mut link.connection else {
+            bail!("there is no connection to broker {}", link.address);
+        };
+        let correlation = connection.correlation();
+        link.out.push_back((correlation, what));
+        connection.send(encode(correlation, request)?)
+    }
+
+    /// Moves bytes both ways. An error if the connection is lost.
+    pub(crate) fn pump(&mut self, link: usize) -> Result<()> {
+        match &mut self.links[link].connection {
+            Some(connection) => connection.flush().and_then(|()| connection.receive()),
+            None => Ok(()),
+        }
+    }
+
+    /// The next answer that has arrived, with what belongs to its request.
+    pub(crate) fn take<Q: Call>(&mut self, link: usize) -> Result<Option<(T, Q::Response)>> {
+        let link = &mut self.links[link];
+        let Some(connection) = &mut link.connection else {
+            return Ok(None);
+        };
+        let Some(frame) = connection.take_frame()? else {
+            return Ok(None);
+        };
+        let (answered, response) = decode::<Q>(frame)?;
+        match link.out.pop_front() {
+            Some((correlation, what)) if correlation == answered => Ok(Some((what, response))),
+            _ => bail!("broker {} answered out of step", link.address),
+        }
+    }
+
+    /// A connection is lost for `reason`: what was out on it, oldest first, or the reason where nothing is tried again.
+    pub(crate) fn lose(&mut self, link: usize, reason: anyhow::Error) -> Result<Vec<T>> {
+        if !self.retries() {
+            return Err(reason);
+        }
+        let link = &mut self.links[link];
+        link.connection = None;
+        Ok(link.out.drain(..).map(|(_, what)| what).collect())
+    }
+
+    /// True if a refusal may pass, so that the same is to be asked again a little later, of whoever leads then.
+    pub(crate) fn passes(&mut self, code: i16) -> bool {
+        let passes = self.retries() && is_passing(code);
+        self.stale |= passes;
+        passes
+    }
+
+    /// Waits until a link can be read (or written, where bytes wait), or `timeout_ns` has passed; the links that have
+    /// something to do.
+    pub(crate) fn wait(&self, timeout_ns: u64) -> Result<Vec<usize>> {
+        let up = |(index, link): (usize, &'_ Link<T>)| link.connection.is_some().then_some(index);
+        let indexes: Vec<usize> = self.links.iter().enumerate().filter_map(up).collect();
+        let mut polled: Vec<PollFd<'_>> = self
+            .links
+            .iter()
+            .filter_map(|link| link.connection.as_ref())
+            .map(|connection| {
+                let writing = if connection.wants_to_write() {
+                    PollFlags::OUT
+                } else {
+                    PollFlags::empty()
+                };
+                PollFd::new(connection, PollFlags::IN | writing)
+            })
+            .collect();
+        let timeout = Timespec {
+            tv_sec: (timeout_ns / 1_000_000_000) as i64,
+            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
+        };
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).context("poll failed"),
+        }
+        let active = indexes.into_iter().zip(&polled);
+        Ok(active
+            .filter(|(_, fd)| !fd.revents().is_empty())
+            .map(|(index, _)| index)
+            .collect())
+    }
+}

@@ -1,0 +1,80 @@
+"""Stalls and recovery: what was planted is found, whatever the rate."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.fault import Reading, behind, readings, recovery
+from hydrotest.store.records import Counts, Second
+
+
+def progress(rate: float, stall: tuple[float, float] | None, catch_up: float = 2.0, seconds: int = 60) -> list[Reading]:
+    """An open loop at `rate` whose system stands still between two moments, and then works `catch_up` times as fast until
+    nothing waits."""
+    out, waiting = [], 0.0
+    started = completed = 0.0
+    for tick in range(1, seconds * 10 + 1):
+        at = tick / 10
+        started += rate / 10
+        waiting += rate / 10
+        stands = stall is not None and stall[0] < at <= stall[1]
+        done = 0.0 if stands else min(waiting, rate / 10 * catch_up)
+        waiting -= done
+        completed += done
+        out.append(Reading(at, int(completed), int(started) - int(completed)))
+    return out
+
+
+def test_nothing_happens() -> None:
+    found = recovery(progress(1000, None), 20, 25)
+    assert found is not None
+    assert (found.without_progress_s, found.recovered_s, found.caught_up_s) == (0, 0, 0)
+
+
+@given(rate=st.floats(50, 1e6), begin=st.integers(10, 20), length=st.integers(1, 10))
+def test_a_planted_stall_is_found(rate: float, begin: int, length: int) -> None:
+    found = recovery(progress(rate, (begin, begin + length)), begin, begin + length)
+    assert found is not None
+    assert found.longest_stall_s == pytest.approx(length, abs=0.25)
+    assert found.without_progress_s == pytest.approx(length, abs=0.25)
+    # At twice the rate what waited for so long is worked off in as long again.
+    assert found.recovered_s == pytest.approx(2 * length, abs=0.5)
+    assert found.caught_up_s == pytest.approx(length, abs=0.5)
+
+
+def test_what_never_comes_back_has_not_caught_up() -> None:
+    found = recovery(progress(1000, (20, 60)), 20, 30)
+    assert found is not None
+    assert found.recovered_s is None
+    assert found.caught_up_s is None
+    assert found.without_progress_s == pytest.approx(40, abs=0.2)
+
+
+def test_a_slow_catch_up_is_not_back_at_the_window_end() -> None:
+    found = recovery(progress(1000, (20, 30), catch_up=1.1), 20, 30)
+    assert found is not None
+    assert found.recovered_s is None
+    assert found.longest_stall_s == pytest.approx(10, abs=0.2)
+
+
+def test_nothing_before_it_nothing_to_compare() -> None:
+    assert recovery(progress(1000, (0, 60)), 20, 30) is None
+    assert recovery([], 20, 30) is None
+
+
+def test_readings_are_placed_in_their_second() -> None:
+    second = Second(wall_s=101.0, counts=Counts(), in_flight=list(range(10)), completed=list(range(10, 20)), p99_ms=None, threads=[])
+    found = readings([second], 100.0)
+    assert (found[0].at_s, found[-1].at_s) == (pytest.approx(0.1), pytest.approx(1.0))
+    assert (found[0][1:], found[-1][1:]) == ((10, 0), (19, 9))
+
+
+def test_a_consumer_that_hears_nothing_is_behind_all_the_same() -> None:
+    """Its lag is told by the broker that is away: zero all the while."""
+    silent = [reading._replace(in_flight=0) for reading in progress(1000, (20, 30))]
+    found = recovery(behind(silent, 1000), 20, 30)
+    assert found is not None
+    assert found.recovered_s == pytest.approx(20, abs=0.5)
+    assert found.caught_up_s == pytest.approx(10, abs=0.5)
