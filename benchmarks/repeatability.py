@@ -1,5 +1,5 @@
 """Do two runs agree? Runs the quickstart several times in a row and compares the limits' intervals of each consecutive
-pair, with and without correction by the speed reference.
+pair, with and without correction by the speed reference; beside them where the independent searches of each run ended.
 
 Usage: python benchmarks/repeatability.py [--runs 6] [--out runs/repeatability]
 Writes OUT/table.md. Runs that lie there already are not made again, so it can be interrupted.
@@ -23,7 +23,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
     """The summary of a run; made first if it is not there."""
     if not (folder / "summary.json").exists():
         done = subprocess.run([HYDROTEST, "run", EXPERIMENT, "--only", "isolated", "--out", folder], check=False)
-        if done.returncode not in (0, 1):
+        if done.returncode not in (0, 1) or not (folder / "summary.json").exists():
             raise SystemExit(f"{folder} failed with exit code {done.returncode}")
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
     return summary
@@ -39,6 +39,13 @@ def intervals(summary: dict[str, Any], speed_mean: float | None) -> dict[str, tu
     }
 
 
+def ended_at(summary: dict[str, Any], workload: str) -> str:
+    """The highest rate that each independent search accepted."""
+    row = next(row for row in summary["limits"] if row["workload"] == workload)
+    accepted = [search["accepted"] for search in row.get("searches", [])[1:]]
+    return ", ".join("–" if rate is None else f"{rate:,.0f}" for rate in accepted)
+
+
 def overlaps(a: tuple[float, float], b: tuple[float, float]) -> bool:
     """True if two closed intervals share a point (to rounding)."""
     return a[0] <= b[1] * 1.0001 and b[0] <= a[1] * 1.0001
@@ -51,6 +58,7 @@ def table(summaries: list[dict[str, Any]]) -> str:
     for number, summary in enumerate(summaries, 1):
         found = intervals(summary, None)
         cells = [f"{found[w][0]:,.0f} … {found[w][1]:,.0f}" if w in found else "–" for w in workloads]
+        cells = [f"{cell} ({at})" if (at := ended_at(summary, w)) else cell for cell, w in zip(cells, workloads, strict=True)]
         lines.append(f"| {number} | {summary['speed'][0]['mean']:.3f} | " + " | ".join(cells) + " |")
     speed = sum(summary["speed"][0]["mean"] for summary in summaries) / len(summaries)
     lines += ["", "| pair | " + " | ".join(f"{w} overlap | corrected" for w in workloads) + " |", "|---" * (2 * len(workloads) + 1) + "|"]

@@ -84,3 +84,18 @@ def test_a_node_away_fails_operations_and_no_row(tmp_path: Path, start_run: Star
     assert sum(load["errors"].values()) == load["failed"]
     (account,) = summary["integrity"]
     assert account["lost"] == 0
+
+
+def test_a_spark_worker_away_delays_its_jobs_and_nobody_else(tmp_path: Path, start_run: Start) -> None:
+    systems = "  kafka: {hosts: [here], heap: 512 MiB}\n  spark: {master: here, workers: [here], memory: 512 MiB}"
+    workloads = "  ingest: {kind: kafka-produce}\n  batch: {kind: spark-perf, tests: [agg-by-key, sort-by-key], scale_factor: 0.02, data_scale: 0.02}"
+    tests = ["workloads: [ingest, batch], rates: {ingest: 2K}, service: spark-worker-0, action: kill"]
+    summary, _ = run(tmp_path, start_run, systems, workloads, tests)
+    (row,) = summary["faults"]
+    (load,) = row["workloads"]
+    assert load["workload"] == "ingest"
+    assert load["failed"] == 0
+    assert load["fates"]["lost"] == 0
+    # Its driver waits for the worker and goes on with it: right answers before and after.
+    assert {found["test"] for found in summary["spark"]} == {"agg-by-key", "sort-by-key"}
+    assert all(found["finished"] for found in summary["spark"])

@@ -177,9 +177,11 @@ class LimitSearch:
                     return Bracket(accepted, rejected)
                 step = (accepted + rejected) // 2
                 continue
+            # A stride upwards stops at the saturated rate, and goes on from there step by step: hardly anything is sustained
+            # beyond it, and a trial far beyond costs the system more than it tells.
+            if rejected is None and step >= full:
+                stride = 1
             wanted = step + stride if rejected is None else step - stride
-            # A stride upwards stops at the saturated rate first: hardly anything is sustained beyond it, and a trial far beyond
-            # costs the system more than it tells.
             step = full if step < full < wanted else wanted
             step = step if highest is None else min(step, highest)
             stride *= 2

@@ -66,9 +66,9 @@ class Limits:
             return self._nothing(workload, "nothing was completed when it was pressed without schedule")
         objective = self.experiment.objective(workload)
         judged = [(m, judge(m, objective)) for m in self._of(index, workload, "search", "repeat")]
-        limit = self._replay(saturated[-1].achieved, judged)
-        at_limit = [(m, v) for m, v in judged if limit.low is not None and v.accepted and m.load.offered == limit.low]
-        above = [(m, v) for m, v in judged if limit.high is not None and m.load.offered == limit.high and not v.accepted]
+        limit, counted = self._replay(saturated[-1].achieved, judged)
+        at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
+        above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
         stopped_by = _most(above) if above else "search-end"
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         # One trial's reasons tell enough; those of all would be the same sentence with other figures.
@@ -103,13 +103,16 @@ class Limits:
                 "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
                               "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
 
-    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> Limit:
+    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> tuple[Limit, list[tuple[Measured, Verdict]]]:
+        """The limit, and the trials that counted: those that were made again tell of something else."""
         search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
         excuses = Excuses()
+        counted = []
         for measured, verdict in judged:
             if search.propose() == measured.load.offered and not excuses.excuse(verdict):
                 search.tell(verdict.accepted)
-        return search.limit()
+                counted.append((measured, verdict))
+        return search.limit(), counted
 
     def _bracket(self, limit: Limit, index: int, saturated: float) -> dict[str, float | None]:
         grid = LimitSearch(saturated, self.experiment.search.precision)

@@ -20,7 +20,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
-from hydrotest.analysis.usage import host_rates, speed_rows, summarise
+from hydrotest.analysis.usage import host_rates, speed_rows, summarise, trial_host_rates
 from hydrotest.spec.models import Combined, Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -140,16 +140,15 @@ def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]])
     for trial in trials:
         if trial.status != "done" or trial.purpose not in MEASURED:
             continue
-        samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
+        outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
+        if outcome is None:
+            continue
+        start = outcome.started_wall_s + trial.warm_up_s
+        workload = None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
         for host in hosts:
-            rates = host_rates(samples, host["name"])
-            outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
-            if outcome is None or rates.is_empty():
-                continue
-            start = outcome.started_wall_s + trial.warm_up_s
-            inside = rates.filter(pl.col("wall_s").is_between(start + 0.5, start + trial.window_s + 0.5))
-            workload = None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
-            windows[host["name"], workload, trial.tenancy].append(inside)
+            inside = trial_host_rates(run, trial, host["name"], start, start + trial.window_s)
+            if not inside.is_empty():
+                windows[host["name"], workload, trial.tenancy].append(inside)
     rows = []
     for (host_name, workload, tenancy), parts in windows.items():
         usage = summarise(pl.concat(parts))
