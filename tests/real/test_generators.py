@@ -13,6 +13,7 @@ from hydrotest.analysis.integrity import kafka_fates
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import ask
+from hydrotest.load import cassandra as cassandra_load
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load.native import run_generators
 from hydrotest.run.stock import run_stock_level
@@ -113,6 +114,27 @@ async def test_cassandra_writes_reads_and_accounts_for_every_row(bench: Bench, p
     entry = [e for e in bench.runner.folder.read_journal() if e["what"] == "rows accounted for"][-1]
     assert entry["fates"]["lost"] == entry["fates"]["corrupted"] == 0
     assert entry["fates"]["seen"] == 5_000
+
+
+async def test_a_driver_carries_the_same_operations(bench: Bench) -> None:
+    """Both clients draw the same keys, check the same rows, and are told apart in the records."""
+    found = {}
+    for client in ("native", "driver"):
+        spec = bench.experiment.workloads["store"].model_copy(update={"client": client})
+        store = Store("store", spec, bench)  # type: ignore[arg-type]
+        store.keyspace = f"hydrotest_t_{client}"
+        await cassandra_load.create_table(store.host, store.endpoints, store.keyspace, store.spec)
+        await store._populate()
+        trial = await store.open_loop(500, PLAN)
+        await store.finish()
+        load = trial.load("store")
+        assert load.outcome is not None
+        assert load.client == client
+        assert load.outcome.errors == {}
+        found[client] = load.outcome.extra
+    for extra in found.values():
+        assert (extra["missing_reads"], extra["corrupted_reads"]) == (0, 0)
+        assert extra["reads"] + extra["writes"] >= 1_990
 
 
 async def test_reads_of_rows_that_are_not_there_are_counted(bench: Bench) -> None:

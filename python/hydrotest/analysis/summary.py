@@ -120,7 +120,7 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
         for load in trial.loads:
             # The table's one account tells of all that was written to it, in whatever company.
             known = any(workload == load.workload for workload, _ in accounts)
-            if load.kind == "cassandra" and load.client == "native" and not known:
+            if load.kind == "cassandra" and load.is_generated and not known:
                 accounts[load.workload, trial.tenancy].append(UNKNOWN_ROWS)
     return [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
 
@@ -163,7 +163,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) 
     for trial in trials:
         if trial.status == "done" and trial.purpose in MEASURED and trial.purpose != "all-out":
             for load in trial.loads:
-                if load.client == "native" and (trial.purpose != "saturated" or (load.workload, trial.tenancy) not in last):
+                if load.is_generated and (trial.purpose != "saturated" or (load.workload, trial.tenancy) not in last):
                     last[load.workload, trial.tenancy] = trial
     rows = []
     for (workload, tenancy), trial in last.items():

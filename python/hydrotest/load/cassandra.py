@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.load.native import NICE, Generator
@@ -43,8 +43,9 @@ async def scan(host: Host, endpoints: Sequence[str], keyspace: str, workload: Ca
 def generator(name: str, workload: CassandraLoad, host: Host, endpoints: Sequence[str], keyspace: str, trial: int,
               pressure: dict[str, Any]) -> Generator:  # fmt: skip
     """A reading and writing generator."""
+    client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
-        "contact_points": list(endpoints), "keyspace": keyspace, "shape": _shape(workload),
+        "client": client, "contact_points": list(endpoints), "keyspace": keyspace, "shape": _shape(workload),
         "consistency": workload.consistency, "write_share": workload.mix.write_share, "keys": workload.keys.wire(),
         # Another seed for each trial: the same keys again would be read from a warm cache.
         "seed": trial, "operations": None, "connections": workload.connections,
@@ -53,7 +54,7 @@ def generator(name: str, workload: CassandraLoad, host: Host, endpoints: Sequenc
     }  # fmt: skip
     load = pressure["load"]
     return Generator(name, workload.kind, host, "cql", settings,
-                     offered=load.get("open", {}).get("rate_per_s"), in_flight=load.get("closed", {}).get("in_flight"))  # fmt: skip
+                     offered=load.get("open", {}).get("rate_per_s"), in_flight=load.get("closed", {}).get("in_flight"), client=client)  # fmt: skip
 
 
 def populator(name: str, workload: CassandraLoad, host: Host, endpoints: Sequence[str], keyspace: str, trial: int) -> Generator:

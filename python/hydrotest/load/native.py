@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
@@ -33,6 +33,7 @@ class Generator:
     settings: dict[str, Any]
     offered: float | None = None
     in_flight: int | None = None
+    client: Literal["native", "driver"] = "native"
 
 
 @dataclass
@@ -102,7 +103,7 @@ class RunningGenerator:
         fatal = outcome.extra.get("fatal")
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")
-        return Load(workload=generator.workload, kind=generator.kind, client="native", offered=generator.offered,
+        return Load(workload=generator.workload, kind=generator.kind, client=generator.client, offered=generator.offered,
                     in_flight=generator.in_flight, outcome=outcome, nice=self.nice)  # fmt: skip
 
 

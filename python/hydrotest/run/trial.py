@@ -79,7 +79,7 @@ class Part:
     def nothing(self) -> Load:
         """What is recorded if the trial fails."""
         generator = self.generators[0] if self.generators else None
-        return Load(workload=self.workload, kind=self.kind, client="native",
+        return Load(workload=self.workload, kind=self.kind, client=generator.client if generator else "native",
                     offered=generator.offered if generator else None, in_flight=generator.in_flight if generator else None)  # fmt: skip
 
 

@@ -163,6 +163,10 @@ def _check_fault(experiment: Experiment, test: Fault, index: int, checker: _Chec
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: _Checker, place: Path_) -> None:
     """Refuses what the client cannot do, rather than ignore it."""
     workload = experiment.workloads[test.workload]
+    own = workload.client if isinstance(workload, RatedWorkload) else None
+    if own is not None and "driver" in (own, test.client) and test.client not in (None, own):
+        raise checker.fail((*place[:-1], "client"), f"a test cannot change {test.workload}'s client from {own} to {test.client}",
+                           "Make a workload of its own for each.")  # fmt: skip
     if not isinstance(workload, RatedWorkload):
         raise checker.fail(place, f"{test.workload} has no rate and nothing in flight", "Use it in `isolated` or `combined`.")
     if isinstance(workload, KafkaConsume) and test.test != "saturated":
@@ -218,6 +222,8 @@ def _check_windows(experiment: Experiment, checker: _Checker) -> None:
 def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> None:
     workload = experiment.workloads[name]
     place: Path_ = ("workloads", name)
+    if isinstance(workload, RatedWorkload) and workload.client == "driver" and not isinstance(workload, CassandraLoad):
+        raise checker.fail((*place, "client"), "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
     if workload.on is not None:
         checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
     if isinstance(workload, KafkaProduce):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, RatePerS, SizeBytes
 from hydrotest.spec.keys import KeysField
 
-Client = Literal["native", "stock"]
+Client = Literal["native", "stock", "driver"]
 MIB = 1 << 20
 SPARK_DAEMON_BYTES = 256 * MIB
 """Heap of a master or worker; they only keep the books."""
@@ -111,7 +111,10 @@ class Workload(Model):
 class RatedWorkload(Workload):
     """One that is pressed at a rate, or with a number in flight."""
 
-    client: Client = Field("native", description="`native`: hydrotest's generator; `stock`: the system's own tool.")
+    client: Client = Field(
+        "native",
+        description="`native`: hydrotest's generator; `stock`: the system's own tool; `driver`: an application's driver (Cassandra).",
+    )
 
 
 def _acks(value: object) -> object:
@@ -165,7 +168,7 @@ class CassandraLoad(RatedWorkload):
     columns: Count = Field(5, description="Blob columns of a row.")
     column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
-    connections: Count = Field(2, description="Connections to each node, per thread.")
+    connections: Count = Field(1, description="Connections to each node, per thread.")
     timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
 
 

@@ -132,7 +132,7 @@ class Load(Record):
 
     workload: str
     kind: str
-    client: Literal["native", "stock", "spark", "command"]
+    client: Literal["native", "driver", "stock", "spark", "command"]
     offered: float | None = None
     """Operations a second asked for; null in a closed loop."""
     in_flight: int | None = None
@@ -145,6 +145,11 @@ class Load(Record):
     """What a batch workload ran."""
     event_log: str | None = None
     """Its event log, below the run folder."""
+
+    @property
+    def is_generated(self) -> bool:
+        """True where our own schedule and recorder pressed, whatever carried the requests."""
+        return self.client in ("native", "driver")
 
 
 class FaultRecord(Record):

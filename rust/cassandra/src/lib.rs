@@ -1,10 +1,17 @@
-//! Cassandra as a target, through the `scylla` driver with retries and speculation off, so that what
-//! is measured is one request and one answer.
+//! Cassandra as a target: on the hot path its native protocol spoken directly, many requests out on few connections; set-up,
+//! schema and topology through the `scylla` driver, which can also carry the load. No retries and no speculation: what is
+//! measured is one request and one answer.
 
+mod account;
 pub mod admin;
-mod client;
+mod driver;
+mod frame;
 pub mod keys;
+mod link;
+mod native;
 pub mod press;
 pub mod rows;
 pub mod session;
+#[cfg(test)]
+mod stub;
 mod timer;

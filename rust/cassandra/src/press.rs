@@ -1,24 +1,33 @@
-//! The CQL generator: what it is told, and the account of what it did. The thread that works is `client`.
-
-use std::sync::{Arc, Mutex};
+//! The CQL generator: what it is told, and the account of what it did. The threads that work are `native` and `driver`.
 
 use anyhow::Result;
 use hydrotest_core::control::Control;
-use hydrotest_core::recorder::Recorder;
-use hydrotest_core::reporter::Channel;
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::{Outcome, Pressure};
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Client, Pressed, Recorders};
+use crate::account::{Pressed, Recorders};
+use crate::driver::Driver;
 use crate::keys::{KeySettings, Keys};
+use crate::native::Native;
 use crate::rows::RowShape;
+
+/// Who speaks with the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Client {
+    /// The protocol itself, from one thread without hand-overs.
+    Native,
+    /// The `scylla` driver, as an application would.
+    Driver,
+}
 
 /// What to press with, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CqlSettings {
+    pub client: Client,
     pub contact_points: Vec<String>,
     pub keyspace: String,
     pub shape: RowShape,
@@ -37,6 +46,32 @@ pub struct CqlSettings {
     pub pressure: Pressure,
 }
 
+impl CqlSettings {
+    /// Writes one row: the key, then all columns.
+    pub(crate) fn insert_statement(&self) -> String {
+        let marks = vec!["?"; self.shape.columns + 1].join(", ");
+        format!(
+            "INSERT INTO {} (key, {}) VALUES ({marks})",
+            self.table(),
+            self.columns()
+        )
+    }
+
+    /// Reads all columns of the row of a key.
+    pub(crate) fn select_statement(&self) -> String {
+        format!("SELECT {} FROM {} WHERE key = ?", self.columns(), self.table())
+    }
+
+    fn table(&self) -> String {
+        format!("{}.standard1", self.keyspace)
+    }
+
+    fn columns(&self) -> String {
+        let names: Vec<String> = (0..self.shape.columns).map(|column| format!("\"C{column}\"")).collect();
+        names.join(", ")
+    }
+}
+
 /// Runs the generator until its time is over. `None` if stopped before it began.
 pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>> {
     settings.shape.check().map_err(anyhow::Error::msg)?;
@@ -44,26 +79,16 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
     Keys::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
     let mut threads: Vec<Prepared<Pressed>> = Vec::new();
     for share in 0..settings.pressure.threads {
-        let client = Client::connect(settings, share)?;
-        threads.push(Box::new(move |window: &Window| {
-            let recorder = || Arc::new(Mutex::new(Recorder::new(window.start_ns)));
-            let recorders = Recorders {
-                all: recorder(),
-                read: recorder(),
-                write: recorder(),
-            };
-            let channel = |op: Option<&str>, recorder: &Arc<Mutex<Recorder>>| Channel {
-                op: op.map(str::to_owned),
-                recorder: recorder.clone(),
-            };
-            let channels = vec![
-                channel(None, &recorders.all),
-                channel(Some("read"), &recorders.read),
-                channel(Some("write"), &recorders.write),
-            ];
-            let window = window.clone();
-            (channels, Box::new(move || client.work(window, recorders)))
-        }));
+        threads.push(match settings.client {
+            Client::Native => {
+                let client = Native::connect(settings, share)?;
+                prepared(move |window, recorders| client.work(window, recorders))
+            }
+            Client::Driver => {
+                let client = Driver::connect(settings, share)?;
+                prepared(move |window, recorders| client.work(window, recorders))
+            }
+        });
     }
     let finished = conduct(control, settings.pressure.seconds, settings.pressure.nice, threads);
     Ok(finished.map(|finished| {
@@ -78,6 +103,14 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
     }))
 }
 
+/// A thread that is given its recorders when it begins.
+fn prepared(work: impl FnOnce(Window, Recorders) -> Pressed + Send + 'static) -> Prepared<Pressed> {
+    Box::new(move |window: &Window| {
+        let (window, recorders) = (window.clone(), Recorders::new(window.start_ns));
+        (recorders.channels(), Box::new(move || work(window, recorders)))
+    })
+}
+
 fn merge(parts: Vec<Pressed>, outcome: &mut Outcome) {
     let (mut acked, mut attempted) = (Runs::default(), Runs::default());
     let (mut missing, mut corrupted, mut writes, mut reads) = (0, 0, 0, 0);
@@ -89,6 +122,7 @@ fn merge(parts: Vec<Pressed>, outcome: &mut Outcome) {
         outcome.completed_late += part.completed_late;
         outcome.overflows += part.overflows;
         outcome.gave_up |= part.gave_up;
+        outcome.counts.cap_hits += part.cap_hits;
         missing += part.missing;
         corrupted += part.corrupted;
         writes += part.writes;

@@ -2,6 +2,8 @@
 //! checksum over the whole row in C0 so that every row read can be checked:
 //! `C0 = crc32c (4) | writer (4) | sequence (8) | intended start, wall ns (8) | filler`.
 
+use bytes::{BufMut, BytesMut};
+
 /// Shape of a row.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,27 +32,44 @@ impl RowShape {
 
     /// All columns of row `key`.
     pub fn build(&self, key: u64, writer: u32, sequence: u64, intended_wall_ns: u64) -> Vec<Vec<u8>> {
-        let mut columns: Vec<Vec<u8>> = (0..self.columns).map(|column| self.filler(key, column)).collect();
-        columns[0][4..8].copy_from_slice(&writer.to_be_bytes());
-        columns[0][8..16].copy_from_slice(&sequence.to_be_bytes());
-        columns[0][16..24].copy_from_slice(&intended_wall_ns.to_be_bytes());
-        let checksum = checksum(&key_bytes(key), columns.iter().map(Vec::as_slice));
-        columns[0][..4].copy_from_slice(&checksum.to_be_bytes());
-        columns
+        let mut row = BytesMut::new();
+        self.put(&mut row, key, writer, sequence, intended_wall_ns);
+        row.chunks(4 + self.column_bytes)
+            .map(|cell| cell[4..].to_vec())
+            .collect()
     }
 
-    fn filler(&self, key: u64, column: usize) -> Vec<u8> {
+    /// Appends all columns of row `key`, each with its length before it, as the protocol's `[value]`s are.
+    pub fn put(&self, out: &mut BytesMut, key: u64, writer: u32, sequence: u64, intended_wall_ns: u64) {
+        let start = out.len();
+        for column in 0..self.columns {
+            out.put_i32(self.column_bytes as i32);
+            self.put_filler(out, key, column);
+        }
+        let row = &mut out[start..];
+        row[8..12].copy_from_slice(&writer.to_be_bytes());
+        row[12..20].copy_from_slice(&sequence.to_be_bytes());
+        row[20..28].copy_from_slice(&intended_wall_ns.to_be_bytes());
+        let sum = {
+            let mut cells = row.chunks(4 + self.column_bytes).map(|cell| &cell[4..]);
+            let first = cells.next().expect("a row has a column");
+            checksum(&key_bytes(key), first, cells)
+        };
+        row[4..8].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    fn put_filler(&self, out: &mut BytesMut, key: u64, column: usize) {
         let mut state = key ^ ((column as u64 + 1) << 56);
-        let mut bytes = Vec::with_capacity(self.column_bytes + 8);
-        while bytes.len() < self.column_bytes {
+        let mut left = self.column_bytes;
+        while left > 0 {
             // SplitMix64 (Steele et al. 2014): cheap, and does not compress.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            bytes.extend_from_slice(&(z ^ (z >> 31)).to_be_bytes());
+            let taken = left.min(8);
+            out.put_slice(&(z ^ (z >> 31)).to_be_bytes()[..taken]);
+            left -= taken;
         }
-        bytes.truncate(self.column_bytes);
-        bytes
     }
 }
 
@@ -68,20 +87,16 @@ pub fn key_number(key: &[u8]) -> Option<u64> {
 }
 
 /// True if the row's checksum fits its content.
-pub fn is_intact<'a>(key: &[u8], columns: impl Iterator<Item = &'a [u8]>) -> bool {
-    let columns: Vec<&[u8]> = columns.collect();
-    match columns.first() {
-        Some(first) if first.len() >= STAMP_BYTES => checksum(key, columns.iter().copied()).to_be_bytes() == first[..4],
+pub fn is_intact<'a>(key: &[u8], mut columns: impl Iterator<Item = &'a [u8]>) -> bool {
+    match columns.next() {
+        Some(first) if first.len() >= STAMP_BYTES => checksum(key, first, columns).to_be_bytes() == first[..4],
         _ => false,
     }
 }
 
-fn checksum<'a>(key: &[u8], columns: impl Iterator<Item = &'a [u8]>) -> u32 {
-    let mut sum = crc32c::crc32c(key);
-    for (index, column) in columns.enumerate() {
-        sum = crc32c::crc32c_append(sum, if index == 0 { &column[4..] } else { column });
-    }
-    sum
+fn checksum<'a>(key: &[u8], first: &[u8], others: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let sum = crc32c::crc32c_append(crc32c::crc32c(key), &first[4..]);
+    others.fold(sum, crc32c::crc32c_append)
 }
 
 #[cfg(test)]

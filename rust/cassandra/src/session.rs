@@ -1,6 +1,7 @@
 //! A driver session as a measuring tool needs it: no retries, no speculation, nothing in the background
 //! that would press on the server unasked.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,19 @@ pub async fn connect(
         .build()
         .await
         .with_context(|| format!("Cassandra at {} cannot be reached", contact_points.join(", ")))
+}
+
+/// The addresses of all nodes, as the first that answers knows them.
+pub async fn nodes(contact_points: &[String], timeout: Duration) -> Result<Vec<SocketAddr>> {
+    let session = connect(contact_points, 1, timeout, Consistency::One).await?;
+    let state = session.get_cluster_state();
+    let mut addresses: Vec<SocketAddr> = state
+        .get_nodes_info()
+        .iter()
+        .map(|node| SocketAddr::new(node.address.ip(), node.address.port()))
+        .collect();
+    addresses.sort();
+    Ok(addresses)
 }
 
 /// A consistency level by its CQL name.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clock::monotonic_ns;
 use crate::schedule::Schedule;
+use crate::wire::{Load, Pressure};
 
 /// How operations are started.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,35 @@ pub enum Pace {
     Open { schedule: Schedule, in_flight_max: u64 },
     /// Closed loop: whenever fewer than this many are in flight.
     Closed { in_flight: u64 },
+}
+
+impl Pace {
+    /// The pace of one thread of those that share a load whose schedule begins at `start_ns`.
+    pub fn of(pressure: &Pressure, start_ns: u64, share: u64) -> Self {
+        let shares = u64::from(pressure.threads);
+        match pressure.load {
+            Load::Open { rate_per_s } => Self::Open {
+                schedule: Schedule::new(start_ns, rate_per_s).split(share, shares),
+                in_flight_max: pressure.in_flight_max,
+            },
+            Load::Closed { in_flight } => Self::Closed {
+                in_flight: part(in_flight, share, shares).max(1),
+            },
+        }
+    }
+
+    /// The schedule, in an open loop.
+    pub fn schedule(&self) -> Option<Schedule> {
+        match self {
+            Self::Open { schedule, .. } => Some(*schedule),
+            Self::Closed { .. } => None,
+        }
+    }
+}
+
+/// What one of several gets of a whole number: all parts together are the whole.
+pub fn part(whole: u64, share: u64, shares: u64) -> u64 {
+    whole / shares + u64::from(share < whole % shares)
 }
 
 /// Something that operations can be started on, without ever blocking the loop.
@@ -53,10 +83,32 @@ pub struct Driven {
 pub struct Limits {
     /// When to end (monotonic).
     pub end_ns: u64,
+    /// End when so many were started and have ended.
+    pub operations_max: u64,
     /// End early when the oldest operation in flight is older than this.
     pub give_up_ns: Option<u64>,
     /// The longest time between two looks at the schedule: the price of lower CPU use is up to this much `wait`.
     pub tick_ns: u64,
+}
+
+impl Limits {
+    /// Nothing but a time.
+    pub fn until(end_ns: u64, tick_ns: u64) -> Self {
+        Self {
+            end_ns,
+            operations_max: u64::MAX,
+            give_up_ns: None,
+            tick_ns,
+        }
+    }
+
+    /// What a load asks for.
+    pub fn of(pressure: &Pressure, end_ns: u64, tick_ns: u64) -> Self {
+        Self {
+            give_up_ns: pressure.give_up_s.map(|seconds| (seconds * 1e9) as u64),
+            ..Self::until(end_ns, tick_ns)
+        }
+    }
 }
 
 /// Drives `target` at `pace` until the end, the stop flag, or hopelessness.
@@ -64,7 +116,8 @@ pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &Atomi
     let mut driven = Driven::default();
     loop {
         let now = monotonic_ns();
-        if now >= limits.end_ns || stop.load(Ordering::Relaxed) {
+        let is_done = driven.started >= limits.operations_max && target.in_flight() == 0;
+        if now >= limits.end_ns || is_done || stop.load(Ordering::Relaxed) {
             break;
         }
         if is_hopeless(target, limits, now) {
@@ -81,6 +134,7 @@ pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &Atomi
             }
             Pace::Closed { in_flight } => (None, u64::MAX, in_flight.saturating_sub(target.in_flight())),
         };
+        let wanted = wanted.min(limits.operations_max - driven.started);
         let count = wanted.min(room);
         if schedule.is_some() && count < wanted {
             driven.cap_hits += 1;
@@ -98,6 +152,7 @@ pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &Atomi
     if let Pace::Open { schedule, .. } = &pace {
         driven.unstarted = schedule
             .due_by(monotonic_ns().min(limits.end_ns))
+            .min(limits.operations_max)
             .saturating_sub(driven.started);
     }
     Ok(driven)

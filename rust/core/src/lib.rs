@@ -10,6 +10,8 @@ pub mod recorder;
 pub mod reporter;
 pub mod runs;
 pub mod schedule;
+pub mod seek;
+pub mod socket;
 pub mod threads;
 pub mod trial;
 pub mod wire;

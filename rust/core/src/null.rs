@@ -49,11 +49,7 @@ pub fn ceiling_per_core_s(seconds: f64) -> f64 {
     let mut target = NullTarget {
         recorder: Recorder::new(start),
     };
-    let limits = Limits {
-        end_ns: start + (seconds * 1e9) as u64,
-        give_up_ns: None,
-        tick_ns: 0,
-    };
+    let limits = Limits::until(start + (seconds * 1e9) as u64, 0);
     let cpu_before = thread_cpu_ns();
     // 256 at a time: about what one look at the schedule finds due at a million a second.
     let pace = Pace::Open {
@@ -77,11 +73,7 @@ mod tests {
         let mut target = NullTarget {
             recorder: Recorder::new(start),
         };
-        let limits = Limits {
-            end_ns: start + 200_000_000,
-            give_up_ns: None,
-            tick_ns: 200_000,
-        };
+        let limits = Limits::until(start + 200_000_000, 200_000);
         let pace = Pace::Open {
             schedule: Schedule::new(start, 10_000.0),
             in_flight_max: 1_000_000,
@@ -93,16 +85,32 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_that_is_hit_is_counted() {
+    fn a_number_of_operations_is_not_passed() {
         let start = monotonic_ns();
         let mut target = NullTarget {
             recorder: Recorder::new(start),
         };
         let limits = Limits {
-            end_ns: start + 20_000_000,
-            give_up_ns: None,
-            tick_ns: 0,
+            operations_max: 1_000,
+            ..Limits::until(start + 10_000_000_000, 0)
         };
+        let driven = drive(
+            &mut target,
+            Pace::Closed { in_flight: 64 },
+            limits,
+            &AtomicBool::new(false),
+        )
+        .unwrap();
+        assert_eq!((driven.started, driven.unstarted), (1_000, 0));
+    }
+
+    #[test]
+    fn a_cap_that_is_hit_is_counted() {
+        let start = monotonic_ns();
+        let mut target = NullTarget {
+            recorder: Recorder::new(start),
+        };
+        let limits = Limits::until(start + 20_000_000, 0);
         let pace = Pace::Open {
             schedule: Schedule::new(start, 1e9),
             in_flight_max: 10,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::clock::{WallOffset, monotonic_ns};
@@ -29,6 +30,18 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window that begins and ends at these monotonic times.
+    pub fn new(start_ns: u64, end_ns: u64, wall: WallOffset, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            start_ns,
+            end_ns,
+            wall,
+            stop,
+            counts: Arc::default(),
+            ended_ns: Arc::default(),
+        }
+    }
+
     /// To be called by each thread when its load is over and it begins to drain.
     pub fn load_ended(&self) {
         self.ended_ns.fetch_max(monotonic_ns(), Ordering::AcqRel);
@@ -80,20 +93,13 @@ pub fn conduct<R: Send + 'static>(
     let wall = WallOffset::take();
     let start_ns = monotonic_ns() + LEAD_NS;
     let end_ns = start_ns + (seconds * 1e9) as u64;
-    let counts = Arc::new(SharedCounts::default());
-    let ended_ns = Arc::new(AtomicU64::new(0));
-    let window = Window {
-        start_ns,
-        end_ns,
-        wall,
-        stop: control.stop.clone(),
-        counts: counts.clone(),
-        ended_ns: ended_ns.clone(),
-    };
+    let window = Window::new(start_ns, end_ns, wall, control.stop.clone());
+    let (counts, ended_ns) = (window.counts.clone(), window.ended_ns.clone());
     let mut channels = Vec::new();
     let done = Arc::new(AtomicBool::new(false));
     let left = Arc::new(AtomicUsize::new(threads.len()));
     let mut handles = Vec::new();
+    let mut held = Vec::new();
     for (index, prepared) in threads.into_iter().enumerate() {
         let (own_channels, work) = prepared(&window);
         channels.extend(own_channels);
@@ -101,12 +107,20 @@ pub fn conduct<R: Send + 'static>(
             left: left.clone(),
             done: done.clone(),
         };
+        // A thread's CPU time is gone with it: it stays until the last second is reported.
+        let (hold, released) = mpsc::channel::<()>();
+        held.push(hold);
         let body = move || {
-            let _running = running;
             sharpen_timers();
             // Second 0 lies a little ahead, so that all threads begin together.
             std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(monotonic_ns())));
-            work()
+            let found = {
+                let _running = running;
+                work()
+            };
+            // Nothing is ever sent: this ends when the other end is dropped.
+            let _ = released.recv();
+            found
         };
         handles.push(
             std::thread::Builder::new()
@@ -119,6 +133,7 @@ pub fn conduct<R: Send + 'static>(
     reporter.run(end_ns, &done);
     let reported = monotonic_ns();
     let at_end = counts.read();
+    drop(held);
     let results = handles
         .into_iter()
         .map(|handle| handle.join().expect("generator threads return their failures"))

@@ -1,13 +1,11 @@
-//! One connection to one broker: blocking calls for set-up, and non-blocking frames for the hot loops.
+//! One connection to one broker: blocking calls for set-up, and frames for the hot loops.
 
-use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::ToSocketAddrs;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use bytes::{Buf, Bytes, BytesMut};
+use anyhow::{Context, Result, ensure};
+use bytes::{Buf, Bytes};
+use hydrotest_core::socket::Socket;
 
 use crate::protocol::{Call, decode, encode};
 
@@ -15,17 +13,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// A response larger than this is no response but a stream out of step.
 const FRAME_BYTES_MAX: usize = 256 << 20;
-const READ_BYTES: usize = 256 << 10;
+const LENGTH_BYTES: usize = 4;
 
 /// A connection to a broker.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    socket: Socket,
     address: String,
-    received: BytesMut,
-    /// Where a read lands before it is appended: zeroed once, not per read.
-    scratch: Vec<u8>,
-    to_send: VecDeque<Bytes>,
     next_correlation: i32,
 }
 
@@ -37,17 +31,11 @@ impl Connection {
             .with_context(|| format!("{address} is no address"))?
             .next()
             .with_context(|| format!("{address} resolves to nothing"))?;
-        let stream = TcpStream::connect_timeout(&target, CONNECT_TIMEOUT)
+        let socket = Socket::connect(&target, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("broker {address} cannot be reached"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(CALL_TIMEOUT))?;
-        stream.set_write_timeout(Some(CALL_TIMEOUT))?;
         Ok(Self {
-            stream,
+            socket,
             address: address.to_owned(),
-            received: BytesMut::new(),
-            scratch: vec![0; READ_BYTES],
-            to_send: VecDeque::new(),
             next_correlation: 0,
         })
     }
@@ -60,20 +48,14 @@ impl Connection {
     /// Sends a request and waits for its response; for set-up, not for the hot path.
     pub fn call<Q: Call>(&mut self, request: &Q) -> Result<Q::Response> {
         let correlation = self.correlation();
-        self.stream
-            .write_all(&encode(correlation, request)?)
-            .with_context(|| format!("broker {} took no {:?} request", self.address, Q::KEY))?;
+        let failed = |address: &str| format!("broker {address} did not answer a {:?} request", Q::KEY);
+        self.socket.queue(encode(correlation, request)?);
+        self.socket.flush().with_context(|| failed(&self.address))?;
         let frame = loop {
             if let Some(frame) = self.take_frame()? {
                 break frame;
             }
-            if self.read_some()? == 0 {
-                bail!(
-                    "broker {} closed the connection on a {:?} request",
-                    self.address,
-                    Q::KEY
-                );
-            }
+            self.socket.await_some().with_context(|| failed(&self.address))?;
         };
         let (answered, response) = decode::<Q>(frame)?;
         ensure!(answered == correlation, "broker {} answered out of step", self.address);
@@ -82,9 +64,14 @@ impl Connection {
 
     /// From here on nothing blocks: `send` queues, `pump` moves bytes.
     pub fn set_nonblocking(&mut self) -> Result<()> {
-        self.stream
-            .set_nonblocking(true)
+        self.socket
+            .set_nonblocking()
             .context("a socket cannot be made non-blocking")
+    }
+
+    /// What is polled.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
     }
 
     /// A correlation id not used before on this connection.
@@ -95,73 +82,39 @@ impl Connection {
 
     /// Queues a frame and sends what the socket takes.
     pub fn send(&mut self, frame: Bytes) -> Result<()> {
-        self.to_send.push_back(frame);
-        self.flush()
+        self.socket.queue(frame);
+        self.socket.flush().with_context(|| self.lost())
     }
 
-    /// True while queued bytes wait for the socket.
-    pub fn wants_to_write(&self) -> bool {
-        !self.to_send.is_empty()
-    }
-
-    /// Sends queued bytes until the socket takes no more.
-    pub fn flush(&mut self) -> Result<()> {
-        while let Some(front) = self.to_send.front_mut() {
-            match self.stream.write(front) {
-                Ok(written) if written == front.len() => {
-                    self.to_send.pop_front();
-                }
-                Ok(written) => front.advance(written),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(error).with_context(|| format!("connection to broker {} was lost", self.address));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads what has arrived. An error when the broker has closed the connection.
-    pub fn receive(&mut self) -> Result<()> {
-        match self.read_some() {
-            Ok(0) => bail!("broker {} closed the connection", self.address),
-            Ok(_) => Ok(()),
-            Err(error) => match error.downcast_ref::<std::io::Error>() {
-                Some(io) if matches!(io.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
-                _ => Err(error).with_context(|| format!("connection to broker {} was lost", self.address)),
-            },
-        }
+    /// Sends what is queued and reads what has arrived. An error when the connection is lost.
+    pub fn pump(&mut self) -> Result<()> {
+        self.socket
+            .flush()
+            .and_then(|()| self.socket.receive())
+            .with_context(|| self.lost())
     }
 
     /// The next whole response frame without its length, if one has arrived.
     pub fn take_frame(&mut self) -> Result<Option<Bytes>> {
-        if self.received.len() < 4 {
+        let mut received = self.socket.received();
+        if received.len() < LENGTH_BYTES {
             return Ok(None);
         }
-        let length = (&self.received[..4]).get_u32() as usize;
+        let length = received.get_u32() as usize;
         ensure!(
             length <= FRAME_BYTES_MAX,
             "broker {} sent a frame of {length} bytes",
             self.address
         );
-        if self.received.len() < 4 + length {
-            self.received.reserve(4 + length - self.received.len());
+        if received.len() < length {
+            self.socket.expect(LENGTH_BYTES + length);
             return Ok(None);
         }
-        self.received.advance(4);
-        Ok(Some(self.received.split_to(length).freeze()))
+        self.socket.consume(LENGTH_BYTES);
+        Ok(Some(self.socket.take(length)))
     }
 
-    fn read_some(&mut self) -> Result<usize> {
-        let read = self.stream.read(&mut self.scratch)?;
-        self.received.extend_from_slice(&self.scratch[..read]);
-        Ok(read)
-    }
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn lost(&self) -> String {
+        format!("connection to broker {} was lost", self.address)
     }
 }

@@ -1,9 +1,9 @@
-//! Finds a topic's leaders again after a broker or a leadership was lost, in a thread of its own: asking and connecting
-//! block, and the hot loop must not.
+//! Finds a topic's leaders again after a broker or a leadership was lost.
 
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
+
+use hydrotest_core::seek::{Over, Seeker};
 
 use crate::admin::{Leaders, ask_leaders, connect_any};
 use crate::connection::Connection;
@@ -23,8 +23,7 @@ pub(crate) struct Finder {
     topic: String,
     /// Connections opened to each broker.
     per_broker: usize,
-    /// The search that runs; it ends when the token is dropped.
-    search: Option<(Receiver<Found>, Arc<()>)>,
+    search: Option<Seeker<Found>>,
 }
 
 impl Finder {
@@ -42,34 +41,17 @@ impl Finder {
     }
 
     /// Begins to look, until every leader is reached. Brokers in `connected` need no other connection.
-    pub(crate) fn look(&mut self, connected: Vec<String>) {
-        let (sender, found) = mpsc::channel();
-        let token = Arc::new(());
-        let wanted = Arc::downgrade(&token);
+    pub(crate) fn look(&mut self, mut connected: Vec<String>) {
         let (bootstrap, topic, per_broker) = (self.bootstrap.clone(), self.topic.clone(), self.per_broker);
-        let search = move || {
-            let mut connected = connected;
-            while wanted.strong_count() > 0 {
-                if round(&bootstrap, &topic, per_broker, &mut connected, &sender) {
-                    return;
-                }
-                std::thread::sleep(BACKOFF);
-            }
-        };
-        std::thread::Builder::new()
-            .name("finder".into())
-            .spawn(search)
-            .expect("a thread can be started");
-        self.search = Some((found, token));
+        let round = move |sender: &Sender<Found>| round(&bootstrap, &topic, per_broker, &mut connected, sender);
+        self.search = Some(Seeker::begin(BACKOFF, round));
     }
 
     /// What was found since the last call, if anything was.
     pub(crate) fn found(&mut self) -> Option<Found> {
-        let (found, _) = self.search.as_ref()?;
-        match found.try_recv() {
-            Ok(found) => Some(found),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
+        match self.search.as_ref()?.found() {
+            Ok(found) => found,
+            Err(Over) => {
                 self.search = None;
                 None
             }

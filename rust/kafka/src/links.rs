@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use anyhow::{Context, Result, bail};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use hydrotest_core::socket::wait;
 
 use crate::connection::Connection;
 use crate::finder::Finder;
@@ -145,7 +145,7 @@ impl<T> Links<T> {
     /// Moves bytes both ways. An error if the connection is lost.
     pub(crate) fn pump(&mut self, link: usize) -> Result<()> {
         match &mut self.links[link].connection {
-            Some(connection) => connection.flush().and_then(|()| connection.receive()),
+            Some(connection) => connection.pump(),
             None => Ok(()),
         }
     }
@@ -183,36 +183,12 @@ impl<T> Links<T> {
         passes
     }
 
-    /// Waits until a link can be read (or written, where bytes wait), or `timeout_ns` has passed; the links that have
-    /// something to do.
+    /// Waits until a link has something to do, or `timeout_ns` has passed; the links that have.
     pub(crate) fn wait(&self, timeout_ns: u64) -> Result<Vec<usize>> {
-        let up = |(index, link): (usize, &'_ Link<T>)| link.connection.is_some().then_some(index);
-        let indexes: Vec<usize> = self.links.iter().enumerate().filter_map(up).collect();
-        let mut polled: Vec<PollFd<'_>> = self
+        let sockets = self
             .links
             .iter()
-            .filter_map(|link| link.connection.as_ref())
-            .map(|connection| {
-                let writing = if connection.wants_to_write() {
-                    PollFlags::OUT
-                } else {
-                    PollFlags::empty()
-                };
-                PollFd::new(connection, PollFlags::IN | writing)
-            })
-            .collect();
-        let timeout = Timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as i64,
-            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
-        };
-        match poll(&mut polled, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("poll failed"),
-        }
-        let active = indexes.into_iter().zip(&polled);
-        Ok(active
-            .filter(|(_, fd)| !fd.revents().is_empty())
-            .map(|(index, _)| index)
-            .collect())
+            .map(|link| link.connection.as_ref().map(Connection::socket));
+        wait(sockets, timeout_ns).context("poll failed")
     }
 }

@@ -12,7 +12,6 @@ use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::lock;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::trial::Window;
-use hydrotest_core::wire::Load;
 
 use crate::admin::Leaders;
 use crate::batch::BatchWriter;
@@ -82,10 +81,6 @@ impl Producer {
 
     pub(crate) fn begin(&mut self, window: Window, recorder: Arc<Mutex<Recorder>>) {
         self.recorder = recorder;
-        if let Load::Open { rate_per_s } = self.settings.pressure.load {
-            let shares = u64::from(self.settings.pressure.threads);
-            self.schedule = Some(Schedule::new(window.start_ns, rate_per_s).split(self.share, shares));
-        }
         self.window = Some(window);
     }
 
@@ -96,22 +91,11 @@ impl Producer {
     /// The thread's whole life: load, account for what is unanswered, drain.
     pub(crate) fn work(mut self) -> Produced {
         let pressure = self.settings.pressure.clone();
-        let pace = match (pressure.load, self.schedule) {
-            (Load::Closed { in_flight }, _) => Pace::Closed {
-                in_flight: in_flight.div_ceil(u64::from(pressure.threads)).max(1),
-            },
-            (_, schedule) => Pace::Open {
-                schedule: schedule.expect("an open loop has a schedule"),
-                in_flight_max: pressure.in_flight_max,
-            },
-        };
         let window = self.window().clone();
         let tick = (self.settings.linger_ms * 1e6 / LOOKS_PER_LINGER).clamp(TICK_NS_MIN, TICK_NS_MAX);
-        let limits = Limits {
-            end_ns: window.end_ns,
-            give_up_ns: pressure.give_up_s.map(|seconds| (seconds * 1e9) as u64),
-            tick_ns: tick as u64,
-        };
+        let limits = Limits::of(&pressure, window.end_ns, tick as u64);
+        let pace = Pace::of(&pressure, window.start_ns, self.share);
+        self.schedule = pace.schedule();
         let (driven, mut fatal) = match drive(&mut self, pace, limits, &window.stop) {
             Ok(driven) => (driven, None),
             Err(error) => (Driven::default(), Some(format!("{error:#}"))),

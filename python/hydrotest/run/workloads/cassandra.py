@@ -11,8 +11,8 @@ from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
 from hydrotest.spec.models import CassandraLoad
 from hydrotest.store.records import Load, Outcome
 
-IN_FLIGHT_MAX = 50_000
-"""Two connections of 32,768 streams each, less a reserve."""
+STREAMS = 32_000
+"""Requests that a connection can have out, less a reserve of the protocol's 32,768."""
 KEYSPACE_NAME_MAX = 48
 """Cassandra's own bound."""
 
@@ -60,7 +60,7 @@ class Store(Rated):
             if pressing.rate_per_s is not None
             else {"closed": {"in_flight": pressing.in_flight or load_cassandra.SATURATING_IN_FLIGHT}}
         )
-        pressure = self.bench.pressure(self.name, load, plan, IN_FLIGHT_MAX)
+        pressure = self.bench.pressure(self.name, load, plan, STREAMS * self.spec.connections * self.spec.threads)
         generator = load_cassandra.generator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number, pressure)
         return Part(self.name, self.spec.kind, [generator], account=self._noted)
 

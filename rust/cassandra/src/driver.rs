@@ -1,27 +1,25 @@
-//! One pressing thread: a runtime, a session, and the tasks that begin, answer and account for operations.
+//! The client by a real driver (`client: driver`): what an application's own requests cost. A runtime, a session, and the
+//! tasks that begin, answer and account for operations.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::Result;
 use hydrotest_core::clock::monotonic_ns;
-use hydrotest_core::recorder::Recorder;
-use hydrotest_core::reporter::lock;
-use hydrotest_core::runs::Runs;
+use hydrotest_core::drive::Pace;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::trial::Window;
-use hydrotest_core::wire::Load;
 use scylla::client::session::Session;
 use scylla::statement::Statement;
 use scylla::statement::prepared::PreparedStatement;
 use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
-use crate::keys::{KeySettings, Keys};
+use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
 use crate::press::CqlSettings;
 use crate::rows::{is_intact, key_bytes};
 use crate::session::{connect, consistency, error_name};
@@ -31,51 +29,9 @@ use crate::timer::Timer;
 const TICK_NS: u64 = 250_000;
 /// How long answers are awaited after the load has ended.
 const DRAIN: Duration = Duration::from_secs(15);
-/// The recorders of one thread: all operations, and each kind.
-pub(crate) struct Recorders {
-    pub(crate) all: Arc<Mutex<Recorder>>,
-    pub(crate) read: Arc<Mutex<Recorder>>,
-    pub(crate) write: Arc<Mutex<Recorder>>,
-}
 
-/// What one thread found.
-#[derive(Default)]
-pub(crate) struct Pressed {
-    pub(crate) errors: BTreeMap<String, u64>,
-    pub(crate) unanswered: u64,
-    pub(crate) completed_late: u64,
-    pub(crate) overflows: u64,
-    pub(crate) gave_up: bool,
-    pub(crate) missing: u64,
-    pub(crate) corrupted: u64,
-    pub(crate) writes: u64,
-    pub(crate) reads: u64,
-    pub(crate) acked: Runs,
-    pub(crate) attempted: Runs,
-}
-
-/// An operation on its way.
-#[derive(Clone, Copy)]
-struct Operation {
-    intended_ns: u64,
-    /// When it was handed to the driver; not yet where it still queues behind our own tasks.
-    actual_ns: Option<u64>,
-    is_write: bool,
-    key: u64,
-}
-
-enum Answer {
-    Written,
-    /// Whether a row was there, and whether it was intact.
-    Read {
-        found: bool,
-        intact: bool,
-    },
-    Failed(String),
-}
-
-/// One thread's client: a runtime, a session, prepared statements.
-pub(crate) struct Client {
+/// One thread's driver: a runtime, a session, prepared statements.
+pub(crate) struct Driver {
     settings: CqlSettings,
     share: u64,
     runtime: Runtime,
@@ -84,25 +40,15 @@ pub(crate) struct Client {
     select: PreparedStatement,
 }
 
-impl Client {
+impl Driver {
     pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let level = consistency(&settings.consistency)?;
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let (session, insert, select) = runtime.block_on(async {
             let session = connect(&settings.contact_points, settings.connections, timeout, level).await?;
-            let names: Vec<String> = (0..settings.shape.columns)
-                .map(|column| format!("\"C{column}\""))
-                .collect();
-            let marks = vec!["?"; names.len() + 1].join(", ");
-            let names = names.join(", ");
-            let table = format!("{}.standard1", settings.keyspace);
-            let insert = session
-                .prepare(format!("INSERT INTO {table} (key, {names}) VALUES ({marks})"))
-                .await?;
-            let mut select = session
-                .prepare(Statement::new(format!("SELECT {names} FROM {table} WHERE key = ?")))
-                .await?;
+            let insert = session.prepare(settings.insert_statement()).await?;
+            let mut select = session.prepare(Statement::new(settings.select_statement())).await?;
             select.set_use_cached_result_metadata(true);
             anyhow::Ok((session, insert, select))
         })?;
@@ -125,35 +71,25 @@ impl Client {
             insert,
             select,
         } = self;
-        let shares = u64::from(settings.pressure.threads);
-        let keys =
-            Keys::new(settings.keys, settings.seed, share, shares).expect("the range was checked with the settings");
-        let operations = settings
-            .operations
-            .map_or(u64::MAX, |all| all / shares + u64::from(share < all % shares));
         let writer = settings.writer + share as u32;
+        let pace = Pace::of(&settings.pressure, window.start_ns, share);
         let state = Rc::new(Loop {
             session,
             insert,
             select,
-            window,
-            recorders,
             writer,
-            operations,
+            operations: operations_of(&settings, share),
             inner: RefCell::new(Inner {
-                keys,
+                account: Account::new(&settings, share, window.clone(), recorders),
                 in_flight: BTreeMap::new(),
                 started: 0,
-                ended: false,
-                found: Pressed::default(),
             }),
+            window,
             settings,
         });
-        LocalSet::new().block_on(&runtime, state.clone().run(share, shares));
-        let mut inner = state.inner.borrow_mut();
-        let mut found = std::mem::take(&mut inner.found);
-        found.overflows = lock(&state.recorders.all).overflows();
-        found
+        LocalSet::new().block_on(&runtime, state.clone().run(pace));
+        // Tasks that were never answered still hold the state.
+        state.inner.borrow_mut().account.take_found()
     }
 }
 
@@ -164,42 +100,34 @@ struct Loop {
     select: PreparedStatement,
     settings: CqlSettings,
     window: Window,
-    recorders: Recorders,
     writer: u32,
     operations: u64,
     inner: RefCell<Inner>,
 }
 
 struct Inner {
-    keys: Keys,
+    account: Account,
     in_flight: BTreeMap<u64, Operation>,
     started: u64,
-    /// The load is over: what ends now counts as late.
-    ended: bool,
-    found: Pressed,
 }
 
 impl Loop {
-    async fn run(self: Rc<Self>, share: u64, shares: u64) {
-        // Second 0 lies a little ahead, so that all threads begin together.
-        tokio::time::sleep(Duration::from_nanos(
-            self.window.start_ns.saturating_sub(monotonic_ns()),
-        ))
-        .await;
-        let unstarted = match self.settings.pressure.load {
-            Load::Open { rate_per_s } => {
-                let schedule = Schedule::new(self.window.start_ns, rate_per_s).split(share, shares);
-                self.clone().press_open(schedule).await
-            }
-            Load::Closed { in_flight } => {
-                self.clone()
-                    .press_closed((in_flight / shares + u64::from(share < in_flight % shares)).max(1))
-                    .await;
+    async fn run(self: Rc<Self>, pace: Pace) {
+        let unstarted = match pace {
+            Pace::Open {
+                schedule,
+                in_flight_max,
+            } => self.clone().press_open(schedule, in_flight_max).await,
+            Pace::Closed { in_flight } => {
+                self.clone().press_closed(in_flight).await;
                 Vec::new()
             }
         };
-        self.window.load_ended();
-        self.age_unanswered(&unstarted);
+        let waiting: Vec<Operation> = self.inner.borrow().in_flight.values().copied().collect();
+        self.inner
+            .borrow_mut()
+            .account
+            .load_ended(&waiting, &unstarted, monotonic_ns());
         let give_up = tokio::time::Instant::now() + DRAIN;
         while !self.inner.borrow().in_flight.is_empty() && tokio::time::Instant::now() < give_up {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -221,26 +149,22 @@ impl Loop {
         if let (Some(bound), Some(oldest)) = (self.settings.pressure.give_up_s, oldest)
             && now.saturating_sub(oldest) as f64 > bound * 1e9
         {
-            self.inner.borrow_mut().found.gave_up = true;
+            self.inner.borrow_mut().account.found.gave_up = true;
             return true;
         }
         false
     }
 
     /// Starts operations when due; returns the intended starts of those that were due and never started.
-    async fn press_open(self: Rc<Self>, schedule: Schedule) -> Vec<u64> {
+    async fn press_open(self: Rc<Self>, schedule: Schedule, in_flight_max: u64) -> Vec<u64> {
         let timer = Timer::new().expect("the kernel gives a timer");
         while !self.is_over() {
             let now = monotonic_ns();
             let due = schedule.due_by(now);
             let mut started = self.inner.borrow().started;
-            let room = self
-                .settings
-                .pressure
-                .in_flight_max
-                .saturating_sub(self.inner.borrow().in_flight.len() as u64);
+            let room = in_flight_max.saturating_sub(self.inner.borrow().in_flight.len() as u64);
             if due - started > room {
-                self.window.counts.cap_hits.fetch_add(1, Relaxed);
+                self.inner.borrow_mut().account.found.cap_hits += 1;
             }
             for _ in 0..(due - started).min(room) {
                 let begun = self.begin(schedule.intended_ns(started));
@@ -299,27 +223,11 @@ impl Loop {
     /// Draws the next operation and notes it as started, now.
     fn begin(&self, intended_ns: u64) -> (u64, Operation) {
         let mut inner = self.inner.borrow_mut();
-        let is_write = inner.keys.chance(self.settings.write_share);
-        let operation = Operation {
-            intended_ns,
-            actual_ns: None,
-            is_write,
-            key: inner.keys.draw(),
-        };
+        let operation = inner.account.draw(intended_ns);
         let number = inner.started;
         inner.started += 1;
         inner.in_flight.insert(number, operation);
-        if is_write && self.is_in_order() {
-            inner.found.attempted.insert(operation.key);
-        }
-        self.window.counts.started.fetch_add(1, Release);
         (number, operation)
-    }
-
-    /// Written keys are listed only where they come in order: random ones would be no runs, and lie in
-    /// a range that was populated, and so listed, before.
-    fn is_in_order(&self) -> bool {
-        matches!(self.settings.keys, KeySettings::Sequential { .. })
     }
 
     async fn write(&self, number: u64, operation: Operation) -> Answer {
@@ -366,71 +274,9 @@ impl Loop {
     }
 
     fn end(&self, number: u64, answer: Answer) {
-        let now = monotonic_ns();
         let mut inner = self.inner.borrow_mut();
-        let Some(operation) = inner.in_flight.remove(&number) else {
-            return;
-        };
-        let late = inner.ended;
-        let failure = match answer {
-            Answer::Written => {
-                inner.found.writes += 1;
-                if self.is_in_order() {
-                    inner.found.acked.insert(operation.key);
-                }
-                None
-            }
-            Answer::Read { found, intact } => {
-                inner.found.reads += 1;
-                inner.found.missing += u64::from(!found);
-                inner.found.corrupted += u64::from(!intact);
-                None
-            }
-            Answer::Failed(name) => Some(format!("{} {name}", if operation.is_write { "write" } else { "read" })),
-        };
-        let failed = failure.is_some();
-        if let Some(name) = failure {
-            *inner.found.errors.entry(name).or_default() += 1;
-        }
-        if late {
-            inner.found.completed_late += u64::from(!failed);
-            return;
-        }
-        drop(inner);
-        self.record(operation, now);
-        let counts = &self.window.counts;
-        if failed {
-            counts.failed.fetch_add(1, Release);
-        } else {
-            counts.bytes.fetch_add(self.settings.shape.bytes(), Relaxed);
-            counts.completed.fetch_add(1, Release);
-        }
-    }
-
-    fn record(&self, operation: Operation, now_ns: u64) {
-        let of_kind = if operation.is_write {
-            &self.recorders.write
-        } else {
-            &self.recorders.read
-        };
-        for recorder in [&self.recorders.all, of_kind] {
-            lock(recorder).record(operation.intended_ns, operation.actual_ns.unwrap_or(now_ns), now_ns);
-        }
-    }
-
-    /// Whatever was due and is unanswered counts at its age: a stall at the end is not lost.
-    fn age_unanswered(&self, unstarted_ns: &[u64]) {
-        let now = monotonic_ns().min(self.window.end_ns);
-        let mut inner = self.inner.borrow_mut();
-        inner.ended = true;
-        inner.found.unanswered = inner.in_flight.len() as u64 + unstarted_ns.len() as u64;
-        let waiting: Vec<Operation> = inner.in_flight.values().copied().collect();
-        drop(inner);
-        for operation in waiting {
-            self.record(operation, now);
-        }
-        for &intended_ns in unstarted_ns {
-            lock(&self.recorders.all).record(intended_ns, now, now);
+        if let Some(operation) = inner.in_flight.remove(&number) {
+            inner.account.end(operation, answer, monotonic_ns());
         }
     }
 }

@@ -1,0 +1,385 @@
+//! Frames of Cassandra's native protocol, version 4 (`doc/native_protocol_v4.spec` in Cassandra's source): the few that a
+//! load generator speaks on its hot path.
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::{BufMut, BytesMut};
+
+/// What stands before every frame's body: version, flags, stream, opcode, length.
+pub const HEADER_BYTES: usize = 9;
+const REQUEST: u8 = 0x04;
+const RESPONSE: u8 = 0x84;
+/// A response larger than this is no response but a stream out of step.
+const BODY_BYTES_MAX: usize = 256 << 20;
+
+const FLAG_COMPRESSED: u8 = 0x01;
+const FLAG_TRACED: u8 = 0x02;
+const FLAG_PAYLOAD: u8 = 0x04;
+const FLAG_WARNINGS: u8 = 0x08;
+const TRACE_ID_BYTES: usize = 16;
+
+const ERROR: u8 = 0x00;
+const STARTUP: u8 = 0x01;
+const READY: u8 = 0x02;
+const AUTHENTICATE: u8 = 0x03;
+const RESULT: u8 = 0x08;
+const PREPARE: u8 = 0x09;
+const EXECUTE: u8 = 0x0A;
+
+const RESULT_VOID: i32 = 1;
+const RESULT_ROWS: i32 = 2;
+const RESULT_PREPARED: i32 = 4;
+const ROWS_MORE_PAGES: i32 = 0x02;
+const ROWS_NO_METADATA: i32 = 0x04;
+
+const QUERY_VALUES: u8 = 0x01;
+const QUERY_SKIP_METADATA: u8 = 0x02;
+
+/// The code of the refusal of a statement that the node has forgotten.
+pub const UNPREPARED: i32 = 0x2500;
+
+/// Appends the frame that begins a connection.
+pub fn put_startup(out: &mut BytesMut) {
+    put(out, 0, STARTUP, |body| {
+        body.put_u16(1);
+        put_string(body, "CQL_VERSION");
+        put_string(body, "3.0.0");
+    });
+}
+
+/// Appends a request to prepare a statement.
+pub fn put_prepare(out: &mut BytesMut, stream: i16, query: &str) {
+    put(out, stream, PREPARE, |body| {
+        body.put_i32(query.len() as i32);
+        body.put_slice(query.as_bytes());
+    });
+}
+
+/// Appends the execution of a prepared statement: its `head`, and the values that `values` writes by `put_value`.
+pub fn put_execute(out: &mut BytesMut, stream: i16, head: &[u8], values: impl FnOnce(&mut BytesMut)) {
+    put(out, stream, EXECUTE, |body| {
+        body.put_slice(head);
+        values(body);
+    });
+}
+
+/// What every execution of a statement begins with, up to its values.
+pub fn execute_head(id: &[u8], consistency: u16, values: u16) -> Vec<u8> {
+    let mut head = Vec::with_capacity(id.len() + 8);
+    head.put_u16(id.len() as u16);
+    head.put_slice(id);
+    head.put_u16(consistency);
+    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA);
+    head.put_u16(values);
+    head
+}
+
+/// Appends one value.
+pub fn put_value(out: &mut BytesMut, value: &[u8]) {
+    out.put_i32(value.len() as i32);
+    out.put_slice(value);
+}
+
+fn put(out: &mut BytesMut, stream: i16, opcode: u8, body: impl FnOnce(&mut BytesMut)) {
+    let start = out.len();
+    out.put_slice(&[REQUEST, 0]);
+    out.put_i16(stream);
+    out.put_u8(opcode);
+    out.put_i32(0);
+    body(out);
+    let length = (out.len() - start - HEADER_BYTES) as i32;
+    out[start + HEADER_BYTES - 4..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
+}
+
+fn put_string(out: &mut BytesMut, text: &str) {
+    out.put_u16(text.len() as u16);
+    out.put_slice(text.as_bytes());
+}
+
+/// What a node answers.
+#[derive(Debug)]
+pub enum Response<'a> {
+    Ready,
+    /// The node wants a login, by this class.
+    Authenticate(&'a str),
+    /// A statement's id.
+    Prepared(&'a [u8]),
+    /// Done, and there is nothing to give back.
+    Void,
+    Rows(Rows<'a>),
+    Refused(Refusal<'a>),
+    /// Anything that was not asked for.
+    Other,
+}
+
+/// An error that a node names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    pub code: i32,
+    pub message: &'a str,
+}
+
+impl Refusal<'_> {
+    /// The protocol's own name for it.
+    pub fn name(&self) -> &'static str {
+        match self.code {
+            0x0000 => "ServerError",
+            0x000A => "ProtocolError",
+            0x0100 => "BadCredentials",
+            0x1000 => "Unavailable",
+            0x1001 => "Overloaded",
+            0x1002 => "IsBootstrapping",
+            0x1003 => "TruncateError",
+            0x1100 => "WriteTimeout",
+            0x1200 => "ReadTimeout",
+            0x1300 => "ReadFailure",
+            0x1400 => "FunctionFailure",
+            0x1500 => "WriteFailure",
+            0x2000 => "SyntaxError",
+            0x2100 => "Unauthorized",
+            0x2200 => "Invalid",
+            0x2300 => "ConfigError",
+            0x2400 => "AlreadyExists",
+            UNPREPARED => "Unprepared",
+            _ => "DbError",
+        }
+    }
+}
+
+/// Rows of an answer without metadata, read cell by cell.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    pub columns: usize,
+    pub count: usize,
+    cells: Reader<'a>,
+}
+
+impl<'a> Rows<'a> {
+    /// The next cell; None for null. An error if the answer is cut short.
+    pub fn cell(&mut self) -> Result<Option<&'a [u8]>> {
+        self.cells.value()
+    }
+}
+
+/// The stream and the answer of the whole frame at the start of `data`, and the frame's length; None while it is not all there.
+pub fn take(data: &[u8]) -> Result<Option<(i16, Response<'_>, usize)>> {
+    if data.len() < HEADER_BYTES {
+        return Ok(None);
+    }
+    let mut header = Reader(data);
+    let (version, flags, stream, opcode) = (header.u8()?, header.u8()?, header.i16()?, header.u8()?);
+    let length = header.i32()? as u32 as usize;
+    ensure!(
+        version == RESPONSE,
+        "the node speaks version {} of the protocol, not 4",
+        version & 0x7f
+    );
+    ensure!(length <= BODY_BYTES_MAX, "the node sent a frame of {length} bytes");
+    let whole = HEADER_BYTES + length;
+    if data.len() < whole {
+        return Ok(None);
+    }
+    let mut body = Reader(&data[HEADER_BYTES..whole]);
+    ensure!(
+        flags & FLAG_COMPRESSED == 0,
+        "the node compressed what was not asked to be"
+    );
+    if flags & FLAG_TRACED != 0 {
+        body.bytes(TRACE_ID_BYTES)?;
+    }
+    if flags & FLAG_WARNINGS != 0 {
+        for _ in 0..body.u16()? {
+            body.string()?;
+        }
+    }
+    if flags & FLAG_PAYLOAD != 0 {
+        for _ in 0..body.u16()? {
+            body.string()?;
+            body.value()?;
+        }
+    }
+    Ok(Some((stream, response(opcode, body)?, whole)))
+}
+
+fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
+    Ok(match opcode {
+        READY => Response::Ready,
+        AUTHENTICATE => Response::Authenticate(body.string()?),
+        ERROR => Response::Refused(Refusal {
+            code: body.i32()?,
+            message: body.string()?,
+        }),
+        RESULT => match body.i32()? {
+            RESULT_VOID => Response::Void,
+            RESULT_PREPARED => {
+                let length = body.u16()?;
+                Response::Prepared(body.bytes(usize::from(length))?)
+            }
+            RESULT_ROWS => {
+                let (flags, columns) = (body.i32()?, body.i32()?);
+                ensure!(
+                    flags & ROWS_NO_METADATA != 0,
+                    "the node sent metadata that were not asked for"
+                );
+                if flags & ROWS_MORE_PAGES != 0 {
+                    body.value()?;
+                }
+                let count = body.i32()?;
+                Response::Rows(Rows {
+                    columns: usize::try_from(columns).context("a negative number of columns")?,
+                    count: usize::try_from(count).context("a negative number of rows")?,
+                    cells: body,
+                })
+            }
+            _ => Response::Other,
+        },
+        _ => Response::Other,
+    })
+}
+
+/// Reads what the protocol's primitive types are, from a slice.
+#[derive(Debug, Clone, Copy)]
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
+        let Some((taken, rest)) = self.0.split_at_checked(count) else {
+            bail!("the node's frame is cut short");
+        };
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let taken = self.bytes(N)?;
+        Ok(taken.try_into().expect("as many were taken"))
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn u16(&mut self) -> Result<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    fn i16(&mut self) -> Result<i16> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    fn i32(&mut self) -> Result<i32> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    fn string(&mut self) -> Result<&'a str> {
+        let length = self.u16()?;
+        std::str::from_utf8(self.bytes(usize::from(length))?).context("the node sent a string that is no UTF-8")
+    }
+
+    /// `[bytes]`: a length and as many bytes; None where the length is negative.
+    fn value(&mut self) -> Result<Option<&'a [u8]>> {
+        match usize::try_from(self.i32()?) {
+            Ok(length) => self.bytes(length).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn answer(stream: i16, flags: u8, opcode: u8, body: &[u8]) -> Vec<u8> {
+        let mut frame = vec![RESPONSE, flags];
+        frame.put_i16(stream);
+        frame.put_u8(opcode);
+        frame.put_i32(body.len() as i32);
+        frame.put_slice(body);
+        frame
+    }
+
+    fn rows_of(cells: &[Option<Vec<u8>>]) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.put_i32(RESULT_ROWS);
+        body.put_i32(ROWS_NO_METADATA);
+        body.put_i32(cells.len() as i32);
+        body.put_i32(1);
+        for cell in cells {
+            body.put_i32(cell.as_ref().map_or(-1, |cell| cell.len() as i32));
+            body.put_slice(cell.as_deref().unwrap_or_default());
+        }
+        body
+    }
+
+    proptest! {
+        /// However a stream of frames is cut, nothing is taken before it is whole, and then all of it.
+        #[test]
+        fn frames_are_taken_whole(stream: i16, cells in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..50)), 0..6), cut in 0usize..400) {
+            let frame = answer(stream, 0, RESULT, &rows_of(&cells));
+            if cut < frame.len() {
+                prop_assert!(take(&frame[..cut]).unwrap().is_none());
+            }
+            let (found, response, length) = take(&frame).unwrap().unwrap();
+            prop_assert_eq!((found, length), (stream, frame.len()));
+            let Response::Rows(mut rows) = response else { panic!("rows were sent") };
+            prop_assert_eq!((rows.columns, rows.count), (cells.len(), 1));
+            for cell in &cells {
+                prop_assert_eq!(rows.cell().unwrap(), cell.as_deref());
+            }
+            prop_assert!(rows.cell().is_err());
+        }
+
+        /// No bytes make the reader panic.
+        #[test]
+        fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(Some((_, Response::Rows(mut rows), _))) = take(&bytes) {
+                while rows.cell().is_ok() {}
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_before_a_body_is_passed_over() {
+        let mut body = vec![7; TRACE_ID_BYTES];
+        body.put_u16(1);
+        body.put_u16(2);
+        body.put_slice(b"hm");
+        body.put_u16(1);
+        body.put_u16(1);
+        body.put_slice(b"k");
+        body.put_i32(-1);
+        body.put_i32(RESULT_VOID);
+        let frame = answer(3, FLAG_TRACED | FLAG_WARNINGS | FLAG_PAYLOAD, RESULT, &body);
+        assert!(matches!(take(&frame).unwrap(), Some((3, Response::Void, _))));
+    }
+
+    #[test]
+    fn a_refusal_has_the_protocols_name() {
+        let mut body = Vec::new();
+        body.put_i32(0x1001);
+        body.put_u16(4);
+        body.put_slice(b"busy");
+        let frame = answer(1, 0, ERROR, &body);
+        let Some((1, Response::Refused(refusal), _)) = take(&frame).unwrap() else {
+            panic!("an error was sent");
+        };
+        assert_eq!((refusal.name(), refusal.message), ("Overloaded", "busy"));
+    }
+
+    #[test]
+    fn requests_are_laid_out_as_specified() {
+        let mut out = BytesMut::new();
+        put_startup(&mut out);
+        assert_eq!(
+            &out[..],
+            b"\x04\x00\x00\x00\x01\x00\x00\x00\x16\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0"
+        );
+        out.clear();
+        let head = execute_head(&[9, 8], 1, 1);
+        put_execute(&mut out, 5, &head, |values| put_value(values, b"ab"));
+        assert_eq!(
+            &out[..],
+            b"\x04\x00\x00\x05\x0a\x00\x00\x00\x0f\x00\x02\x09\x08\x00\x01\x03\x00\x01\x00\x00\x00\x02ab"
+        );
+    }
+}

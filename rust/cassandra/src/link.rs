@@ -1,0 +1,242 @@
+//! One connection to one node: many requests out at once, each on a stream of its own.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use bytes::BytesMut;
+use hydrotest_core::socket::Socket;
+
+use crate::frame::{self, HEADER_BYTES, Refusal, Response, Rows, UNPREPARED};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Streams of a connection, by the protocol.
+const STREAMS_MAX: usize = 1 << 15;
+/// Where frames are laid out before they are sent together.
+const OUT_BYTES: usize = 64 << 10;
+
+/// The statements of a workload, by their place here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Insert,
+    Select,
+}
+
+/// How a statement is prepared, and how many values it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub(crate) query: String,
+    pub(crate) values: u16,
+}
+
+/// What every link of a workload is opened with.
+#[derive(Clone, Debug)]
+pub(crate) struct Dialect {
+    pub(crate) consistency: u16,
+    pub(crate) insert: Statement,
+    pub(crate) select: Statement,
+}
+
+/// What is out on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Out {
+    Nothing,
+    Operation(u64),
+    Prepare(Kind),
+}
+
+/// What a node says of an operation.
+pub(crate) enum Answer<'a> {
+    Void,
+    Rows(Rows<'a>),
+    Refused(Refusal<'a>),
+    /// It has forgotten the statement: `prepare` it, and execute the operation again once it is.
+    Forgotten,
+    /// A statement is prepared again: what was forgotten can be executed.
+    Prepared,
+}
+
+/// A connection that was greeted, with its statements prepared.
+#[derive(Debug)]
+pub(crate) struct Link {
+    address: SocketAddr,
+    socket: Socket,
+    dialect: Dialect,
+    out: BytesMut,
+    streams: Vec<Out>,
+    free: Vec<i16>,
+    insert_head: Vec<u8>,
+    select_head: Vec<u8>,
+}
+
+impl Link {
+    /// Connects, greets and prepares; blocks. The error is in the node's own words.
+    pub(crate) fn open(address: SocketAddr, dialect: &Dialect) -> Result<Self> {
+        let socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
+            .with_context(|| format!("node {address} cannot be reached"))?;
+        let mut link = Self {
+            address,
+            socket,
+            dialect: dialect.clone(),
+            out: BytesMut::with_capacity(OUT_BYTES),
+            streams: Vec::new(),
+            free: Vec::new(),
+            insert_head: Vec::new(),
+            select_head: Vec::new(),
+        };
+        frame::put_startup(&mut link.out);
+        link.call(|response| match response {
+            Response::Ready => Ok(()),
+            Response::Authenticate(class) => bail!("it wants a login ({class})"),
+            other => bail!("it answered the greeting with {other:?}"),
+        })?;
+        link.insert_head = link.prepared_head(&dialect.insert)?;
+        link.select_head = link.prepared_head(&dialect.select)?;
+        link.socket
+            .set_nonblocking()
+            .context("a socket cannot be made non-blocking")?;
+        Ok(link)
+    }
+
+    fn prepared_head(&mut self, statement: &Statement) -> Result<Vec<u8>> {
+        frame::put_prepare(&mut self.out, 0, &statement.query);
+        let consistency = self.dialect.consistency;
+        self.call(|response| match response {
+            Response::Prepared(id) => Ok(frame::execute_head(id, consistency, statement.values)),
+            other => bail!("it answered the statement {:?} with {other:?}", statement.query),
+        })
+    }
+
+    /// Sends what is laid out and waits for one answer, while the socket blocks.
+    fn call<R>(&mut self, accept: impl FnOnce(Response<'_>) -> Result<R>) -> Result<R> {
+        let address = self.address;
+        self.flush()?;
+        loop {
+            if let Some((_, response, length)) = frame::take(self.socket.received())? {
+                let accepted = match response {
+                    Response::Refused(refusal) => bail!("node {address}: {}: {}", refusal.name(), refusal.message),
+                    other => accept(other).with_context(|| format!("node {address}"))?,
+                };
+                self.socket.consume(length);
+                return Ok(accepted);
+            }
+            self.socket
+                .await_some()
+                .with_context(|| format!("node {address} did not answer"))?;
+        }
+    }
+
+    /// What is polled.
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// True while so many more requests can be out.
+    pub(crate) fn has_room_for(&self, requests: usize) -> bool {
+        self.free.len() + STREAMS_MAX - self.streams.len() >= requests
+    }
+
+    /// Lays out the execution of a statement for operation `number`; `values` writes its values. Needs room.
+    pub(crate) fn execute(&mut self, number: u64, kind: Kind, values: impl FnOnce(&mut BytesMut)) {
+        let stream = self.claim(Out::Operation(number));
+        let head = match kind {
+            Kind::Insert => &self.insert_head,
+            Kind::Select => &self.select_head,
+        };
+        frame::put_execute(&mut self.out, stream, head, values);
+    }
+
+    /// Lays out the preparation of a statement that the node has forgotten, unless that is under way. Needs room.
+    pub(crate) fn prepare(&mut self, kind: Kind) {
+        if self.streams.contains(&Out::Prepare(kind)) {
+            return;
+        }
+        let stream = self.claim(Out::Prepare(kind));
+        let statement = match kind {
+            Kind::Insert => &self.dialect.insert,
+            Kind::Select => &self.dialect.select,
+        };
+        frame::put_prepare(&mut self.out, stream, &statement.query);
+    }
+
+    fn claim(&mut self, what: Out) -> i16 {
+        let stream = self.free.pop().unwrap_or_else(|| {
+            self.streams.push(Out::Nothing);
+            i16::try_from(self.streams.len() - 1).expect("there was room")
+        });
+        self.streams[stream as usize] = what;
+        stream
+    }
+
+    /// Sends everything that is laid out, together. An error if the connection is lost.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if !self.out.is_empty() {
+            self.socket.queue(self.out.split().freeze());
+            self.out.reserve(OUT_BYTES);
+        }
+        self.socket
+            .flush()
+            .with_context(|| format!("connection to node {} was lost", self.address))
+    }
+
+    /// Reads what has arrived and hands out each answer with the number of its operation (none for `Prepared`). An error if
+    /// the connection is lost or out of step.
+    pub(crate) fn receive(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>)) -> Result<()> {
+        let address = self.address;
+        self.socket
+            .receive()
+            .with_context(|| format!("connection to node {address} was lost"))?;
+        let mut at = 0;
+        while let Some((stream, response, length)) = frame::take(&self.socket.received()[at..])? {
+            at += length;
+            let place = usize::try_from(stream)
+                .ok()
+                .and_then(|index| self.streams.get_mut(index));
+            let out = place.map_or(Out::Nothing, |place| std::mem::replace(place, Out::Nothing));
+            match (out, response) {
+                (Out::Nothing, other) => bail!("node {address} answered what nobody asked: {other:?}"),
+                (Out::Operation(number), response) => each(Some(number), answer(response)),
+                (Out::Prepare(kind), Response::Prepared(id)) => {
+                    let consistency = self.dialect.consistency;
+                    let head = |statement: &Statement| frame::execute_head(id, consistency, statement.values);
+                    match kind {
+                        Kind::Insert => self.insert_head = head(&self.dialect.insert),
+                        Kind::Select => self.select_head = head(&self.dialect.select),
+                    }
+                    each(None, Answer::Prepared);
+                }
+                (Out::Prepare(_), other) => bail!("node {address} does not prepare a statement again: {other:?}"),
+            }
+            self.free.push(stream);
+        }
+        self.socket.consume(at);
+        let received = self.socket.received();
+        if received.len() >= HEADER_BYTES {
+            let length = u32::from_be_bytes([received[5], received[6], received[7], received[8]]) as usize;
+            self.socket.expect(HEADER_BYTES + length);
+        }
+        Ok(())
+    }
+
+    /// The operations that are out.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = u64> {
+        self.streams.iter().filter_map(|out| match out {
+            Out::Operation(number) => Some(*number),
+            _ => None,
+        })
+    }
+}
+
+fn answer(response: Response<'_>) -> Answer<'_> {
+    match response {
+        Response::Void => Answer::Void,
+        Response::Rows(rows) => Answer::Rows(rows),
+        Response::Refused(refusal) if refusal.code == UNPREPARED => Answer::Forgotten,
+        Response::Refused(refusal) => Answer::Refused(refusal),
+        _ => Answer::Refused(Refusal {
+            code: 0x000A,
+            message: "an answer of another kind",
+        }),
+    }
+}

@@ -1,0 +1,104 @@
+//! A node for unit tests: it greets, prepares anything, and answers executions as a test says. Real nodes are pressed by
+//! tests/real/test_generators.py.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How one execution is answered.
+pub(crate) enum Reply {
+    /// Void for a write; for a read a row of no meaning.
+    Good,
+    NoRow,
+    Refused(i32),
+    /// UNPREPARED.
+    Forgotten,
+    /// The connection is closed instead.
+    Cut,
+    /// After 300 ms, while others go on.
+    Late,
+}
+
+const RESPONSE: u8 = 0x84;
+const INSERT: &[u8] = b"in";
+const SELECT: &[u8] = b"se";
+
+pub(crate) struct Stub {
+    pub(crate) address: SocketAddr,
+}
+
+impl Stub {
+    /// Answers on a port of its own, until the test process ends. `reply` is told how many executions came before.
+    pub(crate) fn listen(reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (reply, executed) = (Arc::new(reply), Arc::new(AtomicU64::new(0)));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (reply, executed) = (reply.clone(), executed.clone());
+                std::thread::spawn(move || serve(stream, &*reply, &executed));
+            }
+        });
+        Self { address }
+    }
+}
+
+/// Until the client, or a reply, closes the connection.
+fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU64) -> Option<()> {
+    loop {
+        let mut header = [0; 9];
+        stream.read_exact(&mut header).ok()?;
+        let mut body = vec![0; u32::from_be_bytes(header[5..9].try_into().unwrap()) as usize];
+        stream.read_exact(&mut body).ok()?;
+        let answer = match header[4] {
+            0x01 => frame(&header, 0x02, &[]),
+            0x09 => {
+                let id = if body[4..].starts_with(b"INSERT") {
+                    INSERT
+                } else {
+                    SELECT
+                };
+                frame(&header, 0x08, &[&[0, 0, 0, 4, 0, 2], id].concat())
+            }
+            0x0A => match reply(executed.fetch_add(1, Ordering::Relaxed)) {
+                Reply::Good if &body[2..4] == INSERT => frame(&header, 0x08, &[0, 0, 0, 1]),
+                Reply::Good => frame(&header, 0x08, &rows(1)),
+                Reply::NoRow => frame(&header, 0x08, &rows(0)),
+                Reply::Refused(code) => frame(&header, 0x00, &[&code.to_be_bytes()[..], &[0, 2], b"no"].concat()),
+                Reply::Forgotten => frame(
+                    &header,
+                    0x00,
+                    &[&0x2500i32.to_be_bytes()[..], &[0, 0, 0, 2], &body[2..4]].concat(),
+                ),
+                Reply::Cut => return None,
+                Reply::Late => {
+                    let (mut later, answer) = (stream.try_clone().ok()?, frame(&header, 0x08, &[0, 0, 0, 1]));
+                    std::thread::spawn(move || {
+                        std::thread::sleep(Duration::from_millis(300));
+                        later.write_all(&answer).ok()
+                    });
+                    continue;
+                }
+            },
+            other => panic!("the stub does not know opcode {other}"),
+        };
+        stream.write_all(&answer).ok()?;
+    }
+}
+
+fn frame(request: &[u8; 9], opcode: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32).to_be_bytes();
+    [&[RESPONSE, 0, request[2], request[3], opcode], &length[..], body].concat()
+}
+
+/// Rows of two cells each, without metadata.
+fn rows(count: u8) -> Vec<u8> {
+    let mut body = vec![0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, count];
+    for _ in 0..2 * count {
+        body.extend_from_slice(&[0, 0, 0, 30]);
+        body.extend_from_slice(&[7; 30]);
+    }
+    body
+}

@@ -1,0 +1,144 @@
+//! A TCP connection for hot loops: what is to be sent queues until the socket takes it, and what has arrived lies in one
+//! buffer until whole frames of it are taken. Blocking at first, for handshakes.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+const READ_BYTES: usize = 256 << 10;
+
+/// A connection to a peer.
+#[derive(Debug)]
+pub struct Socket {
+    stream: TcpStream,
+    received: BytesMut,
+    /// Where a read lands before it is appended: zeroed once, not per read.
+    scratch: Vec<u8>,
+    to_send: VecDeque<Bytes>,
+}
+
+impl Socket {
+    /// Connects; until `set_nonblocking`, reads and writes that take longer than `call_timeout` fail.
+    pub fn connect(address: &SocketAddr, connect_timeout: Duration, call_timeout: Duration) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(address, connect_timeout)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(call_timeout))?;
+        stream.set_write_timeout(Some(call_timeout))?;
+        Ok(Self {
+            stream,
+            received: BytesMut::new(),
+            scratch: vec![0; READ_BYTES],
+            to_send: VecDeque::new(),
+        })
+    }
+
+    /// From here on nothing blocks.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
+        self.stream.set_nonblocking(true)
+    }
+
+    /// Queues bytes; `flush` sends them.
+    pub fn queue(&mut self, bytes: Bytes) {
+        self.to_send.push_back(bytes);
+    }
+
+    /// True while queued bytes wait for the socket.
+    pub fn wants_to_write(&self) -> bool {
+        !self.to_send.is_empty()
+    }
+
+    /// Sends queued bytes until the socket takes no more.
+    pub fn flush(&mut self) -> io::Result<()> {
+        while let Some(front) = self.to_send.front_mut() {
+            match self.stream.write(front) {
+                Ok(written) if written == front.len() => {
+                    self.to_send.pop_front();
+                }
+                Ok(written) => front.advance(written),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what has arrived; nothing is fine. An error when the peer has closed the connection.
+    pub fn receive(&mut self) -> io::Result<()> {
+        match self.stream.read(&mut self.scratch) {
+            Ok(0) => Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                "the peer closed the connection",
+            )),
+            Ok(read) => {
+                self.received.extend_from_slice(&self.scratch[..read]);
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads until something has arrived; an error after the timeout of calls. While the socket blocks.
+    pub fn await_some(&mut self) -> io::Result<()> {
+        let before = self.received.len();
+        self.receive()?;
+        if self.received.len() == before {
+            return Err(io::Error::new(ErrorKind::TimedOut, "the peer did not answer"));
+        }
+        Ok(())
+    }
+
+    /// What has arrived and was not taken yet.
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
+    /// Makes room for a frame of which only the beginning has arrived.
+    pub fn expect(&mut self, bytes: usize) {
+        self.received.reserve(bytes.saturating_sub(self.received.len()));
+    }
+
+    /// Takes bytes that have arrived, without copying them.
+    pub fn take(&mut self, bytes: usize) -> Bytes {
+        self.received.split_to(bytes).freeze()
+    }
+
+    /// Forgets bytes that have arrived.
+    pub fn consume(&mut self, bytes: usize) {
+        self.received.advance(bytes);
+    }
+}
+
+/// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed; the indexes of those
+/// that have something to do. None stands for one that is not connected.
+pub fn wait<'a>(sockets: impl Iterator<Item = Option<&'a Socket>>, timeout_ns: u64) -> io::Result<Vec<usize>> {
+    let (indexes, mut polled): (Vec<usize>, Vec<PollFd<'_>>) = sockets
+        .enumerate()
+        .filter_map(|(index, socket)| {
+            let socket = socket?;
+            let mut flags = PollFlags::IN;
+            if socket.wants_to_write() {
+                flags |= PollFlags::OUT;
+            }
+            Some((index, PollFd::new(&socket.stream, flags)))
+        })
+        .unzip();
+    let timeout = Timespec {
+        tv_sec: (timeout_ns / 1_000_000_000) as i64,
+        tv_nsec: (timeout_ns % 1_000_000_000) as i64,
+    };
+    match poll(&mut polled, Some(&timeout)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let active = indexes.into_iter().zip(&polled);
+    Ok(active
+        .filter(|(_, fd)| !fd.revents().is_empty())
+        .map(|(index, _)| index)
+        .collect())
+}
