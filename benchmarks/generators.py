@@ -2,8 +2,8 @@
 million operations, latency.
 
 Usage: python benchmarks/generators.py [--rounds 5] [--out runs/generators] [--only produce,consume,open-loop,store]
-Writes OUT/results.json and OUT/table.md. A round of each pair is native, stock, stock, native (ABBA); figures are medians over the
-rounds. latte takes part where `latte` is on the PATH (`cargo install latte-cli`, version 0.28 was tried).
+Writes OUT/results.json and OUT/table.md. Each round is one window of either client; their order turns with every round (ABBA over
+two). Figures are medians over the rounds. Peers: ProducerPerformance, ConsumerPerformance, cassandra-stress; latte is not among them yet.
 """
 
 from __future__ import annotations

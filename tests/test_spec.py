@@ -87,6 +87,18 @@ CASES = {
         14,
         "leave no time to catch up",
     ),
+    "a driver for Kafka": (
+        "drain: {kind: kafka-consume, reads: ingest}",
+        "drain: {kind: kafka-consume, reads: ingest, client: driver}",
+        9,
+        "only Cassandra workloads can be carried by a driver",
+    ),
+    "another client by a driver than the workload's": (
+        "- isolated: [ingest, drain, store]",
+        "- concurrency: {workload: store, counts: [8], client: driver}",
+        14,
+        "a test cannot change store's client from native to driver",
+    ),
     "an unknown way to fail": (
         "- isolated: [ingest, drain, store]",
         "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-0, action: drown}",

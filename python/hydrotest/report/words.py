@@ -42,9 +42,8 @@ def headline(summary: Summary) -> list[Finding]:
 
 
 def _what_happens(summary: Summary) -> list[str]:
-    together = together_sentences(summary) or ["Nothing was pressed together in this run."]
-    faults = fault_sentences(summary.get("faults", []))
-    return faults if faults and not together_sentences(summary) else together + faults
+    found = together_sentences(summary) + fault_sentences(summary.get("faults", []))
+    return found or ["Nothing was pressed together in this run."]
 
 
 def _isolated(summary: Summary) -> list[dict[str, Any]]:
@@ -211,7 +210,8 @@ def _recovered(load: dict[str, Any]) -> str:
         return f"{load['workload']} completed nothing before it, so nothing can be compared{failed}"
     if found["recovered_s"] == 0:
         return f"{load['workload']} went on undisturbed{failed}"
-    stalled = f"{load['workload']} stood still for {found['without_progress_s']:.1f} s"
+    stood = found["without_progress_s"]
+    stalled = f"{load['workload']} stood still for {stood:.1f} s" if stood else f"{load['workload']} never stood still, but fell behind"
     if found["recovered_s"] is None:
         return f"{stalled} and had not caught up when the test ended{failed}"
     return f"{stalled} and was back after {found['recovered_s']:.1f} s, {found['caught_up_s']:.1f} s of them catching up{failed}"
