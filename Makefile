@@ -6,22 +6,28 @@ EXPERIMENT ?= experiments/quickstart.yaml
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-fast test-real lint bench docs install tools clean
+.PHONY: demo test test-full test-fast test-real test-long lint bench docs install tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
 	$(BIN)/hydrotest doctor || true
 	$(BIN)/hydrotest fetch
 	$(BIN)/hydrotest run $(EXPERIMENT)
 
-test: lint test-fast test-real ## everything, at most 30 minutes on two cores
+test: lint test-fast test-real ## what every change must pass, at most 30 minutes on two cores
+
+test-full: test test-long ## everything, at most 75 minutes on two cores
 
 test-fast: install ## Python and Rust without the real systems, at most two minutes when built
 	cd rust && cargo test --locked --quiet
 	$(BIN)/pytest -m "not real"
 
-test-real: install ## real Kafka and Cassandra
+test-real: install ## real Kafka, Cassandra and Spark
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest -m real
+	$(BIN)/pytest -m "real and not long"
+
+test-long: install ## the rest of the real ones
+	$(BIN)/hydrotest fetch
+	$(BIN)/pytest -m "real and long"
 
 lint: install
 	$(BIN)/ruff check python tests benchmarks
@@ -31,8 +37,11 @@ lint: install
 	cd rust && cargo fmt --check && cargo clippy --locked --quiet --all-targets -- -D warnings
 
 bench: install ## the benchmarks behind benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/repeatability.py
+	$(BIN)/python benchmarks/generators.py
+	$(BIN)/python benchmarks/truth.py
 	$(BIN)/python benchmarks/stock_check.py
+	$(BIN)/python benchmarks/interference.py
+	$(BIN)/python benchmarks/repeatability.py
 
 docs: install ## the reference of the experiment file, from the models
 	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/experiment.md

@@ -11,15 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-HYDROTEST = Path(sys.executable).parent / "hydrotest"
+from one_run import levels_of, summary_of
 
 HEAD = """\
 name: generators
@@ -80,16 +76,6 @@ def experiment(part: Part, rounds: int) -> str:
     return HEAD + part.systems + "workloads:\n" + part.workloads + "tests:\n" + "".join(tests) + TAIL
 
 
-def rows_of(summary: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """(workload, target, client, level) of each measured level, all operations together."""
-    for row in summary["levels"]:
-        if row["op"] in (None, "mix"):
-            what = (
-                f"{row['offered']:,.0f}/s" if row["offered"] else f"{row['concurrency']} in flight" if row["concurrency"] else "saturated"
-            )
-            yield row["workload"], what, row["client"], row
-
-
 def table(rows: dict[tuple[str, str], dict[str, dict[str, list[float]]]]) -> str:
     """Medians beside each other, as Markdown."""
     lines = ["| workload | target | native/s | stock/s | rate, native ÷ stock | CPU-s per million, native | stock | CPU, stock ÷ native | native p99 ms | rounds |",
@@ -129,10 +115,7 @@ def main() -> None:
         file, folder = options.out / f"{name}.yaml", options.out / name
         if not (folder / "summary.json").exists():
             file.write_text(experiment(PARTS[name], options.rounds))
-            done = subprocess.run([HYDROTEST, "run", file, "--out", folder], check=False)
-            if done.returncode not in (0, 1):
-                raise SystemExit(f"{name} failed with exit code {done.returncode}")
-        for workload, target, client, row in rows_of(json.loads((folder / "summary.json").read_text())):
+        for workload, target, client, row in levels_of(summary_of(file, folder)):
             found = gathered.setdefault((workload, target), {}).setdefault(client, defaultdict(list))
             found["rate"].append(row["achieved"])
             if row.get("cpu_s_per_million") is not None:

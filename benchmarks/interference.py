@@ -8,13 +8,11 @@ Prints a table: what was planted, what was found. About two minutes a try.
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
-HYDROTEST = Path(sys.executable).parent / "hydrotest"
+from one_run import summary_of
+
 HEAD = """\
 # Written by benchmarks/interference.py.
 name: interference
@@ -54,11 +52,7 @@ def main() -> None:
     experiment = options.out.with_suffix(".yaml")
     experiment.parent.mkdir(parents=True, exist_ok=True)
     experiment.write_text(HEAD + tests)
-    if not (options.out / "summary.json").exists():
-        done = subprocess.run([HYDROTEST, "run", experiment, "--out", options.out], check=False)
-        if done.returncode not in (0, 1):
-            raise SystemExit(f"the run failed with exit code {done.returncode}")
-    rows = json.loads((options.out / "summary.json").read_text())["interference"]
+    rows = summary_of(experiment, options.out)["interference"]
     print("| try | planted | found | median | p99 | rate | as planted |")
     print("|---|---|---|---|---|---|---|")
     right = 0

@@ -8,25 +8,18 @@ Writes OUT/table.md. Runs that lie there already are not made again, so it can b
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-HYDROTEST = Path(sys.executable).parent / "hydrotest"
+from one_run import summary_of
+
 EXPERIMENT = Path("experiments/quickstart.yaml")
 
 
-def summary_of(folder: Path) -> dict[str, Any]:
-    """The summary of a run; made first if it is not there."""
-    if not (folder / "summary.json").exists():
-        done = subprocess.run([HYDROTEST, "run", EXPERIMENT, "--only", "isolated", "--out", folder], check=False)
-        if done.returncode not in (0, 1) or not (folder / "summary.json").exists():
-            raise SystemExit(f"{folder} failed with exit code {done.returncode}")
-    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return summary
+def isolated(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of limits that are compared."""
+    return [row for row in summary["limits"] if row["tenancy"] == "isolated"]
 
 
 def intervals(summary: dict[str, Any], speed_mean: float | None) -> dict[str, tuple[float, float]]:
@@ -34,14 +27,14 @@ def intervals(summary: dict[str, Any], speed_mean: float | None) -> dict[str, tu
     factor = 1.0 if speed_mean is None else speed_mean / summary["speed"][0]["mean"]
     return {
         row["workload"]: (row["low"] * factor, row["high"] * factor)
-        for row in summary["limits"]
+        for row in isolated(summary)
         if row["low"] is not None and row["high"] is not None
     }
 
 
 def ended_at(summary: dict[str, Any], workload: str) -> str:
     """The highest rate that each independent search accepted."""
-    row = next(row for row in summary["limits"] if row["workload"] == workload)
+    row = next(row for row in isolated(summary) if row["workload"] == workload)
     accepted = [search["accepted"] for search in row.get("searches", [])[1:]]
     return ", ".join("–" if rate is None else f"{rate:,.0f}" for rate in accepted)
 
@@ -53,7 +46,7 @@ def overlaps(a: tuple[float, float], b: tuple[float, float]) -> bool:
 
 def table(summaries: list[dict[str, Any]]) -> str:
     """Runs, then pairs, as Markdown."""
-    workloads = [row["workload"] for row in summaries[0]["limits"]]
+    workloads = [row["workload"] for row in isolated(summaries[0])]
     lines = ["| run | speed | " + " | ".join(workloads) + " |", "|---" * (len(workloads) + 2) + "|"]
     for number, summary in enumerate(summaries, 1):
         found = intervals(summary, None)
@@ -78,7 +71,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--out", type=Path, default=Path("runs/repeatability"))
     options = parser.parse_args()
-    summaries = [summary_of(options.out / f"run-{number}") for number in range(1, options.runs + 1)]
+    summaries = [summary_of(EXPERIMENT, options.out / f"run-{number}", "--only", "isolated") for number in range(1, options.runs + 1)]
     text = table(summaries)
     (options.out / "table.md").write_text(text)
     print(text)

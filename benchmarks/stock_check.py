@@ -7,14 +7,11 @@ Runs experiments/stock-check.yaml and prints native beside stock. Rates are medi
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
-HYDROTEST = Path(sys.executable).parent / "hydrotest"
+from one_run import levels_of, summary_of
 
 
 def main() -> None:
@@ -22,22 +19,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs/stock-check"))
     options = parser.parse_args()
-    if not (options.out / "summary.json").exists():
-        done = subprocess.run([HYDROTEST, "run", "experiments/stock-check.yaml", "--out", options.out], check=False)
-        if done.returncode not in (0, 1):
-            raise SystemExit(f"the run failed with exit code {done.returncode}")
-    summary = json.loads((options.out / "summary.json").read_text())
+    summary = summary_of(Path("experiments/stock-check.yaml"), options.out)
     rates: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     p99: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for row in summary["levels"]:
-        if row["op"] in (None, "mix"):
-            target = (
-                f"{row['offered']:,.0f}/s" if row["offered"] else f"{row['concurrency']} in flight" if row["concurrency"] else "saturated"
-            )
-            key = (row["workload"], target, row["client"])
-            rates[key].append(row["achieved"])
-            if row["latency_ms"]:
-                p99[key].append(row["latency_ms"]["p99"])
+    for workload, target, client, row in levels_of(summary):
+        rates[workload, target, client].append(row["achieved"])
+        if row["latency_ms"]:
+            p99[workload, target, client].append(row["latency_ms"]["p99"])
     print("| workload | target | native/s | stock/s | native ÷ stock | native p99 ms | stock p99 ms | rounds |")
     print("|---|---|---|---|---|---|---|---|")
     for workload, target in dict.fromkeys((w, t) for w, t, _ in rates):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load import cassandra, kafka
 from hydrotest.spec.models import CassandraLoad, KafkaProduce
@@ -27,20 +28,26 @@ def pressure(load: dict[str, Any], give_up: float | None, cap: int) -> dict[str,
 def test_produce_settings() -> None:
     workload = KafkaProduce.model_validate({"kind": "kafka-produce"})
     made = kafka.producer(
-        "ingest", workload, HOST, ["127.0.0.1:9092"], "hydrotest-x-ingest-1", 1, pressure({"open": {"rate_per_s": 1000.0}}, 2.05, 100_000)
+        "ingest",
+        workload,
+        HOST,
+        Cluster(["127.0.0.1:9092"]),
+        "hydrotest-x-ingest-1",
+        1,
+        pressure({"open": {"rate_per_s": 1000.0, "arrivals": "even"}}, 2.05, 100_000),
     )
     assert made.settings == golden("produce.settings.json")
     assert made.offered == 1000
 
 
 def test_consume_settings() -> None:
-    assert kafka.verifier(HOST, ["127.0.0.1:9092"], "hydrotest-x-ingest-1").settings == golden("consume.settings.json")
+    assert kafka.verifier(HOST, Cluster(["127.0.0.1:9092"]), "hydrotest-x-ingest-1").settings == golden("consume.settings.json")
 
 
 def test_cql_settings() -> None:
     workload = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 3}, "keys": "uniform(0, 1M)"})
     made = cassandra.generator(
-        "store", workload, HOST, ["127.0.0.1:9042"], "hydrotest_x_store", 1, pressure({"closed": {"in_flight": 128}}, None, 50_000)
+        "store", workload, HOST, Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, pressure({"closed": {"in_flight": 128}}, None, 50_000)
     )
     assert made.settings == golden("cql.settings.json")
     assert made.in_flight == 128

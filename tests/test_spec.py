@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.arrivals import parse_arrivals, show_arrivals
 from hydrotest.spec.check import check_memory, memory_needed
-from hydrotest.spec.keys import parse_keys
+from hydrotest.spec.distribution import parse_keys, parse_sizes
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.plan import make_plan
 
@@ -54,6 +55,31 @@ def test_every_experiment_of_the_project_loads(name: str) -> None:
 CASES = {
     "misspelt key": ("partitions: 6", "partitons: 6", 8, "Did you mean 'partitions'"),
     "unknown key at the top": ("name: good", "name: good\ncolour: red", 2, "unknown key 'colour'"),
+    "records too large": ("record_size: 100 B", 'record_size: "uniform(1 KB, 2 MB)"', 8, "larger than brokers take"),
+    "idempotent without all": ("record_size: 100 B", "record_size: 100 B, acks: 1, idempotent: true", 8, "acknowledgement of all"),
+    "keys of a stock client": ("record_size: 100 B", 'client: stock, key: "uniform(0, 9)"', 8, "has no key"),
+    "no way to arrive": ("record_size: 100 B", "arrivals: weekly", 8, "is no way to arrive"),
+    "a burst of nothing": ("record_size: 100 B", '"arrivals": bursts(0)', 8, "at least one operation"),
+    "arrivals of a stock client": ("record_size: 100 B", "client: stock, arrivals: poisson", 8, "come evenly"),
+    "certificates without encryption": (
+        "kafka: {hosts: [here]}",
+        "kafka: {hosts: [here], security: {client_certificates: true}}",
+        5,
+        "when encryption begins",
+    ),
+    "security that asks for nothing": ("kafka: {hosts: [here]}", "kafka: {hosts: [here], security: {}}", 5, "asks for nothing"),
+    "a profile of a consumer": (
+        "isolated: [ingest, drain, store]",
+        "profile: {workload: drain, stretches: [{rate: 1K, duration: 5 s}]}",
+        14,
+        "no schedule",
+    ),
+    "a stretch too short": (
+        "isolated: [ingest, drain, store]",
+        "profile: {workload: ingest, stretches: [{rate: 1K, duration: 1 s}]}",
+        14,
+        "too short",
+    ),
     "wrong unit": ("record_size: 100 B", "record_size: 100 bananas", 8, "is no size"),
     "missing unit": ("p99: 50 ms", "p99: 50", 12, "is no duration"),
     "negative count": ("partitions: 6", "partitions: -6", 8, "is no count"),
@@ -151,10 +177,10 @@ CASES = {
         "the host 'there' is not there",
     ),
     "an unknown consistency": ("mix: {write", "consistency: SOME, mix: {write", 10, "LOCAL_QUORUM"),
-    "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "no key distribution"),
-    "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "holds no key"),
+    "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "no distribution"),
+    "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "is empty"),
     "an empty mix": ("{write: 1, read: 3}", "{write: 0, read: 0}", 10, "the mix is empty"),
-    "records too small to account for": ("100 B", "10 B", 8, "Take at least 24 B"),
+    "records too small to account for": ("100 B", "9 B", 8, "Take at least 10 B"),
     "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
     "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
     "broken YAML": ("hosts:", "hosts: [", 4, "is not YAML"),
@@ -242,3 +268,20 @@ def test_key_distributions() -> None:
     assert getattr(gaussian, "mean", None) == 300
     assert getattr(gaussian, "sd", None) == 100
     assert parse_keys("sequential(1, 100K)").wire() == {"shape": "sequential", "min": 1, "max": 99_999}  # type: ignore[attr-defined]
+
+
+def test_arrivals() -> None:
+    assert parse_arrivals("even").wire(7) == "even"  # type: ignore[attr-defined]
+    assert parse_arrivals("poisson").wire(7) == {"poisson": {"seed": 7}}  # type: ignore[attr-defined]
+    bursts = parse_arrivals("bursts(1K)")
+    assert bursts.wire(7) == {"bursts": {"size": 1000}}  # type: ignore[attr-defined]
+    assert show_arrivals(bursts) == "bursts(1000)"  # type: ignore[arg-type]
+
+
+def test_size_distributions() -> None:
+    assert parse_sizes("100 B").wire() == {"shape": "uniform", "min": 100, "max": 100}  # type: ignore[attr-defined]
+    assert parse_sizes("uniform(10 B, 1 KiB)").wire() == {"shape": "uniform", "min": 10, "max": 1024}  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="no distribution; write 100 B, uniform"):
+        parse_sizes("zipf(10 B, 1 KiB)")
+    with pytest.raises(ValueError, match="is no size"):
+        parse_sizes("uniform(10, 1 KiB)")

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.report.html import write_report
-from hydrotest.report.tables import print_summary
+from hydrotest.report.terminal import print_summary
 from hydrotest.report.words import findings, not_valid
 from tests.made_up import MadeUpRun
 

@@ -15,7 +15,7 @@ from hydrotest.spec.models import Cassandra, Kafka
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of
 from hydrotest.systems.cassandra.system import CassandraSystem
-from hydrotest.systems.kafka.system import KafkaSystem, render
+from hydrotest.systems.kafka.system import KafkaSystem, Ports, render
 
 
 def nothing(_text: str) -> None: ...
@@ -44,7 +44,7 @@ def test_the_experiments_config_has_the_last_word(tmp_path: Path) -> None:
         tmp_path,
         nothing,
     )
-    kafka._ports = [(9092, 9093, 9094)]
+    kafka._ports = [Ports(client=9092, controller=9093, exporter=9094, internal=9095)]
     properties = render(kafka.properties(0, tmp_path / "data")).splitlines()
     assert "num.io.threads=2" in properties
     assert "log.dirs=/x" in properties

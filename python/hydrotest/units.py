@@ -61,10 +61,18 @@ def link_bits_per_s(text: object) -> float:
     return _scaled(text, dict(_RATES), "link speed", "2 Gbit/s")
 
 
-def fraction(text: object) -> float:
-    """A fraction: 0.05 or "5 %"."""
+def share(text: object) -> float:
+    """A share of a whole: 0 to 1, or "50 %"."""
     value = _scaled(text, {"": 1.0, "%": 0.01}, "fraction", "5 %")
-    if not 0 < value < 1:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
+    return value
+
+
+def fraction(text: object) -> float:
+    """A fraction: 0.05 or "5 %"; neither nothing nor all."""
+    value = share(text)
+    if value in (0.0, 1.0):
         raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
     return value
 

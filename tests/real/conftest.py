@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -13,16 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hydrotest.hosts.base import Host
-from hydrotest.hosts.local import LocalHost
 from hydrotest.run.events import Silent
-from hydrotest.run.sampling import Sampling
-from hydrotest.run.trial import TrialRunner
+from hydrotest.run.opened import opened
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_pressables
-from hydrotest.spec.load import load_experiment
-from hydrotest.store.folder import RunFolder
-from hydrotest.systems.catalogue import make_systems
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 
@@ -50,33 +43,8 @@ warm_up: {least: 8 s, most: 8 s}
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
     """Kafka and Cassandra, running, with everything that a trial needs."""
-    base = tmp_path_factory.mktemp("bench")
-    source = base / "small.yaml"
-    source.write_text(SMALL)
-    experiment, _ = load_experiment(source)
-    folder = RunFolder(base / "run")
-    folder.create(SMALL.encode())
-    hosts: dict[str, Host] = {"here": LocalHost("here", base / "data")}
-    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    def on_death(how: str) -> None:
-        if not died.done():
-            died.set_result(how)
-
-    systems = make_systems(experiment, hosts, "t", base, on_death)
-    sampling = Sampling(hosts, Silent())
-    try:
-        for system in systems.values():
-            await system.start(lambda _text: None)
-        await sampling.start()
-        for system in systems.values():
-            for service in system.services:
-                await sampling.watch("here", service.name, service.pid, service.gauges_url)
-        yield Bench(experiment, "t", hosts, systems, TrialRunner(folder, sampling, Silent(), died), Silent())
-    finally:
-        await sampling.stop()
-        for system in systems.values():
-            await system.stop()
+    async with opened(SMALL, tmp_path_factory.mktemp("bench"), Silent()) as bench:
+        yield bench
 
 
 @pytest.fixture

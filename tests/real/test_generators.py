@@ -58,15 +58,15 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict
     ingest = pressables["ingest"]
     assert isinstance(ingest, Produce)
     topic, folder = "hydrotest-t-planted", bench.runner.folder.trial_path(900, "planted")
-    await kafka_load.create_topic(ingest.host, ingest.endpoints, topic, ingest.spec)
+    await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
     try:
         pair = []
         for _ in range(2):
             generator = ingest.generator(topic, 900, Pressing(rate_per_s=5_000.0), TrialPlan("planted", "search", 0.0, 1.0))
             pair += await run_generators([generator], folder, lambda: None, lambda _w, _e: None)
-        read = await run_generators([kafka_load.verifier(ingest.host, ingest.endpoints, topic)], folder, lambda: None, lambda _w, _e: None)
+        read = await run_generators([kafka_load.verifier(ingest.host, ingest.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
     finally:
-        await kafka_load.delete_topic(ingest.host, ingest.endpoints, topic)
+        await kafka_load.delete_topic(ingest.host, ingest.cluster, topic)
     first, second, seen = pair[0].outcome, pair[1].outcome, read[0].outcome
     assert first is not None
     assert second is not None
@@ -123,8 +123,7 @@ async def test_a_driver_carries_the_same_operations(bench: Bench) -> None:
         spec = bench.experiment.workloads["store"].model_copy(update={"client": client})
         store = Store("store", spec, bench)  # type: ignore[arg-type]
         store.keyspace = f"hydrotest_t_{client}"
-        await cassandra_load.create_table(store.host, store.endpoints, store.keyspace, store.spec)
-        await store._populate()
+        await store.fill()
         trial = await store.open_loop(500, PLAN)
         await store.finish()
         load = trial.load("store")
@@ -140,11 +139,9 @@ async def test_a_driver_carries_the_same_operations(bench: Bench) -> None:
 async def test_reads_of_rows_that_are_not_there_are_counted(bench: Bench) -> None:
     store = Store("store", bench.experiment.workloads["store"], bench)  # type: ignore[arg-type]
     store.keyspace = "hydrotest_t_empty"
-    from hydrotest.load import cassandra  # noqa: PLC0415 - only this test sets a table up by hand
-
-    await cassandra.create_table(store.host, store.endpoints, store.keyspace, store.spec)
+    await cassandra_load.create_table(store.host, store.cluster, store.keyspace, store.spec)
     trial = await store.open_loop(200, PLAN)
-    await cassandra.drop_keyspace(store.host, store.endpoints, store.keyspace)
+    await cassandra_load.drop_keyspace(store.host, store.cluster, store.keyspace)
     outcome = trial.load("store").outcome
     assert outcome is not None
     assert outcome.extra["missing_reads"] > 0
@@ -153,10 +150,10 @@ async def test_reads_of_rows_that_are_not_there_are_counted(bench: Bench) -> Non
 async def test_only_our_own_topics_and_keyspaces_are_removed(bench: Bench) -> None:
     host = bench.hosts["here"]
     with pytest.raises(TrialFailedError, match="not hydrotest's own"):
-        await kafka_load.delete_topic(host, bench.systems["kafka"].endpoints, "orders")
+        await kafka_load.delete_topic(host, bench.systems["kafka"].cluster, "orders")
     with pytest.raises(TrialFailedError, match="not hydrotest's own"):
         await ask(
-            host, "ask", {"cassandra": {"ask": "drop_keyspace", "contact_points": bench.systems["cassandra"].endpoints, "keyspace": "shop"}}
+            host, "ask", {"cassandra": {"ask": "drop_keyspace", "cluster": bench.systems["cassandra"].cluster.wire(), "keyspace": "shop"}}
         )
 
 

@@ -100,6 +100,7 @@ def test_a_soak_tells_drift_growth_and_what_became_of_every_record(text: str, tm
     assert "Soak: drift an hour" in out
 
 
+@pytest.mark.long
 def test_a_killed_driver_costs_its_trial_and_is_started_anew(text: str, tmp_path: Path, start_run: Start) -> None:
     process = start_run(text.replace("[ingest, drain, batch, beside]", "[ingest, batch]"))
     wait_for(process, "together ingest at", 240)
@@ -115,6 +116,7 @@ def test_a_killed_driver_costs_its_trial_and_is_started_anew(text: str, tmp_path
     assert {(row["test"], row["tenancy"]) for row in summary["spark"]} >= {("agg-by-key", "isolated"), ("sort-by-key", "isolated")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("main", "name"), [("deploy.worker.Worker", "spark-worker-0"), ("deploy.master.Master", "spark-master")])
 def test_a_killed_daemon_ends_the_run_and_keeps_what_was_measured(
     main: str, name: str, text: str, tmp_path: Path, start_run: Start
@@ -129,6 +131,7 @@ def test_a_killed_daemon_ends_the_run_and_keeps_what_was_measured(
     assert [row["tenancy"] for row in summary["spark"]].count("isolated") == 2
 
 
+@pytest.mark.long
 def test_a_job_that_fails_is_told_in_sparks_words(text: str, tmp_path: Path, start_run: Start) -> None:
     # Results may have one byte: every job of the driver is aborted.
     process = start_run(text.replace("memory: 512 MiB}", 'memory: 512 MiB, config: {spark.driver.maxResultSize: "1"}}'))

@@ -32,6 +32,18 @@ def proposed_of(fraction: float) -> float:
     return round(fraction * FRACTION_UNIT, 6)
 
 
+def safe_search(experiment: Experiment, test: Combined) -> LimitSearch:
+    """The search of the largest common fraction, in thousandths. It begins at an equal share: where three systems have one
+    machine, a third of what each takes alone."""
+    systems: dict[str, set[str]] = defaultdict(set)
+    for name in test.workloads:
+        for system, machines in experiment.machines(name).items():
+            for machine in machines:
+                systems[machine].add(system)
+    first = FRACTION_UNIT / max(len(sharing) for sharing in systems.values())
+    return LimitSearch(FRACTION_UNIT, test.precision, experiment.search.repeats, ceiling=FRACTION_UNIT, first=first)
+
+
 @dataclass(frozen=True)
 class TogetherVerdict:
     """A combined trial judged: it is sustained if every workload's part is."""
@@ -90,7 +102,7 @@ class Together:
         judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
         if not judged:
             return None
-        search = LimitSearch(FRACTION_UNIT, self.test.precision, self.experiment.search.repeats, ceiling=FRACTION_UNIT)
+        search = safe_search(self.experiment, self.test)
         excuses = Excuses()
         for trial, verdict in judged:
             if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not excuses.excuse(verdict):

@@ -43,7 +43,8 @@ def overlap(a: Runs, b: Runs) -> int:
 def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None) -> Fates:
     """Fates of a topic's records: `produced` and `consumed` are the generators' `extra` findings.
 
-    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost.
+    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost. Where nothing is
+    acknowledged (`acks: 0`), loss has no meaning and is not known; what was sent stands beside what was seen.
     """
     acked = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in produced["acked"]}
     sent = sum(part["sent"] for part in produced["acked"])
@@ -59,7 +60,7 @@ def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None)
         sent=sent,
         acked=total_acked,
         seen=sum(size(runs) for runs in seen.values()),
-        lost=total_acked - arrived - in_flight,
+        lost=total_acked - arrived - in_flight if produced.get("acknowledges", True) else None,
         duplicated=sum(part["duplicated"] for part in consumed["seen"]),
         corrupted=int(consumed["corrupted"]),
         out_of_order=sum(part["out_of_order"] for part in consumed["seen"]),

@@ -94,6 +94,8 @@ class LimitSearch:
     repeats: int = 3
     ceiling: float | None = None
     """No rate above this is proposed: the highest that the generator can offer."""
+    first: float | None = None
+    """A guess at the answer, where there is a better one than a share of the saturated rate."""
     _steps: Generator[float, bool, None] = field(init=False)
     _next: float | None = field(init=False)
     _done: list[Bracket] = field(init=False, default_factory=list)
@@ -149,7 +151,7 @@ class LimitSearch:
         return math.floor(math.log(rate) / math.log(1 + self.precision) + 1e-6)
 
     def _plan(self) -> Generator[float, bool, None]:
-        main = yield from self._search(self.step(self.saturated * FIRST_SHARE), max(1, self.step(1.25)))
+        main = yield from self._search(self.step(self.first or self.saturated * FIRST_SHARE), max(1, self.step(1.25)))
         self._done.append(main)
         middle = main.accepted if main.accepted is not None else main.rejected
         for number in range(1, self.repeats + 1):

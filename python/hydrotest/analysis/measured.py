@@ -88,6 +88,15 @@ class Measured:
         return self._rate(first.completed, last.completed)
 
     @property
+    def offered(self) -> float | None:
+        """Operations a second that were due in the window: the rate asked for, or of random arrivals and bursts those that
+        came (a generator that is late fails by its `wait`). None in a closed loop."""
+        if self.load.offered is None or self.load.is_even:
+            return self.load.offered
+        (_, first), (_, last) = self._edges
+        return self._rate(first.started, last.started)
+
+    @property
     def bytes_per_s(self) -> float:
         """Payload bytes a second."""
         (_, first), (_, last) = self._edges

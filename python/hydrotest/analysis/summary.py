@@ -17,6 +17,7 @@ from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
@@ -28,7 +29,7 @@ from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
 
 Status = Literal["complete", "partial", "failed"]
-MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault")
+MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault", "profile")
 """Purposes of trials that count; warm-up, populate and prefill only prepare."""
 
 
@@ -57,6 +58,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
     combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]
+    limit_rows = rows + [row for together in combined for row in together.limit_rows(limits.common)]
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
@@ -73,17 +75,18 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "status": status,
         "hosts": hosts,
         "systems": environment.get("systems", []),
-        "limits": rows + [row for together in combined for row in together.limit_rows(limits.common)],
+        "limits": limit_rows,
         "levels": level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
         "curves": curves(run, experiment, trials),
         "interference": interference,
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
         "usage": usage_rows(run, trials, hosts),
-        "generator": generator_rows(run, experiment, trials),
+        "generator": generator_rows(run, experiment, trials, limit_rows),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),
+        "profiles": profile_rows(run, experiment, trials),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),
@@ -137,9 +140,7 @@ def _sum(fates: list[Fates]) -> dict[str, Any]:
 def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each host's use while each workload was measured; workload null: all together."""
     windows: dict[tuple[str, str | None, str], list[pl.DataFrame]] = defaultdict(list)
-    for trial in trials:
-        if trial.status != "done" or trial.purpose not in MEASURED:
-            continue
+    for trial in _measured(trials):
         outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
         if outcome is None:
             continue
@@ -157,14 +158,26 @@ def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]])
     return rows
 
 
-def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
-    """Each workload's generator in its last accepted or last measured open-loop trial (closed-loop for consumers)."""
-    last: dict[tuple[str, str], Trial] = {}
-    for trial in trials:
-        if trial.status == "done" and trial.purpose in MEASURED and trial.purpose != "all-out":
-            for load in trial.loads:
-                if load.is_generated and (trial.purpose != "saturated" or (load.workload, trial.tenancy) not in last):
-                    last[load.workload, trial.tenancy] = trial
+def _measured(trials: list[Trial]) -> list[Trial]:
+    """The trials that tell how a system was pressed. The halves of pairs in which a workload runs alone are far below its
+    limit: they count only for one that was pressed alone nowhere else."""
+    measured = [trial for trial in trials if trial.status == "done" and trial.purpose in MEASURED]
+    elsewhere = {load.workload for trial in measured if trial.tenancy == "isolated" and trial.purpose != "alone" for load in trial.loads}
+    return [trial for trial in measured if trial.purpose != "alone" or trial.subject not in elsewhere]
+
+
+def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each workload's generator in its last trial at the limit; without one in its last open-loop trial, or its last trial."""
+    at_limit = {(row["workload"], row["tenancy"]): row["limit"] for row in limits}
+    best: dict[tuple[str, str], tuple[tuple[bool, bool, int], Trial]] = {}
+    for trial in _measured(trials):
+        for load in trial.loads if trial.purpose != "all-out" else []:
+            key = load.workload, trial.tenancy
+            is_open, limit = load.offered is not None, at_limit.get(key)
+            rank = (is_open and limit is not None and math.isclose(load.offered or 0.0, limit), is_open, trial.number)
+            if load.is_generated and (key not in best or rank > best[key][0]):
+                best[key] = rank, trial
+    last = {key: trial for key, (_, trial) in best.items()}
     rows = []
     for (workload, tenancy), trial in last.items():
         measured = Measured.read(run, trial, workload)

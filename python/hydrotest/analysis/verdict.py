@@ -65,7 +65,7 @@ class Verdict:
 
 def judge(measured: Measured, objective: Objective) -> Verdict:
     """Judges one open-loop trial."""
-    offered = measured.load.offered
+    offered = measured.offered
     outcome = measured.load.outcome
     assert offered is not None
     assert outcome is not None
@@ -109,7 +109,7 @@ def _latency(measured: Measured, objective: Objective) -> list[Check]:
 
 def _achieved(measured: Measured, offered: float) -> Check:
     assert measured.load.outcome is not None
-    share = measured.achieved / offered
+    share = measured.achieved / max(offered, 1e-9)
     gave_up = measured.load.outcome.gave_up
     words = f"achieved {share:.2%} of the offered rate (at least {ACHIEVED_MIN:.1%})" + ("; given up as hopeless" if gave_up else "")
     return Check("achieved", share >= ACHIEVED_MIN and not gave_up, words)
@@ -139,7 +139,10 @@ def _steady(measured: Measured) -> Check:
     middle = inside[len(inside) // 2]
 
     def rate(a: int, b: int) -> float:
-        return (inside[b].counts.completed - inside[a].counts.completed) / (inside[b].wall_s - inside[a].wall_s)
+        """Of random arrivals, which are not steady themselves: relative to those that came."""
+        first, last = inside[a], inside[b]
+        of = last.wall_s - first.wall_s if measured.load.is_even else max(1, last.counts.started - first.counts.started)
+        return (last.counts.completed - first.counts.completed) / of
 
     at = inside.index(middle)
     first, second = rate(0, at), rate(at, len(inside) - 1)

@@ -24,7 +24,8 @@ from hydrotest.clock import iso
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.local import memory_bytes
 from hydrotest.report.html import write_report
-from hydrotest.report.tables import comparison_sheet, print_sheet, print_summary
+from hydrotest.report.tables import comparison_sheet
+from hydrotest.report.terminal import print_sheet, print_summary
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener

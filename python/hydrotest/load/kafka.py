@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator
 from hydrotest.spec.models import KafkaProduce
 
@@ -17,44 +18,51 @@ CONSUMER_CONNECTIONS = 2
 """One answer is checked while the other is on its way."""
 PRODUCERS_PER_TRIAL = 64
 """Producer ids set aside for each trial, so that no two trials share one."""
+PRODUCERS_MAX = 1 << 16
+"""Their ids begin anew then; a topic is written in one trial only."""
 RECORD_OVERHEAD_BYTES = 10
 """What the batch format adds to a small record."""
 VERIFY_S_MAX = 600.0
 
 
-async def create_topic(
-    host: Host, endpoints: Sequence[str], topic: str, workload: KafkaProduce, config: Mapping[str, str] | None = None
-) -> None:
+async def create_topic(host: Host, cluster: Cluster, topic: str, workload: KafkaProduce, config: Mapping[str, str] | None = None) -> None:
     """Makes a topic and waits until it can be used. `config` are settings of the topic itself."""
-    question = {"ask": "create_topic", "bootstrap": list(endpoints), "topic": topic, "partitions": workload.partitions,
+    question = {"ask": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
     await ask(host, "ask", {"kafka": question})
 
 
-async def delete_topic(host: Host, endpoints: Sequence[str], topic: str) -> None:
+async def delete_topic(host: Host, cluster: Cluster, topic: str) -> None:
     """Deletes a topic of our own."""
-    await ask(host, "ask", {"kafka": {"ask": "delete_topic", "bootstrap": list(endpoints), "topic": topic}})
+    await ask(host, "ask", {"kafka": {"ask": "delete_topic", "cluster": cluster.wire(), "topic": topic}})
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
     """Records in flight that keep every partition's pipeline full: full batches for each of the
     requests that a connection may have out."""
-    per_batch = max(1, workload.batch_size // (workload.record_size + RECORD_OVERHEAD_BYTES))
+    per_batch = max(1, int(workload.batch_size // (workload.record_bytes + RECORD_OVERHEAD_BYTES)))
     return REQUESTS_IN_FLIGHT * workload.partitions * per_batch
 
 
-def producer(name: str, workload: KafkaProduce, host: Host, endpoints: Sequence[str], topic: str, trial: int,
+def producer(name: str, workload: KafkaProduce, host: Host, cluster: Cluster, topic: str, trial: int,
              pressure: dict[str, Any], retries: bool = False) -> Generator:  # fmt: skip
     """A producing generator. `pressure` is `Pressure` of rust/core/src/wire.rs without threads and priority. With `retries` it
     outlives a broker's absence."""
     settings = {
-        "bootstrap": list(endpoints), "topic": topic, "record_bytes": workload.record_size, "acks": workload.acks,
-        "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3, "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
-        "producer": trial * PRODUCERS_PER_TRIAL, "pressure": {**pressure, "threads": workload.threads, "nice": NICE},
+        "cluster": cluster.wire(), "topic": topic, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
+        "idempotent": workload.is_idempotent, "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
+        "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
+        "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX, "pressure": {**pressure, "threads": workload.threads, "nice": NICE},
     }  # fmt: skip
-    load = pressure["load"]
-    return Generator(name, workload.kind, host, "produce", settings,
-                     offered=load.get("open", {}).get("rate_per_s"), in_flight=load.get("closed", {}).get("in_flight"))  # fmt: skip
+    return Generator.pressing(name, workload, host, "produce", settings, pressure["load"])
+
+
+def _records(workload: KafkaProduce) -> dict[str, Any]:
+    """`RecordSettings` of rust/kafka/src/record.rs."""
+    headers = workload.headers
+    return {"size": workload.record_size.wire(), "compressible": workload.compressible,
+            "key": None if workload.key is None else workload.key.wire(),
+            "headers": headers.count if headers else 0, "header_bytes": headers.size if headers else 0}  # fmt: skip
 
 
 Reading = Literal["once", "repeat", "follow"]
@@ -62,15 +70,15 @@ Reading = Literal["once", "repeat", "follow"]
 producers, until the time is over and all that they wrote is read."""
 
 
-def consumer(name: str, host: Host, endpoints: Sequence[str], topic: str, seconds: float, reading: Reading,
-             offered: float | None = None, retries: bool = False) -> Generator:  # fmt: skip
-    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed. With `retries` it
+def consumer(name: str, host: Host, cluster: Cluster, topic: str, seconds: float, reading: Reading,
+             offered: float | None = None, retries: bool = False, is_even: bool = True) -> Generator:  # fmt: skip
+    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed, and `is_even` if evenly. With `retries` it
     outlives a broker's absence."""
-    settings = {"bootstrap": list(endpoints), "topic": topic, "seconds": seconds, "reading": reading,
+    settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "retries": retries, "nice": NICE}  # fmt: skip
-    return Generator(name, "kafka-consume", host, "consume", settings, offered=offered)
+    return Generator(name, "kafka-consume", host, "consume", settings, offered=offered, is_even=is_even)
 
 
-def verifier(host: Host, endpoints: Sequence[str], topic: str) -> Generator:
+def verifier(host: Host, cluster: Cluster, topic: str) -> Generator:
     """Reads a topic from its first record to its end and checks every one."""
-    return consumer("verify", host, endpoints, topic, VERIFY_S_MAX, "once")
+    return consumer("verify", host, cluster, topic, VERIFY_S_MAX, "once")

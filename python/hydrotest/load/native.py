@@ -12,6 +12,7 @@ from typing import Any, Literal, TextIO
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.node import Event, Node
+from hydrotest.spec.models import CassandraLoad, KafkaProduce
 from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER
 from hydrotest.store.records import Load, Outcome
@@ -34,6 +35,20 @@ class Generator:
     offered: float | None = None
     in_flight: int | None = None
     client: Literal["native", "driver"] = "native"
+    is_even: bool = True
+    """False where operations come at random, in bursts, or at a rate that changes: a window holds not just its share of them."""
+
+    @classmethod
+    def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, host: Host, subcommand: str, settings: dict[str, Any],
+                 load: dict[str, Any], client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
+        """A generator that presses with `load`, which is `Load` of rust/core/src/wire.rs."""
+        offered: float | None = load.get("open", {}).get("rate_per_s")
+        if "profile" in load:
+            stretches = load["profile"]["stretches"]
+            due = sum((s["from_per_s"] + s["to_per_s"]) / 2 * s["seconds"] for s in stretches)
+            offered = due / sum(s["seconds"] for s in stretches)
+        is_even = workload.arrivals.shape == "even" and "profile" not in load
+        return cls(name, workload.kind, host, subcommand, settings, offered, load.get("closed", {}).get("in_flight"), client, is_even)
 
 
 @dataclass
@@ -104,7 +119,7 @@ class RunningGenerator:
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")
         return Load(workload=generator.workload, kind=generator.kind, client=generator.client, offered=generator.offered,
-                    in_flight=generator.in_flight, outcome=outcome, nice=self.nice)  # fmt: skip
+                    in_flight=generator.in_flight, is_even=generator.is_even, outcome=outcome, nice=self.nice)  # fmt: skip
 
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:

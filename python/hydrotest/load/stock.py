@@ -32,25 +32,33 @@ class Command:
     argv: list[str]
 
 
-def producer_command(java: Path, classpath: str, endpoints: Sequence[str], topic: str, workload: KafkaProduce,
+def producer_command(java: Path, classpath: str, endpoints: Sequence[str], config: Path | None, topic: str, workload: KafkaProduce,
                      records: int, rate_per_s: float | None, warm_up_records: int) -> Command:  # fmt: skip
-    """kafka-producer-perf-test's class. Without a rate it sends as fast as it can; the warm-up is left out of its last line."""
+    """kafka-producer-perf-test's class. `config` says how to be let in. Without a rate it sends as fast as it can; the warm-up is left out of its last line."""
     acks = "all" if workload.acks == -1 else str(workload.acks)
     argv = [
         str(java), *JVM_OPTIONS, "-cp", classpath, "org.apache.kafka.tools.ProducerPerformance",
-        "--topic", topic, "--num-records", str(records), "--record-size", str(workload.record_size),
+        "--topic", topic, "--num-records", str(records), "--record-size", str(workload.record_size.low),
         "--throughput", str(round(rate_per_s) if rate_per_s else -1), "--bootstrap-server", ",".join(endpoints),
         "--warmup-records", str(warm_up_records),
         "--command-property", f"acks={acks}", f"batch.size={workload.batch_size}", f"linger.ms={round(workload.linger * 1e3)}",
+        f"enable.idempotence={str(workload.is_idempotent).lower()}", f"compression.type={workload.compression}", *_config(config),
     ]  # fmt: skip
     return Command("ProducerPerformance", argv)
 
 
-def consumer_command(java: Path, classpath: str, endpoints: Sequence[str], topic: str, records: int, group: str) -> Command:
+def _config(config: Path | None) -> list[str]:
+    return [] if config is None else ["--command-config", str(config)]
+
+
+def consumer_command(
+    java: Path, classpath: str, endpoints: Sequence[str], config: Path | None, topic: str, records: int, group: str
+) -> Command:
     """kafka-consumer-perf-test's class."""
     argv = [
         str(java), *JVM_OPTIONS, "-cp", classpath, "org.apache.kafka.tools.ConsumerPerformance",
         "--topic", topic, "--num-records", str(records), "--bootstrap-server", ",".join(endpoints), "--group", group, "--timeout", "60000",
+        *_config(config),
     ]  # fmt: skip
     return Command("ConsumerPerformance", argv)
 

@@ -13,6 +13,7 @@ import polars as pl
 from hydrotest.analysis.latency import merged, percentile_curve
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import host_rates, service_rates, speed_rows
+from hydrotest.report.sheet import decimal
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -84,7 +85,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         layers.append(alt.Chart(band).mark_rect(opacity=0.18, color="#2a9d8f").encode(x="low:Q", x2="high:Q"))
         layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="low:Q"))
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "verdict"]
-    rows = [[f"{p['offered']:,.0f}", f"{p['achieved']:,.0f}", _ms(p["p50"]), _ms(p["p99"]), p["verdict"]] for p in points]
+    rows = [[f"{p['offered']:,.0f}", f"{p['achieved']:,.0f}", decimal(p["p50"], 2), decimal(p["p99"], 2), p["verdict"]] for p in points]
     caption = "Each point is a trial. The line marks the limit, the band reaches to the lowest rate that was rejected."
     return Figure(
         f"curve-{curve['workload']}-{curve['tenancy']}",
@@ -114,7 +115,7 @@ def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Tria
         curve = [(percentile, ms) for percentile, ms in percentile_curve(histogram) if percentile < 100]
         name = limit["workload"] if limit["tenancy"] == "isolated" else f"{limit['workload']}, combined"
         values += [{"workload": name, "nines": 1 / (1 - p / 100), "ms": max(ms, 0.001), "percentile": f"{p:g} %"} for p, ms in curve]
-        rows += [[name, f"{p:g} %", _ms(ms)] for p, ms in curve]
+        rows += [[name, f"{p:g} %", decimal(ms, 2)] for p, ms in curve]
     if not values:
         return None
     axis = alt.Axis(
@@ -194,11 +195,12 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     rates = over_trials(service_rates(read_samples(run.folder_of(t), layout.SERVICE_SAMPLES)) for t in trials)
     if rates.is_empty():
         return None
+    drawn = rates.select("service", "cpu_cores", ((pl.col("wall_s") - start) / 60).alias("minute"))
     parts = [
-        _thinned(part.with_columns(((pl.col("wall_s") - start) / 60).alias("minute"))).with_columns(pl.lit(str(name[0])).alias("service"))
-        for name, part in rates.group_by("service", maintain_order=True)
+        _thinned(part.drop("service")).with_columns(pl.lit(str(name[0])).alias("service"))
+        for name, part in drawn.group_by("service", maintain_order=True)
     ]
-    thin = pl.concat(parts, how="diagonal")
+    thin = pl.concat(parts)
     values = [{"minute": round(r["minute"], 3), "service": r["service"], "cores": r["cpu_cores"]} for r in thin.iter_rows(named=True)]
     chart = (
         alt.Chart(data(values))
@@ -289,7 +291,3 @@ def spec_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
     """As wide as the page."""
     spec: Spec = chart.properties(width="container", height=280).to_dict()
     return spec
-
-
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""Figures of a fault: what was completed and what was in flight, with the moments of the service's absence marked."""
+"""Figures and table of a fault: what was completed and what was in flight, with the moments of the service's absence marked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.sheet import NONE, Sheet, decimal
 
 
 def fault_figures(summary: dict[str, Any]) -> list[Figure]:
@@ -35,3 +36,18 @@ def _figure(number: int, fault: dict[str, Any], load: dict[str, Any]) -> Figure:
     )
     return Figure(f"fault-{number}-{load['workload']}", f"{load['workload']} while {fault['service']} was away", caption, spec_of(layers),
                   ["second", "completed/s", "in flight"], rows)  # fmt: skip
+
+
+def fault_sheet(summary: dict[str, Any]) -> Sheet:
+    """What a service's absence did to each workload."""
+    rows = []
+    for fault in summary.get("faults", []):
+        for load in fault["workloads"]:
+            found = load["recovery"] or {}
+            p99 = [decimal((load["latency_ms"][phase] or {}).get("p99"), 1) for phase in ("before", "during", "after")]
+            spans = [decimal(found.get(key), 1) for key in ("without_progress_s", "longest_stall_s", "recovered_s", "caught_up_s")]
+            again = NONE if load["sent_again"] is None else f"{load['sent_again']:,}"
+            rows.append([f"{fault['action']} {fault['service']}", load["workload"], *spans, *p99, f"{load['failed']:,}", again])
+    heads = ["fault", "workload", "s without progress", "longest", "s until as before", "s catching up", "p99 ms before", "during", "after",
+             "failed", "sent again"]  # fmt: skip
+    return Sheet("Faults", heads, rows)

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
 from hydrotest.report.fault import fault_figures
+from hydrotest.report.profile import profile_figures
 from hydrotest.report.soak import soak_figures
 from hydrotest.report.tables import sheets
 from hydrotest.report.topology import topology
@@ -63,6 +64,7 @@ def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
     figures.append(together.interference_figure(summary))
     figures += soak_figures(summary)
     figures += fault_figures(summary)
+    figures += profile_figures(summary)
     figures.append(charts.percentile_figure(folder, summary, trials))
     figures.append(together.heat_figure(folder, trials, summary["hosts"]))
     figures += charts.host_figures(folder, trials, summary["hosts"])

@@ -1,4 +1,4 @@
-"""Figures of a soak: rate and latency over its time, changes marked."""
+"""Figures and table of a soak: rate and latency over its time, changes marked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.sheet import NONE, Sheet, decimal
 
 
 def soak_figures(summary: dict[str, Any]) -> list[Figure]:
@@ -32,11 +33,26 @@ def _figure(number: int, load: dict[str, Any]) -> Figure:
     ]
     if marks:
         layers.append(alt.Chart(data(marks)).mark_rule(strokeDash=[4, 4], color="#7a8b99").encode(x="minute:Q", tooltip="what:N"))
-    rows = [[f"{v['minute']:.1f}", f"{v['rate']:,.0f}", _ms(v["p50"]), _ms(v["p99"])] for v in values]
+    rows = [[f"{v['minute']:.1f}", f"{v['rate']:,.0f}", decimal(v["p50"], 2), decimal(v["p99"], 2)] for v in values]
     caption = "Each point is a stretch of the soak. Dashed lines mark where a level changed for good."
     return Figure(f"soak-{number}-{load['workload']}", f"{load['workload']} over the soak", caption, spec_of(alt.layer(*layers)),
                   ["minute", "achieved/s", "p50 ms", "p99 ms"], rows)  # fmt: skip
 
 
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def soak_sheet(summary: dict[str, Any]) -> Sheet:
+    """Drift of each workload over a long level; growth of each service."""
+    rows = []
+    for soak in summary.get("soak", []):
+        for load in soak["workloads"]:
+            for metric, drift in load["drift_pct"].items():
+                changes = ", ".join(f"{c['at_s'] / 60:.1f} min" for c in load["changes"] if c["metric"] == metric)
+                told = NONE if drift is None else f"{drift['per_hour']:+.1f} %"
+                between = NONE if drift is None else f"{drift['low']:+.1f} … {drift['high']:+.1f} %"
+                rows.append([load["workload"], metric.replace("_ms", " ms"), told, between, changes or NONE])
+        for service in soak["services"]:
+            growth = service["growth_bytes_per_hour"]
+            told = NONE if growth is None else f"{growth['per_hour'] / 1e6:+,.1f} MB"
+            between = NONE if growth is None else f"{growth['low'] / 1e6:+,.1f} … {growth['high'] / 1e6:+,.1f} MB"
+            rows.append([service["service"], "memory", told, between, NONE])
+        rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak["counters"].items()]
+    return Sheet("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)

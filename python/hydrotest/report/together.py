@@ -1,4 +1,4 @@
-"""Figures of what happens together: isolated beside combined, and which resource was used when."""
+"""Figures and tables of what happens together: isolated beside combined, and which resource was used when."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import polars as pl
 
 from hydrotest.analysis.usage import host_rates
 from hydrotest.report.charts import Figure, data, over_trials, spec_of
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.units import show_bytes
 
 HEAT_COLUMNS_MAX = 120
 """Cells along the time axis of the heat map, however long the run was."""
@@ -46,24 +48,11 @@ def interference_figure(summary: dict[str, Any]) -> Figure | None:
         base.mark_point(filled=True, size=90).encode(x="change:Q"),
         alt.Chart(data([{"one": 1}])).mark_rule(strokeDash=[5, 4], color="#7a8b99").encode(x="one:Q"),
     )
-    table = [
-        [
-            row["workload"],
-            row["metric"].replace("_ms", " ms"),
-            f"{row['isolated']:,.2f}",
-            f"{row['combined']:,.2f}",
-            f"{row['change_pct']:+.1f} %",
-            f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %",
-            str(row["n"]),
-            "yes" if row["significant"] else "no",
-        ]
-        for row in rows
-    ]
-    heads = ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "significant"]
+    sheet = interference_sheet(summary)
     caption = (
         "Each point is the geometric mean over the pairs, the line its 95 % interval; left of the dashed line it fell, right of it it rose."
     )
-    return Figure("interference", "Isolated beside combined", caption, spec_of(chart), heads, table)
+    return Figure("interference", "Isolated beside combined", caption, spec_of(chart), sheet.heads, sheet.rows)
 
 
 def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> Figure | None:
@@ -121,3 +110,47 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
     )
     caption = "Shares of what each resource was measured to give. On one machine, network is loopback traffic."
     return Figure("heat", "Which resource, when", caption, spec_of(chart), ["host", "resource", "mean", "95th percentile", "peak"], table)
+
+
+def interference_sheet(summary: dict[str, Any]) -> Sheet:
+    """Isolated beside combined, at the same rates."""
+    rows = [
+        [row["workload"], row["metric"].replace("_ms", " ms"), decimal(row["isolated"], 2), decimal(row["combined"], 2), f"{row['change_pct']:+.1f} %",
+         f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %", str(row["n"]), "yes" if row["significant"] else "no"]
+        for row in summary["interference"]
+    ]  # fmt: skip
+    return Sheet(
+        "Interference at the same rates",
+        ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "significant"],
+        rows,
+    )
+
+
+def all_out_sheet(summary: dict[str, Any]) -> Sheet:
+    """What each achieves without schedule, alone and with all the others."""
+    alone = {row["workload"]: row["saturated"] for row in summary["limits"] if row["tenancy"] == "isolated"}
+    rates: dict[str, list[float]] = {}
+    for row in summary["levels"]:
+        if row["tenancy"] == "combined" and row["offered"] is None and row["concurrency"] is None:
+            rates.setdefault(row["workload"], []).append(row["achieved"])
+    rows = []
+    for workload, found in rates.items():
+        middle = sorted(found)[len(found) // 2]
+        share = NONE if not alone.get(workload) else f"{middle / alone[workload]:.0%}"
+        rows.append([workload, rate(alone.get(workload)), rate(middle), share, str(len(found))])
+    return Sheet("All pressed without schedule: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
+
+
+def services_sheet(summary: dict[str, Any]) -> Sheet:
+    """Whose cores, memory and disk, while all pressed together."""
+    rows = [
+        [
+            row["service"],
+            row["host"],
+            f"{row['cpu_cores']:.2f}",
+            show_bytes(row["memory_bytes"]),
+            f"{show_bytes(row['disk_write_bytes_per_s'] or 0)}/s",
+        ]
+        for row in summary.get("together", {}).get("services", [])
+    ]
+    return Sheet("Services while all pressed together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)

@@ -62,6 +62,7 @@ def _how_much(summary: Summary) -> list[str]:
         out.append(f"{len(levels)} levels were measured, the highest rate {show_rate(top['achieved'])}/s by {top['workload']} ({top['client']} client)"
                    + (f"; {len(held)} were sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
     out += soak_sentences(summary.get("soak", []))
+    out += profile_sentences(summary.get("profiles", []))
     return out or ["Nothing was measured."]
 
 
@@ -188,6 +189,20 @@ def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
         found += [f"{s['service']} grows by {s['growth_bytes_per_hour']['per_hour'] / 1e6:,.0f} MB an hour" for s in growth]
         what = "; ".join(found[:8]) or "no drift, no change and no growth was told apart from noise"
         out.append(f"Soak of {show_duration(row['seconds'])}: {what}.")
+    return out
+
+
+def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What a changing rate cost at its worst."""
+    out = []
+    for row in rows:
+        told = [s for s in row["stretches"] if s["latency_ms"] is not None and s["latency_ms"].get("p99") is not None]
+        if told:
+            worst = max(told, key=lambda s: s["latency_ms"]["p99"])
+            out.append(
+                f"{row['workload']} at a rate that changes: p99 {worst['latency_ms']['p99']:,.1f} ms at the worst, from second {worst['from_s']:.0f} "
+                f"to {worst['to_s']:.0f}, at {show_rate(worst['rate'])} to {show_rate(worst['end_rate'])}/s."
+            )
     return out
 
 

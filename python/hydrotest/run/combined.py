@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of
-from hydrotest.analysis.limit_search import LimitSearch
+from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of, safe_search
 from hydrotest.analysis.limits import isolated_limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import disturbance
@@ -63,7 +62,7 @@ class CombinedTest:
 
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
-        search = LimitSearch(FRACTION_UNIT, self.test.precision, settings.repeats, ceiling=FRACTION_UNIT)
+        search = safe_search(self.bench.experiment, self.test)
 
         async def attempt(value: float, stage: str) -> Trial:
             fraction = value / FRACTION_UNIT

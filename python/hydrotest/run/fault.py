@@ -6,12 +6,11 @@ import asyncio
 import time
 
 from hydrotest.errors import SystemFailedError
-from hydrotest.run.attempts import until_done
-from hydrotest.run.pressing import prepare_all, press_together
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.one_level import OneLevelTest
+from hydrotest.run.trial import Disturbance
+from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.models import Fault
-from hydrotest.store.records import FaultRecord, Tenancy, Trial
+from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
 
@@ -56,29 +55,22 @@ class Strike:
         raise SystemFailedError(f"no service {self.test.service} runs")
 
 
-class FaultTest:
+class FaultTest(OneLevelTest):
     """Some workloads at one level while a service fails."""
 
-    def __init__(self, index: int, test: Fault, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
-        self.index = index
-        self.test = test
-        self.bench = bench
-        self.pressables = [pressables[name] for name in test.workloads]
-        self.is_done = any(trial.test == index and trial.status == "done" and trial.purpose == "fault" for trial in done)
+    purpose = "fault"
+    test: Fault
 
-    async def run(self) -> None:
-        """Carries the test out."""
-        if self.is_done:
-            return
-        await prepare_all(self.pressables)
-        self.bench.listener.phase(f"fault: {self.test.action} {self.test.service}")
-        tenancy: Tenancy = "combined" if len(self.pressables) > 1 else "isolated"
-        warm_up = self.bench.experiment.search.warm_up
-        plan = TrialPlan("fault", "fault", warm_up, self.test.duration, self.index, None, tenancy, patience_s=warm_up + self.test.duration)
+    @property
+    def phase(self) -> str:
+        """What the user is told that goes on."""
+        return f"fault: {self.test.action} {self.test.service}"
 
-        async def attempt() -> Trial:
-            strike = Strike(self.test, self.bench, warm_up + self.test.at)
-            return await press_together(self.bench, plan, self.pressables, self.test.rates, strike)
+    @property
+    def patience_s(self) -> float:
+        """However long the service is away, what comes after it is to be seen."""
+        return self.warm_up_s + self.test.duration
 
-        trial = await until_done(self.bench, attempt)
-        self.bench.listener.trial_ended(trial, None, "measured")
+    def disturbance(self) -> Disturbance:
+        """The service taken away and brought back."""
+        return Strike(self.test, self.bench, self.warm_up_s + self.test.at)

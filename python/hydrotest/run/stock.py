@@ -16,6 +16,7 @@ from hydrotest.store import layout
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.systems.fetch import KAFKA, STRESS, fetch
 from hydrotest.systems.java import find_java
+from hydrotest.systems.kafka.secured import tool_properties
 
 SATURATED_GUESS_PER_S = 600_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
@@ -51,26 +52,33 @@ def _kafka_classpath(bench: Bench) -> str:
     return f"{fetch(KAFKA, bench.listener.say)}/*"
 
 
+def _tool_config(bench: Bench, pressable: Produce) -> Path | None:
+    """What a tool must know to be let in; beside the systems' own files, not in the run folder: it may hold a password."""
+    return tool_properties(pressable.cluster, pressable.host.scratch(bench.run))
+
+
 async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: float | None, number: int, log: Path) -> StockResult:
     topic = pressable.topic(number)
-    await kafka_load.create_topic(pressable.host, pressable.endpoints, topic, pressable.spec)
+    await kafka_load.create_topic(pressable.host, pressable.cluster, topic, pressable.spec)
     try:
         speed = rate or SATURATED_GUESS_PER_S
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
         command = stock.producer_command(
-            find_java(), _kafka_classpath(bench), pressable.endpoints, topic, pressable.spec, records, rate, warm_up
-        )
+            find_java(), _kafka_classpath(bench), pressable.cluster.addresses, _tool_config(bench, pressable), topic, pressable.spec, records,
+            rate, warm_up,
+        )  # fmt: skip
         result = stock.parse_producer(*await run_command(command.name, command.argv, pressable.host, log))
         return result.model_copy(update={"count_in_all": records})
     finally:
-        await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.endpoints, topic), topic)
+        await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.cluster, topic), topic)
 
 
 async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> StockResult:
     group = f"hydrotest-{bench.run}-{number}"
-    endpoints = pressable.source.endpoints
-    command = stock.consumer_command(find_java(), _kafka_classpath(bench), endpoints, pressable.topic, pressable.records, group)
+    source = pressable.source
+    command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, _tool_config(bench, source),
+                                     pressable.topic, pressable.records, group)  # fmt: skip
     return stock.parse_consumer(*await run_command(command.name, command.argv, pressable.host, log))
 
 
@@ -79,7 +87,7 @@ async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float |
     # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
     newer = folder.parent.glob("HdrHistogram-*.jar")
     classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
-    java, endpoint = find_java(), pressable.endpoints[0]
+    java, endpoint = find_java(), pressable.cluster.addresses[0]
     scratch = log.parent
     threads = in_flight or SATURATING_IN_FLIGHT
     keyspace = pressable.stock_keyspace

@@ -8,9 +8,10 @@ from hydrotest.run.combined import CombinedTest
 from hydrotest.run.fault import FaultTest
 from hydrotest.run.isolated import IsolatedTest
 from hydrotest.run.levels import LevelsTest
+from hydrotest.run.profile import ProfileTest
 from hydrotest.run.soak import SoakTest
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.spec.models import Combined, Fault, Isolated, Soak
+from hydrotest.spec.models import Combined, Fault, Isolated, Profile, Soak
 from hydrotest.store.records import Trial
 
 
@@ -32,4 +33,6 @@ def make_test(index: int, bench: Bench, pressables: dict[str, Pressable], done: 
         return SoakTest(index, test, bench, pressables, done)
     if isinstance(test, Fault):
         return FaultTest(index, test, bench, pressables, done)
+    if isinstance(test, Profile):
+        return ProfileTest(index, test, bench, pressables, done)
     return LevelsTest(index, test, bench, pressables, done)

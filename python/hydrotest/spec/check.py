@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from hydrotest.errors import BadInputError
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import (
+    Cassandra,
     CassandraLoad,
     Combined,
     Command,
@@ -15,19 +16,26 @@ from hydrotest.spec.models import (
     Experiment,
     Fault,
     Isolated,
+    Kafka,
     KafkaConsume,
     KafkaProduce,
     Levels,
+    Profile,
     RatedWorkload,
     Saturated,
+    Scheduled,
     Soak,
     Spark,
     SparkPerf,
 )
 from hydrotest.units import show_bytes
 
-RECORD_BYTES_MIN = 24
-"""What accounts for a record: checksum, producer, sequence, intended time."""
+RECORD_BYTES_MIN = 10
+"""What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
+RECORD_BYTES_MAX = 1_000_000
+"""Brokers take batches of 1,048,588 bytes if not told otherwise."""
+COLUMN_BYTES_MIN = 24
+"""What accounts for a row."""
 
 JVM_OVERHEAD_BYTES = 512 << 20
 """What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra, less for Spark."""
@@ -67,6 +75,8 @@ def check_references(experiment: Experiment, document: Document) -> None:
         if system.port is not None and len(system.hosts) > 1:
             raise checker.fail(("systems", name, "port"), f"{len(system.hosts)} services on one machine cannot share a port",
                                "Leave `port` out: each gets a free one.")  # fmt: skip
+    for name in ("kafka", "cassandra"):
+        _check_security(experiment, name, checker)
     _check_windows(experiment, checker)
     for name in experiment.workloads:
         _check_workload(experiment, name, checker)
@@ -78,6 +88,9 @@ def check_references(experiment: Experiment, document: Document) -> None:
         else:
             named: Path_ = ("tests", index, test.test, "workload")
             checker.known(test.workload, experiment.workloads, "the workload", named)
+            if isinstance(test, Profile):
+                _check_profile(experiment, test, checker, named)
+                continue
             _check_pressed(experiment, test, checker, named)
         if isinstance(test, Combined | Soak | Fault):
             _check_rates(experiment, test, index, checker)
@@ -96,6 +109,18 @@ def _check_hosts(experiment: Experiment, checker: _Checker) -> None:
                 checker.known(host, experiment.hosts, "the host", place)
                 if hosts.index(host) != index:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
+
+
+def _check_security(experiment: Experiment, name: str, checker: _Checker) -> None:
+    system = experiment.systems.present().get(name)
+    security = system.security if isinstance(system, Kafka | Cassandra) else None
+    if security is None:
+        return
+    place: Path_ = ("systems", name, "security")
+    if security.client_certificates and not security.tls:
+        raise checker.fail((*place, "client_certificates"), "certificates are shown when encryption begins", "Add `tls: true`.")
+    if not any(value for _, value in security):
+        raise checker.fail(place, "it asks for nothing", "Write e.g. {tls: true}, or leave it out.")
 
 
 def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak | Fault, index: int, checker: _Checker) -> None:
@@ -176,6 +201,19 @@ def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturate
         raise checker.fail(place, "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`.")
 
 
+def _check_profile(experiment: Experiment, test: Profile, checker: _Checker, place: Path_) -> None:
+    workload = experiment.workloads[test.workload]
+    if not isinstance(workload, Scheduled):
+        raise checker.fail(place, f"{test.workload} has no schedule of its own", "Name a kafka-produce or a cassandra workload.")
+    if workload.client == "stock":
+        raise checker.fail(place, f"{test.workload}: a stock client's rate does not change", "Use `levels` with it.")
+    for at, stretch in enumerate(test.stretches):
+        if stretch.duration < WINDOW_S_MIN:
+            raise checker.fail(
+                (*place[:-1], "stretches", at, "duration"), f"{stretch.duration:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
+            )
+
+
 WINDOW_S_MIN = 3.0
 """Less says nothing about steadiness: counters are read once a second."""
 
@@ -224,6 +262,10 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
     place: Path_ = ("workloads", name)
     if isinstance(workload, RatedWorkload) and workload.client == "driver" and not isinstance(workload, CassandraLoad):
         raise checker.fail((*place, "client"), "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
+    if isinstance(workload, Scheduled) and workload.client == "stock" and workload.arrivals.shape != "even":
+        raise checker.fail(
+            (*place, "arrivals"), "a stock client's operations come evenly, or not by schedule", "Leave it out, or `client: stock`."
+        )
     if workload.on is not None:
         checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
     if isinstance(workload, KafkaProduce):
@@ -234,11 +276,7 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
             raise checker.fail(
                 (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
             )
-        if workload.record_size < RECORD_BYTES_MIN:
-            raise checker.fail((*place, "record_size"), f"records of {workload.record_size} B are too small to account for",
-                               f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
-        if workload.batch_size < workload.record_size:
-            raise checker.fail((*place, "batch_size"), "a batch must hold at least one record")
+        _check_records(workload, place, checker)
     elif isinstance(workload, KafkaConsume):
         checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
         if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
@@ -251,6 +289,9 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
     elif isinstance(workload, CassandraLoad):
         if experiment.systems.cassandra is None:
             raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
+        if workload.client == "stock" and experiment.systems.cassandra.security is not None:
+            raise checker.fail((*place, "client"), "cassandra-stress takes a password on its command line only, where everybody can read it",
+                               "Leave `security` out, or `client: stock`.")  # fmt: skip
         if workload.replication > len(experiment.systems.cassandra.hosts):
             raise checker.fail(
                 (*place, "replication"),
@@ -265,9 +306,24 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
             )
         if workload.mix.write + workload.mix.read <= 0:
             raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
-        if workload.column_size < RECORD_BYTES_MIN:
+        if workload.column_size < COLUMN_BYTES_MIN:
             raise checker.fail((*place, "column_size"), f"columns of {workload.column_size} B are too small to account for",
-                               f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+                               f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+
+def _check_records(workload: KafkaProduce, place: Path_, checker: _Checker) -> None:
+    if workload.record_size.low < RECORD_BYTES_MIN:
+        raise checker.fail((*place, "record_size"), f"records of {workload.record_size.low} B are too small to account for",
+                           f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+    if workload.record_size.high - 1 > RECORD_BYTES_MAX:
+        raise checker.fail((*place, "record_size"), f"records of {workload.record_size.high - 1:,} B are larger than brokers take",
+                           f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
+    if workload.is_idempotent and workload.acks != -1:
+        raise checker.fail((*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`.")
+    shaped = [name for name in ("key", "headers") if getattr(workload, name) is not None]
+    shaped += ["record_size"] if workload.record_size.size > 1 else []
+    if workload.client == "stock" and shaped:
+        raise checker.fail((*place, shaped[0]), f"ProducerPerformance has no {shaped[0]}", "Leave it out, or `client: stock`.")
 
 
 def memory_needed(experiment: Experiment) -> dict[str, int]:

@@ -32,6 +32,7 @@ DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_
 Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive)]
 RatePerS = Annotated[float, BeforeValidator(units.rate_per_s)]
 Fraction = Annotated[float, BeforeValidator(units.fraction)]
+Share = Annotated[float, BeforeValidator(units.share)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 PropertyValue = bool | int | float | str
 """A server property's value, passed through as the server wants it."""

@@ -17,31 +17,37 @@ from hydrotest.spec.models import (
     LATER_SYSTEMS,
     Cassandra,
     CassandraLoad,
+    CassandraSecurity,
     Combined,
     Command,
     Concurrency,
     Experiment,
     Fault,
+    Headers,
     Isolated,
     Kafka,
     KafkaConsume,
     KafkaProduce,
+    KafkaSecurity,
     Levels,
     LocalHost,
     Mix,
     Objective,
+    Profile,
     Saturated,
     Search,
     Soak,
     Spark,
     SparkPerf,
+    Stretch,
     Systems,
     WarmUp,
 )
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
-    Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Search, WarmUp,
+    Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Profile, Stretch, Search, WarmUp, Headers,
+    KafkaSecurity, CassandraSecurity,
 )  # fmt: skip
 
 

@@ -8,11 +8,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, RatePerS, SizeBytes
-from hydrotest.spec.keys import KeysField
+from hydrotest.spec.arrivals import Arrivals, ArrivalsField
+from hydrotest.spec.distribution import Distribution, KeysField, SizesField
+from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, RatePerS, Share, SizeBytes
 
 Client = Literal["native", "stock", "driver"]
 MIB = 1 << 20
+KEY_BYTES = 8
+"""Size of a record's key."""
 SPARK_DAEMON_BYTES = 256 * MIB
 """Heap of a master or worker; they only keep the books."""
 
@@ -41,12 +44,33 @@ class System(Model):
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
 
+class Security(Model):
+    """Encryption and logins. Certificates and passwords are made for the run, and gone with it."""
+
+    tls: bool = Field(False, description="Clients' connections are encrypted.")
+    client_certificates: bool = Field(False, description="Clients show a certificate of their own, too.")
+
+
+class KafkaSecurity(Security):
+    """Of Kafka's client listener; the brokers among themselves speak plainly, on ports of their own."""
+
+    sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Clients log in, by this mechanism.")
+
+
+class CassandraSecurity(Security):
+    """Of Cassandra's client port."""
+
+    password: bool = Field(False, description="Clients log in, by user and password.")
+
+
 class Kafka(System):
     """Apache Kafka in KRaft mode, each host broker and controller."""
 
+    release: Literal["4.3", "3.9"] = Field("4.3", description="Which release is fetched.")
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
+    security: KafkaSecurity | None = Field(None, description="Encryption and logins of clients.")
 
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
@@ -59,6 +83,7 @@ class Cassandra(System):
     hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
     config: dict[str, Any] = Field(default_factory=dict, description="Parts of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
+    security: CassandraSecurity | None = Field(None, description="Encryption and logins of clients.")
 
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
@@ -117,23 +142,61 @@ class RatedWorkload(Workload):
     )
 
 
+class Scheduled(RatedWorkload):
+    """One whose operations follow a schedule of their own."""
+
+    arrivals: ArrivalsField = Field(
+        Arrivals(), description="How operations come at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
+    )
+
+
 def _acks(value: object) -> object:
-    return {"all": -1, -1: -1, 1: 1, "1": 1}.get(value, value) if isinstance(value, (str, int)) else value
+    return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
 
 
-class KafkaProduce(RatedWorkload):
+class Headers(Model):
+    """Headers of each record."""
+
+    count: Count = Field(description="How many.")
+    size: SizeBytes = Field(description="Size of each one's value.")
+
+
+class KafkaProduce(Scheduled):
     """Records into a topic."""
 
     kind: Literal["kafka-produce"]
     partitions: Count = Field(6, description="Partitions of the topic.")
     replication: Count = Field(1, description="Replicas of each partition.")
-    record_size: SizeBytes = Field(100, description="Size of a record's value.")
-    acks: Annotated[Literal[-1, 1], BeforeValidator(_acks)] = Field(
-        -1, description="`all` or 1. Without acknowledgements no fate could be told."
+    record_size: SizesField = Field(
+        Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
+    )
+    compressible: Share = Field(0.0, description="Share of each value that is zeros, and so compresses away; the rest does not.")
+    key: KeysField | None = Field(
+        None, description="Numbers of the records' keys; records with one key are in one partition. Without it batches go round."
+    )
+    headers: Headers | None = Field(None, description="Headers of each record.")
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
+    acks: Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)] = Field(
+        -1, description="`all`, 1 or 0. Without acknowledgements nobody is told what is lost."
+    )
+    idempotent: bool | None = Field(
+        None,
+        description="The broker stores each batch once, whatever is sent again. If not given: with `acks: all`, as Kafka's own producer.",
     )
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+
+    @property
+    def is_idempotent(self) -> bool:
+        """As given, or as Kafka's own producer would be."""
+        return self.acks == -1 if self.idempotent is None else self.idempotent
+
+    @property
+    def record_bytes(self) -> float:
+        """Key, value and headers of a record, on average."""
+        headers = 0 if self.headers is None else self.headers.count * self.headers.size
+        return self.record_size.middle + headers + (0 if self.key is None else KEY_BYTES)
 
 
 class KafkaConsume(RatedWorkload):
@@ -155,7 +218,7 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
-class CassandraLoad(RatedWorkload):
+class CassandraLoad(Scheduled):
     """Reads and writes of single rows; by default cassandra-stress's standard1 table."""
 
     kind: Literal["cassandra"]
@@ -277,6 +340,39 @@ class Fault(AtLevel):
     duration: DurationS = Field(90.0, description="The whole window.")
 
 
+class Stretch(Model):
+    """A part of a profile; the rate goes evenly from `rate` to `to`."""
+
+    rate: RatePerS = Field(description="The rate that it begins with.")
+    to: RatePerS | None = Field(None, description="The rate that it ends with; the same if not given.")
+    duration: DurationS = Field(description="How long.")
+
+    @property
+    def end_rate(self) -> float:
+        """The rate that it ends with."""
+        return self.rate if self.to is None else self.to
+
+    @property
+    def operations(self) -> float:
+        """How many are due in it."""
+        return (self.rate + self.end_rate) / 2 * self.duration
+
+
+class Profile(Model):
+    """Presses at a rate that changes: steps and ramps, as one trial."""
+
+    test: Literal["profile"]
+    workload: Name = Field(description="Which workload.")
+    stretches: list[Stretch] = Field(
+        min_length=1, description="One after the other, e.g. [{rate: 50K, duration: 10 s}, {rate: 50K, to: 200K, duration: 30 s}]."
+    )
+
+    @property
+    def duration(self) -> float:
+        """All stretches together, seconds."""
+        return sum(stretch.duration for stretch in self.stretches)
+
+
 class Saturated(Model):
     """Measures what is achieved when pressed without schedule: a rate, never a latency."""
 
@@ -286,7 +382,7 @@ class Saturated(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
-AnyTest = Annotated[Isolated | Combined | Soak | Fault | Levels | Concurrency | Saturated, Field(discriminator="test")]
+AnyTest = Annotated[Isolated | Combined | Soak | Fault | Levels | Concurrency | Saturated | Profile, Field(discriminator="test")]
 LATER_SYSTEMS = ("hdfs",)
 LATER_KINDS = ("hdfs-write", "hdfs-read", "dataflow")
 
@@ -349,3 +445,15 @@ class Experiment(Model):
     def generator_host(self, workload: str) -> str:
         """The host that runs the workload's generator."""
         return self.workloads[workload].on or next(iter(self.hosts))
+
+    def machines(self, workload: str) -> dict[str, set[str]]:
+        """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
+        spec = self.workloads[workload]
+        if isinstance(spec, Command):
+            return {workload: {self._machine(self.generator_host(workload))}}
+        name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark"}.get(spec.kind, spec.kind)
+        return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
+
+    def _machine(self, host: str) -> str:
+        connect = self.hosts[host].connect
+        return connect if connect == "local" else host

@@ -18,10 +18,14 @@ from hydrotest.spec.models import (
     Isolated,
     KafkaConsume,
     Levels,
+    Profile,
     Saturated,
     Soak,
     SparkPerf,
 )
+
+COMBINED_TRIALS = 6
+"""Trials of one search of the safe working point, as seen on two cores."""
 
 OVERHEAD_S = 3.0
 """Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
@@ -77,6 +81,9 @@ def make_plan(experiment: Experiment) -> Plan:
             steps.append(_combined_step(experiment, test))
         elif isinstance(test, Soak | Fault):
             steps.append(_level_step(test))
+        elif isinstance(test, Profile):
+            course = ", ".join(f"{s.rate:,.0f} to {s.end_rate:,.0f}/s in {s.duration:g} s" for s in test.stretches)
+            steps.append(Step(test="profile", workload=test.workload, trials=1, seconds=test.duration + OVERHEAD_S, detail=course))
         elif isinstance(test, Saturated):
             steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):
@@ -138,7 +145,8 @@ def _level_step(test: Soak | Fault) -> Step:
 def _combined_step(experiment: Experiment, test: Combined) -> Step:
     alone = len(test.workloads) + 1
     pair_s = alone * (test.window + experiment.search.warm_up + OVERHEAD_S)
-    searched = 0 if test.rates else 1 + math.ceil(math.log2(math.log(8.0) / math.log(1 + test.precision))) + 3 * experiment.search.repeats
+    # From an equal share on, each rejection twice: about as many for the first search as for each of the independent ones.
+    searched = 0 if test.rates else COMBINED_TRIALS * (1 + experiment.search.repeats)
     search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
     all_out = 0 if test.rates else experiment.search.repeats
     seconds = search_s + test.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)

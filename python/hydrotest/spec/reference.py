@@ -9,21 +9,26 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from hydrotest.spec import fields, models
-from hydrotest.spec.keys import KeysField
+from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
+from hydrotest.spec.distribution import Distribution, KeysField, SizesField, show_sizes
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
     fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`", fields.Fraction: "fraction, e.g. `5 %`",
+    fields.Share: "share, `0` to `1` or `100 %`",
     fields.Name: "name", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
+    ArrivalsField: "`even`, `poisson` or `bursts(n)`",
+    SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
 }  # fmt: skip
 _SECTIONS: list[tuple[str, str, list[type[models.Model]]]] = [
     ("The file", "", [models.Experiment]),
     ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
-    ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.Cassandra, models.Spark]),
-    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
+    ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Spark]),
+    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.Headers, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
     ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
     ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
-     [models.Isolated, models.Combined, models.Soak, models.Fault, models.Levels, models.Concurrency, models.Saturated]),
+     [models.Isolated, models.Combined, models.Soak, models.Fault, models.Levels, models.Concurrency, models.Saturated, models.Profile,
+      models.Stretch]),
     ("Search", "`search: {…}`", [models.Search]),
     ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
 ]  # fmt: skip
@@ -87,6 +92,10 @@ def _default(field: FieldInfo) -> str:
     value = field.default if field.default is not PydanticUndefined else None
     if value in (None, "", [], {}):
         return "–"
+    if isinstance(value, Arrivals):
+        return f"`{show_arrivals(value)}`"
+    if isinstance(value, Distribution):
+        return f"`{show_sizes(value)} B`"
     kind = _type(field)
     if kind == _QUANTITIES[fields.SizeBytes]:
         power, unit = next((p, u) for p, u in ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")) if value % (1 << p) == 0)

@@ -21,6 +21,7 @@ Purpose = Literal[
     "together",
     "all-out",
     "soak",
+    "profile",
     "fault",
 ]
 
@@ -137,6 +138,8 @@ class Load(Record):
     """Operations a second asked for; null in a closed loop."""
     in_flight: int | None = None
     """Operations in flight allowed, in a closed loop."""
+    is_even: bool = True
+    """False where operations came at random or in bursts."""
     outcome: Outcome | None = None
     stock: StockResult | None = None
     fates: Fates | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.hosts.cluster import Cluster
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
 from hydrotest.systems.service import OnDeath, RunningService, last_words
@@ -35,6 +36,11 @@ class System(ABC):
     @abstractmethod
     def endpoints(self) -> list[str]:
         """Where clients reach it, as `host:port`."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """What its clients are told."""
+        return Cluster(self.endpoints)
 
     @abstractmethod
     async def start(self, say: Say) -> None:

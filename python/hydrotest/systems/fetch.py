@@ -48,6 +48,7 @@ class Bundle:
 
 
 KAFKA = Bundle("kafka", "hydrotest.systems.kafka", "pom.xml", "kafka-clients")
+KAFKA_3_9 = Bundle("kafka-3.9", "hydrotest.systems.kafka", "pom-3.9.xml", "kafka-clients")
 CASSANDRA = Bundle("cassandra", "hydrotest.systems.cassandra", "pom.xml", "cassandra-all")
 STRESS = Bundle("cassandra-stress", "hydrotest.systems.cassandra", "stress.xml", "apache-cassandra")
 EXPORTER = Bundle("exporter", "hydrotest.systems.exporter", "pom.xml", "jmx_prometheus_javaagent")

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
+use hydrotest_core::draw::{Distribution, Draw};
 use hydrotest_core::drive::part;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::Window;
 
-use crate::keys::{KeySettings, Keys};
 use crate::press::CqlSettings;
 
 /// The recorders of one thread: all operations, and each kind.
@@ -91,7 +91,7 @@ pub(crate) struct Account {
     /// Written keys are listed only where they come in order: random ones would be no runs, and lie in a range that was
     /// populated, and so listed, before.
     in_order: bool,
-    keys: Keys,
+    keys: Draw,
     window: Window,
     recorders: Recorders,
     /// The load is over: what ends now counts as late.
@@ -105,8 +105,8 @@ impl Account {
         Self {
             write_share: settings.write_share,
             row_bytes: settings.shape.bytes(),
-            in_order: matches!(settings.keys, KeySettings::Sequential { .. }),
-            keys: Keys::new(settings.keys, settings.seed, share, shares)
+            in_order: matches!(settings.keys, Distribution::Sequential { .. }),
+            keys: Draw::new(settings.keys, settings.seed, share, shares)
                 .expect("the range was checked with the settings"),
             window,
             recorders,
@@ -118,7 +118,7 @@ impl Account {
     /// Draws the next operation and counts it as started.
     pub(crate) fn draw(&mut self, intended_ns: u64) -> Operation {
         let is_write = self.keys.chance(self.write_share);
-        let key = self.keys.draw();
+        let key = self.keys.number();
         if is_write && self.in_order {
             self.found.attempted.insert(key);
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use hydrotest_core::cluster::{ClusterSettings, Secret};
 use hydrotest_core::runs::Runs;
 use scylla::client::session::Session;
 use scylla::statement::Consistency;
@@ -24,22 +25,25 @@ const SCAN_PARTS: i128 = 32;
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
     /// The release that the contact point runs, and how many nodes it knows: the sign that it serves.
-    Nodes { contact_points: Vec<String> },
+    Nodes { cluster: ClusterSettings },
+    /// Gives a user another password.
+    SetPassword {
+        cluster: ClusterSettings,
+        user: String,
+        password: Secret,
+    },
     /// Makes a keyspace of our own with the standard1 table. `replication` is a CQL map.
     CreateTable {
-        contact_points: Vec<String>,
+        cluster: ClusterSettings,
         keyspace: String,
         replication: String,
         shape: RowShape,
     },
     /// Drops a keyspace of our own.
-    DropKeyspace {
-        contact_points: Vec<String>,
-        keyspace: String,
-    },
+    DropKeyspace { cluster: ClusterSettings, keyspace: String },
     /// Reads every row of standard1, checks each, and tells which row numbers are there.
     Scan {
-        contact_points: Vec<String>,
+        cluster: ClusterSettings,
         keyspace: String,
         shape: RowShape,
         consistency: String,
@@ -51,42 +55,53 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match ask {
-            Ask::Nodes { contact_points } => nodes(contact_points).await,
+            Ask::Nodes { cluster } => nodes(cluster).await,
+            Ask::SetPassword {
+                cluster,
+                user,
+                password,
+            } => {
+                let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
+                let quoted = password.expose().replace('\'', "''");
+                session
+                    .query_unpaged(format!("ALTER ROLE {user} WITH PASSWORD = '{quoted}'"), ())
+                    .await
+                    // The statement, which an error may repeat, holds the password.
+                    .map_err(|_| anyhow::anyhow!("the password of {user} was not changed"))?;
+                Ok(serde_json::json!({}))
+            }
             Ask::CreateTable {
-                contact_points,
+                cluster,
                 keyspace,
                 replication,
                 shape,
-            } => create_table(contact_points, keyspace, replication, *shape).await,
-            Ask::DropKeyspace {
-                contact_points,
-                keyspace,
-            } => {
+            } => create_table(cluster, keyspace, replication, *shape).await,
+            Ask::DropKeyspace { cluster, keyspace } => {
                 ensure!(
                     keyspace.starts_with(OWN_PREFIX),
                     "keyspace {keyspace} is not hydrotest's own and stays"
                 );
-                let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+                let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
                 session
                     .query_unpaged(format!("DROP KEYSPACE IF EXISTS {keyspace}"), ())
                     .await?;
                 Ok(serde_json::json!({}))
             }
             Ask::Scan {
-                contact_points,
+                cluster,
                 keyspace,
                 shape,
                 consistency: level,
             } => {
-                let session = connect(contact_points, 1, TIMEOUT, consistency(level)?).await?;
+                let session = connect(cluster, 1, TIMEOUT, consistency(level)?).await?;
                 scan(&session, keyspace, *shape).await
             }
         }
     })
 }
 
-async fn nodes(contact_points: &[String]) -> Result<serde_json::Value> {
-    let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+async fn nodes(cluster: &ClusterSettings) -> Result<serde_json::Value> {
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
     let version: (String,) = session
         .query_unpaged("SELECT release_version FROM system.local", ())
         .await?
@@ -101,7 +116,7 @@ async fn nodes(contact_points: &[String]) -> Result<serde_json::Value> {
 }
 
 async fn create_table(
-    contact_points: &[String],
+    cluster: &ClusterSettings,
     keyspace: &str,
     replication: &str,
     shape: RowShape,
@@ -111,7 +126,7 @@ async fn create_table(
         "keyspace {keyspace} does not begin with {OWN_PREFIX}"
     );
     shape.check().map_err(anyhow::Error::msg)?;
-    let session = connect(contact_points, 1, TIMEOUT, Consistency::One).await?;
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
     let create =
         format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication} AND durable_writes = true");
     session

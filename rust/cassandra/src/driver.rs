@@ -46,7 +46,7 @@ impl Driver {
         let level = consistency(&settings.consistency)?;
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let (session, insert, select) = runtime.block_on(async {
-            let session = connect(&settings.contact_points, settings.connections, timeout, level).await?;
+            let session = connect(&settings.cluster, settings.connections, timeout, level).await?;
             let insert = session.prepare(settings.insert_statement()).await?;
             let mut select = session.prepare(Statement::new(settings.select_statement())).await?;
             select.set_use_cached_result_metadata(true);

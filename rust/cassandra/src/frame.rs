@@ -24,6 +24,8 @@ const AUTHENTICATE: u8 = 0x03;
 const RESULT: u8 = 0x08;
 const PREPARE: u8 = 0x09;
 const EXECUTE: u8 = 0x0A;
+const AUTH_RESPONSE: u8 = 0x0F;
+const AUTH_SUCCESS: u8 = 0x10;
 
 const RESULT_VOID: i32 = 1;
 const RESULT_ROWS: i32 = 2;
@@ -43,6 +45,13 @@ pub fn put_startup(out: &mut BytesMut) {
         body.put_u16(1);
         put_string(body, "CQL_VERSION");
         put_string(body, "3.0.0");
+    });
+}
+
+/// Appends the answer to a node that wants a login: user and password, as SASL's PLAIN has them (RFC 4616).
+pub fn put_login(out: &mut BytesMut, user: &str, password: &str) {
+    put(out, 0, AUTH_RESPONSE, |body| {
+        put_value(body, format!("\0{user}\0{password}").as_bytes())
     });
 }
 
@@ -101,6 +110,8 @@ pub enum Response<'a> {
     Ready,
     /// The node wants a login, by this class.
     Authenticate(&'a str),
+    /// It took the login.
+    LoggedIn,
     /// A statement's id.
     Prepared(&'a [u8]),
     /// Done, and there is nothing to give back.
@@ -204,6 +215,7 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
     Ok(match opcode {
         READY => Response::Ready,
         AUTHENTICATE => Response::Authenticate(body.string()?),
+        AUTH_SUCCESS => Response::LoggedIn,
         ERROR => Response::Refused(Refusal {
             code: body.i32()?,
             message: body.string()?,

@@ -6,7 +6,6 @@ mod account;
 pub mod admin;
 mod driver;
 mod frame;
-pub mod keys;
 mod link;
 mod native;
 pub mod press;

@@ -1,11 +1,15 @@
 //! One connection to one node: many requests out at once, each on a stream of its own.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use bytes::BytesMut;
+use hydrotest_core::cluster::{ClusterSettings, Login};
 use hydrotest_core::socket::Socket;
+use hydrotest_core::tls;
+use rustls::ClientConfig;
 
 use crate::frame::{self, HEADER_BYTES, Refusal, Response, Rows, UNPREPARED};
 
@@ -30,9 +34,27 @@ pub(crate) struct Statement {
     pub(crate) values: u16,
 }
 
+/// How nodes let one in.
+#[derive(Clone, Debug)]
+pub(crate) struct Door {
+    tls: Option<Arc<ClientConfig>>,
+    login: Option<Login>,
+}
+
+impl Door {
+    /// Reads the files that the settings name.
+    pub(crate) fn new(settings: &ClusterSettings) -> Result<Self> {
+        Ok(Self {
+            tls: settings.tls.as_ref().map(tls::config).transpose()?,
+            login: settings.login.clone(),
+        })
+    }
+}
+
 /// What every link of a workload is opened with.
 #[derive(Clone, Debug)]
 pub(crate) struct Dialect {
+    pub(crate) door: Door,
     pub(crate) consistency: u16,
     pub(crate) insert: Statement,
     pub(crate) select: Statement,
@@ -73,8 +95,13 @@ pub(crate) struct Link {
 impl Link {
     /// Connects, greets and prepares; blocks. The error is in the node's own words.
     pub(crate) fn open(address: SocketAddr, dialect: &Dialect) -> Result<Self> {
-        let socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
+        let mut socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("node {address} cannot be reached"))?;
+        if let Some(config) = &dialect.door.tls {
+            socket
+                .secure(config, &address.ip().to_string())
+                .with_context(|| format!("node {address} does not agree on encryption"))?;
+        }
         let mut link = Self {
             address,
             socket,
@@ -85,18 +112,31 @@ impl Link {
             insert_head: Vec::new(),
             select_head: Vec::new(),
         };
-        frame::put_startup(&mut link.out);
-        link.call(|response| match response {
-            Response::Ready => Ok(()),
-            Response::Authenticate(class) => bail!("it wants a login ({class})"),
-            other => bail!("it answered the greeting with {other:?}"),
-        })?;
+        link.greet()?;
         link.insert_head = link.prepared_head(&dialect.insert)?;
         link.select_head = link.prepared_head(&dialect.select)?;
         link.socket
             .set_nonblocking()
             .context("a socket cannot be made non-blocking")?;
         Ok(link)
+    }
+
+    /// Begins to speak, and logs in where the node wants that.
+    fn greet(&mut self) -> Result<()> {
+        frame::put_startup(&mut self.out);
+        let login = self.dialect.door.login.clone();
+        let wanted = self.call(|response| match (response, login) {
+            (Response::Ready, _) => Ok(None),
+            (Response::Authenticate(_), Some(login)) => Ok(Some(login)),
+            (Response::Authenticate(class), None) => bail!("it wants a login ({class})"),
+            (other, _) => bail!("it answered the greeting with {other:?}"),
+        })?;
+        let Some(login) = wanted else { return Ok(()) };
+        frame::put_login(&mut self.out, &login.user, login.password.expose());
+        self.call(|response| match response {
+            Response::LoggedIn => Ok(()),
+            other => bail!("it answered the login of {} with {other:?}", login.user),
+        })
     }
 
     fn prepared_head(&mut self, statement: &Statement) -> Result<Vec<u8>> {

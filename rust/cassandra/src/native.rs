@@ -17,7 +17,7 @@ use hydrotest_core::trial::Window;
 
 use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
 use crate::frame::put_value;
-use crate::link::{self, Dialect, Kind, Link, Statement};
+use crate::link::{self, Dialect, Door, Kind, Link, Statement};
 use crate::press::CqlSettings;
 use crate::rows::{is_intact, key_bytes};
 use crate::session::{consistency, nodes};
@@ -50,12 +50,13 @@ impl Native {
     pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let addresses = runtime.block_on(nodes(&settings.contact_points, timeout))?;
+        let addresses = runtime.block_on(nodes(&settings.cluster, timeout))?;
         Self::connect_to(&addresses, settings, share)
     }
 
     fn connect_to(addresses: &[SocketAddr], settings: &CqlSettings, share: u32) -> Result<Self> {
         let dialect = Dialect {
+            door: Door::new(&settings.cluster)?,
             consistency: consistency(&settings.consistency)? as u16,
             insert: Statement {
                 query: settings.insert_statement(),
@@ -398,10 +399,11 @@ mod tests {
     use std::sync::Arc;
 
     use hydrotest_core::clock::WallOffset;
+    use hydrotest_core::cluster::ClusterSettings;
+    use hydrotest_core::draw::Distribution;
     use hydrotest_core::wire::{Load, Pressure};
 
     use super::*;
-    use crate::keys::KeySettings;
     use crate::press::Client;
     use crate::rows::RowShape;
     use crate::stub::{Reply, Stub};
@@ -411,7 +413,7 @@ mod tests {
         let stub = Stub::listen(reply);
         let settings = CqlSettings {
             client: Client::Native,
-            contact_points: vec![],
+            cluster: ClusterSettings::plain(vec![]),
             keyspace: "hydrotest_stub".into(),
             shape: RowShape {
                 columns: 2,
@@ -419,7 +421,7 @@ mod tests {
             },
             consistency: "ONE".into(),
             write_share: 0.5,
-            keys: KeySettings::Uniform { min: 0, max: 99 },
+            keys: Distribution::Uniform { min: 0, max: 99 },
             seed: 1,
             operations: Some(operations),
             connections: 1,

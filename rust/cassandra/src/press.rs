@@ -1,7 +1,9 @@
 //! The CQL generator: what it is told, and the account of what it did. The threads that work are `native` and `driver`.
 
 use anyhow::Result;
+use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
+use hydrotest_core::draw::{Distribution, Draw};
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::{Outcome, Pressure};
@@ -9,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{Pressed, Recorders};
 use crate::driver::Driver;
-use crate::keys::{KeySettings, Keys};
 use crate::native::Native;
 use crate::rows::RowShape;
 
@@ -28,13 +29,13 @@ pub enum Client {
 #[serde(deny_unknown_fields)]
 pub struct CqlSettings {
     pub client: Client,
-    pub contact_points: Vec<String>,
+    pub cluster: ClusterSettings,
     pub keyspace: String,
     pub shape: RowShape,
     pub consistency: String,
     /// Share of writes among the operations, 0 to 1.
     pub write_share: f64,
-    pub keys: KeySettings,
+    pub keys: Distribution,
     pub seed: u64,
     /// End after this many operations, if that comes first (populating a table).
     pub operations: Option<u64>,
@@ -76,7 +77,7 @@ impl CqlSettings {
 pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>> {
     settings.shape.check().map_err(anyhow::Error::msg)?;
     settings.pressure.check().map_err(anyhow::Error::msg)?;
-    Keys::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
+    Draw::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
     let mut threads: Vec<Prepared<Pressed>> = Vec::new();
     for share in 0..settings.pressure.threads {
         threads.push(match settings.client {

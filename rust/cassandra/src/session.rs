@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use hydrotest_core::cluster::ClusterSettings;
+use hydrotest_core::tls;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -20,7 +22,7 @@ const REFRESH: Duration = Duration::from_secs(24 * 3600);
 
 /// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error.
 pub async fn connect(
-    contact_points: &[String],
+    cluster: &ClusterSettings,
     connections: usize,
     timeout: Duration,
     consistency: Consistency,
@@ -32,8 +34,15 @@ pub async fn connect(
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
         .speculative_execution_policy(None)
         .build();
-    SessionBuilder::new()
-        .known_nodes(contact_points)
+    let mut builder = SessionBuilder::new();
+    if let Some(settings) = &cluster.tls {
+        builder = builder.tls_context(Some(tls::config(settings)?));
+    }
+    if let Some(login) = &cluster.login {
+        builder = builder.user(&login.user, login.password.expose());
+    }
+    builder
+        .known_nodes(&cluster.addresses)
         .default_execution_profile_handle(profile.into_handle())
         .pool_size(PoolSize::PerHost(
             NonZeroUsize::new(connections).context("at least one connection is needed")?,
@@ -44,12 +53,12 @@ pub async fn connect(
         .cluster_metadata_refresh_interval(REFRESH)
         .build()
         .await
-        .with_context(|| format!("Cassandra at {} cannot be reached", contact_points.join(", ")))
+        .with_context(|| format!("Cassandra at {} cannot be reached", cluster.addresses.join(", ")))
 }
 
 /// The addresses of all nodes, as the first that answers knows them.
-pub async fn nodes(contact_points: &[String], timeout: Duration) -> Result<Vec<SocketAddr>> {
-    let session = connect(contact_points, 1, timeout, Consistency::One).await?;
+pub async fn nodes(cluster: &ClusterSettings, timeout: Duration) -> Result<Vec<SocketAddr>> {
+    let session = connect(cluster, 1, timeout, Consistency::One).await?;
     let state = session.get_cluster_state();
     let mut addresses: Vec<SocketAddr> = state
         .get_nodes_info()

@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clock::monotonic_ns;
+use crate::course::Course;
 use crate::schedule::Schedule;
 use crate::wire::{Load, Pressure};
 
 /// How operations are started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Pace {
     /// Open loop: by schedule.
     Open { schedule: Schedule, in_flight_max: u64 },
@@ -20,13 +21,15 @@ impl Pace {
     /// The pace of one thread of those that share a load whose schedule begins at `start_ns`.
     pub fn of(pressure: &Pressure, start_ns: u64, share: u64) -> Self {
         let shares = u64::from(pressure.threads);
-        match pressure.load {
-            Load::Open { rate_per_s } => Self::Open {
-                schedule: Schedule::new(start_ns, rate_per_s).split(share, shares),
-                in_flight_max: pressure.in_flight_max,
-            },
+        let open = |course| Self::Open {
+            schedule: Schedule::new(start_ns, course).split(share, shares),
+            in_flight_max: pressure.in_flight_max,
+        };
+        match &pressure.load {
+            Load::Open { rate_per_s, arrivals } => open(Course::steady(*rate_per_s, *arrivals, pressure.seconds)),
+            Load::Profile { stretches } => open(Course::profile(stretches)),
             Load::Closed { in_flight } => Self::Closed {
-                in_flight: part(in_flight, share, shares).max(1),
+                in_flight: part(*in_flight, share, shares).max(1),
             },
         }
     }
@@ -34,7 +37,7 @@ impl Pace {
     /// The schedule, in an open loop.
     pub fn schedule(&self) -> Option<Schedule> {
         match self {
-            Self::Open { schedule, .. } => Some(*schedule),
+            Self::Open { schedule, .. } => Some(schedule.clone()),
             Self::Closed { .. } => None,
         }
     }

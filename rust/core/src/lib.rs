@@ -3,7 +3,10 @@
 //! It knows no client library and no system under test.
 
 pub mod clock;
+pub mod cluster;
 pub mod control;
+pub mod course;
+pub mod draw;
 pub mod drive;
 pub mod null;
 pub mod recorder;
@@ -13,5 +16,6 @@ pub mod schedule;
 pub mod seek;
 pub mod socket;
 pub mod threads;
+pub mod tls;
 pub mod trial;
 pub mod wire;

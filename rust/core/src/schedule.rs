@@ -1,27 +1,28 @@
-//! The schedule of intended start times. It is fixed before the first operation and never moves:
-//! operation `n` is due at `start + n·interval`, however late the system or the generator is.
+//! The schedule of intended start times. It is fixed before the first operation and never moves: operation `n` is due at
+//! `start + course(n)`, however late the system or the generator is.
 //!
 //! Source of the rule: G. Tene, "How NOT to measure latency" (coordinated omission); the form
 //! `base + n·interval` is cql-stress's.
 
-/// A constant-rate schedule, optionally one of several interleaved shares of it.
-#[derive(Clone, Copy, Debug)]
+use crate::course::Course;
+use crate::drive::part;
+
+/// A schedule, optionally one of several interleaved shares of it.
+#[derive(Clone, Debug)]
 pub struct Schedule {
     start_ns: u64,
-    rate_per_s: f64,
+    course: Course,
     /// This share holds operations `share, share + shares, share + 2·shares, …` of the whole.
     share: u64,
     shares: u64,
 }
 
 impl Schedule {
-    /// A schedule of `rate_per_s` operations a second beginning at `start_ns` (monotonic).
-    /// Panics if the rate is not a positive finite number: settings are checked before they come here.
-    pub fn new(start_ns: u64, rate_per_s: f64) -> Self {
-        assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "rate must be positive");
+    /// A schedule of `course` beginning at `start_ns` (monotonic).
+    pub fn new(start_ns: u64, course: Course) -> Self {
         Self {
             start_ns,
-            rate_per_s,
+            course,
             share: 0,
             shares: 1,
         }
@@ -33,40 +34,36 @@ impl Schedule {
         Self { share, shares, ..self }
     }
 
-    /// Intended start of this share's `n`-th operation, in monotonic nanoseconds.
+    /// Intended start of this share's `n`-th operation, in monotonic nanoseconds; `u64::MAX` if it is never due.
     pub fn intended_ns(&self, n: u64) -> u64 {
-        let whole = n * self.shares + self.share;
-        self.start_ns + (whole as f64 * 1e9 / self.rate_per_s) as u64
+        self.start_ns
+            .saturating_add(self.course.offset_ns(n * self.shares + self.share))
     }
 
     /// How many of this share's operations are due at or before `now_ns`.
     pub fn due_by(&self, now_ns: u64) -> u64 {
-        if now_ns < self.start_ns {
-            return 0;
+        match now_ns.checked_sub(self.start_ns) {
+            Some(offset_ns) => part(self.course.due_by(offset_ns), self.share, self.shares),
+            None => 0,
         }
-        let whole_guess = ((now_ns - self.start_ns) as f64 * self.rate_per_s / 1e9) as u64;
-        let mut n = whole_guess / self.shares;
-        // The guess is off by at most one from floating-point rounding; the definition decides.
-        while n > 0 && self.intended_ns(n - 1) > now_ns {
-            n -= 1;
-        }
-        while self.intended_ns(n) <= now_ns {
-            n += 1;
-        }
-        n
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::course::Arrivals;
     use proptest::prelude::*;
+
+    fn even(rate_per_s: f64) -> Course {
+        Course::steady(rate_per_s, Arrivals::Even, 1.0)
+    }
 
     proptest! {
         /// `due_by` and `intended_ns` are inverse: what is due has an intended time that has come, the next has not.
         #[test]
         fn due_agrees_with_intended(rate in 0.5f64..5e6, at in 0u64..600_000_000_000, share in 0u64..4, extra in 0u64..4) {
-            let schedule = Schedule::new(1_000, rate).split(share, share + 1 + extra);
+            let schedule = Schedule::new(1_000, even(rate)).split(share, share + 1 + extra);
             let due = schedule.due_by(1_000 + at);
             prop_assert!(due == 0 || schedule.intended_ns(due - 1) <= 1_000 + at);
             prop_assert!(schedule.intended_ns(due) > 1_000 + at);
@@ -75,15 +72,15 @@ mod tests {
         /// The shares of a schedule together hold exactly the operations of the whole.
         #[test]
         fn shares_add_up(rate in 1.0f64..1e6, at in 0u64..10_000_000_000, shares in 1u64..9) {
-            let whole = Schedule::new(5, rate);
-            let sum: u64 = (0..shares).map(|i| whole.split(i, shares).due_by(5 + at)).sum();
+            let whole = Schedule::new(5, even(rate));
+            let sum: u64 = (0..shares).map(|i| whole.clone().split(i, shares).due_by(5 + at)).sum();
             prop_assert_eq!(sum, whole.due_by(5 + at));
         }
     }
 
     #[test]
     fn nothing_is_due_before_the_start() {
-        assert_eq!(Schedule::new(1_000, 10.0).due_by(999), 0);
-        assert_eq!(Schedule::new(1_000, 10.0).due_by(1_000), 1);
+        assert_eq!(Schedule::new(1_000, even(10.0)).due_by(999), 0);
+        assert_eq!(Schedule::new(1_000, even(10.0)).due_by(1_000), 1);
     }
 }

@@ -1,13 +1,17 @@
 //! A TCP connection for hot loops: what is to be sent queues until the socket takes it, and what has arrived lies in one
-//! buffer until whole frames of it are taken. Blocking at first, for handshakes.
+//! buffer until whole frames of it are taken. Blocking at first, for handshakes; encrypted where that is asked for.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::ClientConfig;
+
+use crate::tls::Tls;
 
 const READ_BYTES: usize = 256 << 10;
 
@@ -19,6 +23,7 @@ pub struct Socket {
     /// Where a read lands before it is appended: zeroed once, not per read.
     scratch: Vec<u8>,
     to_send: VecDeque<Bytes>,
+    tls: Option<Tls>,
 }
 
 impl Socket {
@@ -33,7 +38,14 @@ impl Socket {
             received: BytesMut::new(),
             scratch: vec![0; READ_BYTES],
             to_send: VecDeque::new(),
+            tls: None,
         })
+    }
+
+    /// Encrypts all that follows; while the socket blocks. `host` is what the peer's certificate must be for.
+    pub fn secure(&mut self, config: &Arc<ClientConfig>, host: &str) -> io::Result<()> {
+        self.tls = Some(Tls::begin(config, host, &mut self.stream)?);
+        Ok(())
     }
 
     /// From here on nothing blocks.
@@ -48,17 +60,14 @@ impl Socket {
 
     /// True while queued bytes wait for the socket.
     pub fn wants_to_write(&self) -> bool {
-        !self.to_send.is_empty()
+        !self.to_send.is_empty() || self.tls.as_ref().is_some_and(Tls::wants_to_write)
     }
 
     /// Sends queued bytes until the socket takes no more.
     pub fn flush(&mut self) -> io::Result<()> {
-        while let Some(front) = self.to_send.front_mut() {
-            match self.stream.write(front) {
-                Ok(written) if written == front.len() => {
-                    self.to_send.pop_front();
-                }
-                Ok(written) => front.advance(written),
+        while self.wants_to_write() {
+            match self.send_some() {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -67,30 +76,63 @@ impl Socket {
         Ok(())
     }
 
+    fn send_some(&mut self) -> io::Result<()> {
+        while let Some(front) = self.to_send.front_mut() {
+            let taken = match &mut self.tls {
+                None => self.stream.write(front)?,
+                Some(tls) => tls.encrypt(front)?,
+            };
+            match front.len() - taken {
+                0 => drop(self.to_send.pop_front()),
+                _ if taken == 0 => break,
+                _ => front.advance(taken),
+            }
+        }
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => tls.send(&mut self.stream),
+        }
+    }
+
     /// Reads what has arrived; nothing is fine. An error when the peer has closed the connection.
     pub fn receive(&mut self) -> io::Result<()> {
         match self.stream.read(&mut self.scratch) {
-            Ok(0) => Err(io::Error::new(
-                ErrorKind::UnexpectedEof,
-                "the peer closed the connection",
-            )),
-            Ok(read) => {
+            Ok(0) => Err(closed()),
+            Ok(read) => self.take_in(read),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes over what a read has left in the scratch buffer.
+    fn take_in(&mut self, read: usize) -> io::Result<()> {
+        match &mut self.tls {
+            None => {
                 self.received.extend_from_slice(&self.scratch[..read]);
                 Ok(())
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
-            Err(error) => Err(error),
+            Some(tls) => tls.decrypt(&self.scratch[..read], &mut self.received),
         }
     }
 
     /// Reads until something has arrived; an error after the timeout of calls. While the socket blocks.
     pub fn await_some(&mut self) -> io::Result<()> {
         let before = self.received.len();
-        self.receive()?;
-        if self.received.len() == before {
-            return Err(io::Error::new(ErrorKind::TimedOut, "the peer did not answer"));
+        loop {
+            match self.stream.read(&mut self.scratch) {
+                Ok(0) => return Err(closed()),
+                Ok(read) => self.take_in(read)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err(io::Error::new(ErrorKind::TimedOut, "the peer did not answer"));
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            // Part of an encrypted record is nothing yet.
+            if self.received.len() > before {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// What has arrived and was not taken yet.
@@ -112,6 +154,10 @@ impl Socket {
     pub fn consume(&mut self, bytes: usize) {
         self.received.advance(bytes);
     }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "the peer closed the connection")
 }
 
 /// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed; the indexes of those

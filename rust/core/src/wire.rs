@@ -7,12 +7,16 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::course::{Arrivals, Stretch};
+
 /// How a generator presses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Load {
     /// Operations start by a schedule of this many a second, whatever the system does.
-    Open { rate_per_s: f64 },
+    Open { rate_per_s: f64, arrivals: Arrivals },
+    /// The same, at a rate that changes.
+    Profile { stretches: Vec<Stretch> },
     /// At most this many operations are in flight; the next starts when one ends.
     Closed { in_flight: u64 },
 }
@@ -37,10 +41,18 @@ pub struct Pressure {
 impl Pressure {
     /// An error in words if no generator can press so.
     pub fn check(&self) -> Result<(), String> {
-        match self.load {
-            Load::Open { rate_per_s } if !(rate_per_s.is_finite() && rate_per_s > 0.0) => {
+        let is_rate = |rate_per_s: f64| rate_per_s.is_finite() && rate_per_s >= 0.0;
+        match &self.load {
+            Load::Open { rate_per_s, .. } if !(is_rate(*rate_per_s) && *rate_per_s > 0.0) => {
                 Err(format!("a rate of {rate_per_s} a second cannot be offered"))
             }
+            Load::Profile { stretches } => stretches
+                .iter()
+                .find(|stretch| {
+                    let is_time = stretch.seconds.is_finite() && stretch.seconds > 0.0;
+                    !(is_time && is_rate(stretch.from_per_s) && is_rate(stretch.to_per_s))
+                })
+                .map_or(Ok(()), |stretch| Err(format!("{stretch:?} cannot be offered"))),
             Load::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
             _ if self.threads == 0 => Err("a generator needs at least one thread".into()),
             _ => Ok(()),

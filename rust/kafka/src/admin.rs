@@ -5,18 +5,24 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use bytes::Bytes;
+use hydrotest_core::cluster::ClusterSettings;
+use kafka_protocol::messages::alter_user_scram_credentials_request::ScramCredentialUpsertion;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    BrokerId, CreateTopicsRequest, DeleteTopicsRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
+    AlterUserScramCredentialsRequest, BrokerId, CreateTopicsRequest, DeleteTopicsRequest, InitProducerIdRequest,
+    ListOffsetsRequest, MetadataRequest, MetadataResponse, ProducerId,
 };
 use kafka_protocol::protocol::StrBytes;
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
+use crate::batch::Identity;
 use crate::connection::Connection;
-use crate::protocol::{error_name, topic_name};
+use crate::protocol::{error_name, is_passing, topic_name};
 
 /// Only what hydrotest made is ever deleted; its names begin so.
 pub const OWN_PREFIX: &str = "hydrotest";
@@ -31,54 +37,75 @@ pub type Leaders = BTreeMap<i32, String>;
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
     /// Which brokers are registered.
-    Brokers { bootstrap: Vec<String> },
+    Brokers { cluster: ClusterSettings },
     /// Makes a topic and waits until every partition has a leader.
     CreateTopic {
-        bootstrap: Vec<String>,
+        cluster: ClusterSettings,
         topic: String,
         partitions: i32,
         replication: i16,
         config: BTreeMap<String, String>,
     },
+    /// Gives a user a password, as SCRAM stores it: salted, with the hash that `mechanism` stands for.
+    SetScram {
+        cluster: ClusterSettings,
+        user: String,
+        mechanism: i8,
+        iterations: i32,
+        salt: Vec<u8>,
+        salted_password: Vec<u8>,
+    },
     /// Deletes a topic of our own.
-    DeleteTopic { bootstrap: Vec<String>, topic: String },
+    DeleteTopic { cluster: ClusterSettings, topic: String },
 }
 
 /// Answers one question as plain data.
 pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
     match ask {
-        Ask::Brokers { bootstrap } => {
-            let metadata = connect_any(bootstrap)?.call(&MetadataRequest::default().with_topics(Some(vec![])))?;
+        Ask::Brokers { cluster } => {
+            let metadata = Access::new(cluster)?
+                .open_any()?
+                .call(&MetadataRequest::default().with_topics(Some(vec![])))?;
             let brokers: Vec<String> = brokers(&metadata).into_values().collect();
             Ok(serde_json::json!({ "brokers": brokers }))
         }
         Ask::CreateTopic {
-            bootstrap,
+            cluster,
             topic,
             partitions,
             replication,
             config,
         } => {
-            create_topic(bootstrap, topic, *partitions, *replication, config)?;
+            create_topic(&Access::new(cluster)?, topic, *partitions, *replication, config)?;
             Ok(serde_json::json!({}))
         }
-        Ask::DeleteTopic { bootstrap, topic } => {
-            delete_topic(bootstrap, topic)?;
+        Ask::SetScram {
+            cluster,
+            user,
+            mechanism,
+            iterations,
+            salt,
+            salted_password,
+        } => {
+            let upsertion = ScramCredentialUpsertion::default()
+                .with_name(StrBytes::from_string(user.clone()))
+                .with_mechanism(*mechanism)
+                .with_iterations(*iterations)
+                .with_salt(Bytes::from(salt.clone()))
+                .with_salted_password(Bytes::from(salted_password.clone()));
+            let request = AlterUserScramCredentialsRequest::default().with_upsertions(vec![upsertion]);
+            for result in &Access::new(cluster)?.open_any()?.call(&request)?.results {
+                if let Some(name) = error_name(result.error_code) {
+                    bail!("{user} got no password: {name}");
+                }
+            }
+            Ok(serde_json::json!({}))
+        }
+        Ask::DeleteTopic { cluster, topic } => {
+            delete_topic(&Access::new(cluster)?, topic)?;
             Ok(serde_json::json!({}))
         }
     }
-}
-
-/// A connection to the first of `bootstrap` that answers.
-pub fn connect_any(bootstrap: &[String]) -> Result<Connection> {
-    let mut reasons = Vec::new();
-    for address in bootstrap {
-        match Connection::open(address) {
-            Ok(connection) => return Ok(connection),
-            Err(error) => reasons.push(format!("{error:#}")),
-        }
-    }
-    bail!("no broker answers: {}", reasons.join("; "))
 }
 
 /// The leaders of all partitions of a topic; waits for those that have none yet, with a bound.
@@ -110,8 +137,33 @@ fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataRespo
     )
 }
 
+/// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound.
+pub fn identity(connection: &mut Connection) -> Result<Identity> {
+    let request = InitProducerIdRequest::default()
+        .with_transactional_id(None)
+        .with_transaction_timeout_ms(SERVER_TIMEOUT_MS)
+        .with_producer_id(ProducerId(-1))
+        .with_producer_epoch(-1);
+    let give_up = Instant::now() + TOPIC_WAIT;
+    loop {
+        let answer = connection.call(&request)?;
+        match error_name(answer.error_code) {
+            None => {
+                return Ok(Identity {
+                    producer_id: answer.producer_id.0,
+                    epoch: answer.producer_epoch,
+                });
+            }
+            Some(_) if is_passing(answer.error_code) && Instant::now() < give_up => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            Some(name) => bail!("the broker gives no producer id: {name}"),
+        }
+    }
+}
+
 /// The offset behind the last record of each partition, asked of its leader.
-pub fn end_offsets(leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>> {
+pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>> {
     let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     for (&partition, address) in leaders {
         by_leader.entry(address).or_default().push(partition);
@@ -132,7 +184,7 @@ pub fn end_offsets(leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>>
                     .with_name(topic_name(topic))
                     .with_partitions(wanted.collect()),
             ]);
-        let response = Connection::open(address)?.call(&request)?;
+        let response = access.open(address)?.call(&request)?;
         for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
             if let Some(name) = error_name(found.error_code) {
                 bail!("end of {topic}-{} is not known: {name}", found.partition_index);
@@ -150,7 +202,7 @@ pub fn end_offsets(leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>>
 }
 
 fn create_topic(
-    bootstrap: &[String],
+    access: &Access,
     topic: &str,
     partitions: i32,
     replication: i16,
@@ -170,7 +222,7 @@ fn create_topic(
         .with_num_partitions(partitions)
         .with_replication_factor(replication)
         .with_configs(configs.collect());
-    let mut connection = connect_any(bootstrap)?;
+    let mut connection = access.open_any()?;
     let request = CreateTopicsRequest::default()
         .with_timeout_ms(SERVER_TIMEOUT_MS)
         .with_topics(vec![wanted]);
@@ -188,7 +240,7 @@ fn create_topic(
     // CreateTopics answers before the leaders exist, and before every broker knows of them.
     let leaders = leaders(&mut connection, topic)?;
     let give_up = Instant::now() + TOPIC_WAIT;
-    while let Err(error) = end_offsets(&leaders, topic) {
+    while let Err(error) = end_offsets(access, &leaders, topic) {
         ensure!(
             Instant::now() < give_up,
             "topic {topic} does not become usable: {error:#}"
@@ -198,7 +250,7 @@ fn create_topic(
     Ok(())
 }
 
-fn delete_topic(bootstrap: &[String], topic: &str) -> Result<()> {
+fn delete_topic(access: &Access, topic: &str) -> Result<()> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
         "topic {topic} is not hydrotest's own and stays"
@@ -206,7 +258,7 @@ fn delete_topic(bootstrap: &[String], topic: &str) -> Result<()> {
     let request = DeleteTopicsRequest::default()
         .with_timeout_ms(SERVER_TIMEOUT_MS)
         .with_topics(vec![DeleteTopicState::default().with_name(Some(topic_name(topic)))]);
-    let response = connect_any(bootstrap)?.call(&request)?;
+    let response = access.open_any()?.call(&request)?;
     for result in &response.responses {
         if let Some(name) = error_name(result.error_code) {
             bail!("topic {topic} was not deleted: {name}");

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail, ensure};
 
+use crate::compression::Codec;
 use crate::payload::{Stamp, seal};
 
 /// Bytes before the first record.
@@ -11,8 +12,34 @@ pub const BATCH_HEADER_BYTES: usize = 61;
 const CHECKED_FROM: usize = 21;
 const COMPRESSION_MASK: i16 = 0x07;
 const CONTROL_BIT: i16 = 0x20;
+/// What surrounds a record's key, value and headers, at most: five numbers of variable length and the attributes.
+const RECORD_OVERHEAD_BYTES: usize = 16;
 
-/// Writes records of one size into a batch, in place: no copy between here and the socket buffer.
+/// One record to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    pub key: Option<&'a [u8]>,
+    /// The value: these bytes, then so many zeros. The stamp goes over its start.
+    pub random: &'a [u8],
+    pub zeros: usize,
+    /// Encoded, their number first.
+    pub headers: &'a [u8],
+}
+
+impl Record<'_> {
+    fn value_bytes(&self) -> usize {
+        self.random.len() + self.zeros
+    }
+}
+
+/// As whom an idempotent producer writes: the broker stores each of its batches once, and in the order of their sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub producer_id: i64,
+    pub epoch: i16,
+}
+
+/// Writes records into a batch, in place: no copy between here and the socket buffer, unless they are compressed.
 #[derive(Debug)]
 pub struct BatchWriter {
     bytes: Vec<u8>,
@@ -21,7 +48,7 @@ pub struct BatchWriter {
 }
 
 impl BatchWriter {
-    /// A batch that holds at most `limit_bytes`, and at least one record.
+    /// A batch that holds at most `limit_bytes` before compression, and at least one record.
     pub fn new(limit_bytes: usize) -> Self {
         let mut bytes = Vec::with_capacity(limit_bytes + 64);
         bytes.resize(BATCH_HEADER_BYTES, 0);
@@ -32,25 +59,36 @@ impl BatchWriter {
         }
     }
 
-    /// True when a further record of `value_bytes` would pass the limit.
-    pub fn is_full(&self, value_bytes: usize) -> bool {
-        self.count > 0 && self.bytes.len() + value_bytes + 16 > self.limit_bytes
+    /// True when a further record of `record_bytes` (key, value and headers) would pass the limit.
+    pub fn is_full(&self, record_bytes: usize) -> bool {
+        self.count > 0 && self.bytes.len() + record_bytes + RECORD_OVERHEAD_BYTES > self.limit_bytes
     }
 
-    /// Appends one record: `filler` with `stamp` sealed over its start.
-    pub fn push(&mut self, filler: &[u8], stamp: Stamp) {
+    /// Appends one record, with `stamp` sealed over the start of its value.
+    pub fn push(&mut self, record: Record<'_>, stamp: Stamp) {
         let offset_delta = zigzag(i64::from(self.count));
-        // attributes, timestamp delta 0, offset delta, no key, value length, value, no headers
-        let body = 1 + 1 + varint_len(offset_delta) + 1 + varint_len(zigzag(filler.len() as i64)) + filler.len() + 1;
+        let value_bytes = record.value_bytes();
+        let key_length = zigzag(record.key.map_or(-1, |key| key.len() as i64));
+        let value_length = zigzag(value_bytes as i64);
+        // attributes, timestamp delta 0, offset delta, key, value, headers
+        let body = 2
+            + varint_len(offset_delta)
+            + varint_len(key_length)
+            + record.key.map_or(0, <[u8]>::len)
+            + varint_len(value_length)
+            + value_bytes
+            + record.headers.len();
         put_varint(&mut self.bytes, zigzag(body as i64));
         self.bytes.extend_from_slice(&[0, 0]);
         put_varint(&mut self.bytes, offset_delta);
-        self.bytes.push(1); // key length −1, zigzag
-        put_varint(&mut self.bytes, zigzag(filler.len() as i64));
+        put_varint(&mut self.bytes, key_length);
+        self.bytes.extend_from_slice(record.key.unwrap_or_default());
+        put_varint(&mut self.bytes, value_length);
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(filler);
+        self.bytes.extend_from_slice(record.random);
+        self.bytes.resize(start + value_bytes, 0);
         seal(&mut self.bytes[start..], stamp);
-        self.bytes.push(0);
+        self.bytes.extend_from_slice(record.headers);
         self.count += 1;
     }
 
@@ -59,23 +97,35 @@ impl BatchWriter {
         self.count
     }
 
-    /// Completes the header and returns the batch as it goes on the wire.
-    pub fn finish(mut self, timestamp_ms: i64) -> Vec<u8> {
-        let length = (self.bytes.len() - 12) as i32;
-        let header = &mut self.bytes[..BATCH_HEADER_BYTES];
+    /// Completes the header and returns the batch as it goes on the wire. `as_whom` with the sequence of the first record,
+    /// for an idempotent producer.
+    pub fn finish(self, timestamp_ms: i64, codec: Codec, as_whom: Option<(Identity, i32)>) -> Result<Vec<u8>> {
+        let mut bytes = self.bytes;
+        if codec != Codec::None {
+            let plain = bytes;
+            bytes = Vec::with_capacity(plain.len());
+            bytes.resize(BATCH_HEADER_BYTES, 0);
+            codec.compress(&plain[BATCH_HEADER_BYTES..], &mut bytes)?;
+        }
+        let length = (bytes.len() - 12) as i32;
+        let header = &mut bytes[..BATCH_HEADER_BYTES];
         header[8..12].copy_from_slice(&length.to_be_bytes());
         header[12..16].copy_from_slice(&(-1i32).to_be_bytes()); // partition leader epoch: the broker's
         header[16] = 2; // magic
+        header[21..23].copy_from_slice(&codec.number().to_be_bytes());
         header[23..27].copy_from_slice(&(self.count as i32 - 1).to_be_bytes());
         header[27..35].copy_from_slice(&timestamp_ms.to_be_bytes());
         header[35..43].copy_from_slice(&timestamp_ms.to_be_bytes());
-        header[43..51].copy_from_slice(&(-1i64).to_be_bytes()); // no producer id: not idempotent
-        header[51..53].copy_from_slice(&(-1i16).to_be_bytes());
-        header[53..57].copy_from_slice(&(-1i32).to_be_bytes());
+        let (producer_id, epoch, sequence) = as_whom.map_or((-1, -1, -1), |(identity, sequence)| {
+            (identity.producer_id, identity.epoch, sequence)
+        });
+        header[43..51].copy_from_slice(&producer_id.to_be_bytes());
+        header[51..53].copy_from_slice(&epoch.to_be_bytes());
+        header[53..57].copy_from_slice(&sequence.to_be_bytes());
         header[57..61].copy_from_slice(&(self.count as i32).to_be_bytes());
-        let checksum = crc32c::crc32c(&self.bytes[CHECKED_FROM..]);
-        self.bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
-        self.bytes
+        let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
+        bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
+        Ok(bytes)
     }
 }
 
@@ -100,6 +150,7 @@ pub fn walk(bytes: &[u8], from_offset: i64, mut each: impl FnMut(&[u8])) -> Resu
         ..Walked::default()
     };
     let mut rest = bytes;
+    let mut plain = Vec::new();
     while rest.len() >= BATCH_HEADER_BYTES {
         let base_offset = i64_at(rest, 0);
         let length = i32_at(rest, 8);
@@ -121,52 +172,53 @@ pub fn walk(bytes: &[u8], from_offset: i64, mut each: impl FnMut(&[u8])) -> Resu
             walked.corrupt_records += count;
             continue;
         }
-        if attributes & COMPRESSION_MASK != 0 {
-            bail!(
-                "compressed batches (codec {}) are not read",
-                attributes & COMPRESSION_MASK
-            );
-        }
         if attributes & CONTROL_BIT != 0 {
             continue;
         }
-        walk_records(batch, base_offset, count, from_offset, &mut walked, &mut each)?;
+        let codec = Codec::of(attributes & COMPRESSION_MASK)?;
+        let mut records = &batch[BATCH_HEADER_BYTES..];
+        if codec != Codec::None {
+            plain.clear();
+            codec.decompress(records, &mut plain)?;
+            records = &plain;
+        }
+        walk_records(records, base_offset, count, from_offset, &mut walked, &mut each)?;
     }
     Ok(walked)
 }
 
 fn walk_records(
-    batch: &[u8],
+    records: &[u8],
     base_offset: i64,
     count: u64,
     from_offset: i64,
     walked: &mut Walked,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<()> {
-    let mut at = BATCH_HEADER_BYTES;
+    let mut at = 0;
     for _ in 0..count {
-        let length = take_length(batch, &mut at)?;
+        let length = take_length(records, &mut at)?;
         let end = at + length;
         at += 1; // attributes
-        take_varint(batch, &mut at)?; // timestamp delta
-        let offset = base_offset.wrapping_add(take_varint(batch, &mut at)?);
-        at += take_length(batch, &mut at)?; // key
-        let value = take_length(batch, &mut at)?;
+        take_varint(records, &mut at)?; // timestamp delta
+        let offset = base_offset.wrapping_add(take_varint(records, &mut at)?);
+        at += take_length(records, &mut at)?; // key
+        let value = take_length(records, &mut at)?;
         ensure!(
-            at + value <= end && end <= batch.len(),
+            at + value <= end && end <= records.len(),
             "a record reaches beyond its batch"
         );
         if offset >= from_offset {
             walked.records += 1;
             walked.bytes += value as u64;
-            each(&batch[at..at + value]);
+            each(&records[at..at + value]);
         }
         at = end;
     }
     Ok(())
 }
 
-fn zigzag(value: i64) -> u64 {
+pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
@@ -174,7 +226,7 @@ fn varint_len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -219,32 +271,47 @@ fn i64_at(bytes: &[u8], at: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::{filler, open};
+    use crate::payload::{Opened, filler, open};
     use proptest::prelude::*;
 
-    fn batch_of(records: u32, size: usize) -> Vec<u8> {
+    fn batch_as(records: u32, size: usize, codec: Codec, key: Option<&[u8]>, headers: &[u8]) -> Vec<u8> {
         let mut writer = BatchWriter::new(1 << 20);
         let filler = filler(size, 7);
         for sequence in 0..records {
-            writer.push(
-                &filler,
-                Stamp {
-                    producer: 9,
-                    sequence: u64::from(sequence),
-                    intended_wall_ns: 5,
-                },
-            );
+            let zeros = size / 3;
+            let record = Record {
+                key,
+                random: &filler[zeros..],
+                zeros,
+                headers,
+            };
+            let stamp = Stamp {
+                producer: 9,
+                sequence: u64::from(sequence),
+                intended_wall_ns: 5,
+            };
+            writer.push(record, stamp);
         }
-        writer.finish(1_700_000_000_000)
+        writer.finish(1_700_000_000_000, codec, None).unwrap()
+    }
+
+    fn batch_of(records: u32, size: usize) -> Vec<u8> {
+        batch_as(records, size, Codec::None, None, &[0])
     }
 
     proptest! {
-        /// Everything written is read back, in order, whatever the number and size of records.
+        /// Everything written is read back, in order, whatever the number and size of records, their keys, headers and codec.
         #[test]
-        fn round_trip(records in 1u32..300, size in 24usize..400) {
-            let bytes = batch_of(records, size);
+        fn round_trip(records in 1u32..300, size in 24usize..400, codec in 0usize..4, keyed: bool) {
+            let codec = [Codec::None, Codec::Gzip, Codec::Lz4, Codec::Zstd][codec];
+            // One header, "h" with the value "x".
+            let (key, headers): (Option<&[u8]>, &[u8]) = if keyed { (Some(b"key"), &[2, 2, b'h', 2, b'x']) } else { (None, &[0]) };
+            let bytes = batch_as(records, size, codec, key, headers);
             let mut seen = Vec::new();
-            let walked = walk(&bytes, 0, |value| seen.push(open(value).unwrap().sequence)).unwrap();
+            let walked = walk(&bytes, 0, |value| {
+                let Some(Opened::Whole(stamp)) = open(value) else { panic!("the stamp is whole") };
+                seen.push(stamp.sequence);
+            }).unwrap();
             prop_assert_eq!(seen, (0..u64::from(records)).collect::<Vec<_>>());
             prop_assert_eq!(walked.next_offset, i64::from(records));
             prop_assert_eq!(walked.bytes, u64::from(records) * size as u64);

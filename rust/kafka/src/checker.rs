@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
 
 use crate::batch::walk;
-use crate::payload::{Stamp, open};
+use crate::payload::{Opened, Stamp, open, widen};
 
 /// Sequences of one producer in one partition.
 #[derive(Debug, Default)]
@@ -17,6 +17,11 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
+    /// Notes the record that is nearest to the last one and has this lower half of a sequence.
+    fn note_low(&mut self, sequence_low: u32) {
+        self.note(widen(sequence_low, self.seen.end()));
+    }
+
     fn note(&mut self, sequence: u64) {
         let behind = sequence < self.seen.end();
         if !self.seen.insert(sequence) {
@@ -67,20 +72,26 @@ impl Partition {
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
         let trackers = &mut self.trackers;
-        let walked = walk(data, self.next_offset, |value| match open(value) {
-            Some(stamp) => {
-                arrived(&stamp);
-                match &mut current {
-                    Some((producer, tracker)) if *producer == stamp.producer => tracker.note(stamp.sequence),
-                    _ => {
-                        trackers.extend(current.take());
-                        let mut tracker = trackers.remove(&stamp.producer).unwrap_or_default();
-                        tracker.note(stamp.sequence);
-                        current = Some((stamp.producer, tracker));
-                    }
-                }
+        let walked = walk(data, self.next_offset, |value| {
+            let Some(opened) = open(value) else {
+                flawed += 1;
+                return;
+            };
+            let (Opened::Whole(Stamp { producer, .. }) | Opened::Short { producer, .. }) = opened;
+            if current.as_ref().is_none_or(|(known, _)| *known != producer) {
+                trackers.extend(current.take());
             }
-            None => flawed += 1,
+            let tracker = &mut current
+                .get_or_insert_with(|| (producer, trackers.remove(&producer).unwrap_or_default()))
+                .1;
+            match opened {
+                Opened::Whole(stamp) => {
+                    arrived(&stamp);
+                    tracker.note(stamp.sequence);
+                }
+                // It has no time: how long it took cannot be told.
+                Opened::Short { sequence_low, .. } => tracker.note_low(sequence_low),
+            }
         })
         .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;
         self.trackers.extend(current);

@@ -1,13 +1,18 @@
 //! One connection to one broker: blocking calls for set-up, and frames for the hot loops.
 
+use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use bytes::{Buf, Bytes};
 use hydrotest_core::socket::Socket;
+use kafka_protocol::messages::ApiVersionsRequest;
+use kafka_protocol::protocol::StrBytes;
+use rustls::ClientConfig;
 
-use crate::protocol::{Call, decode, encode};
+use crate::protocol::{Call, agreed, decode, encode, error_name};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -21,23 +26,72 @@ pub struct Connection {
     socket: Socket,
     address: String,
     next_correlation: i32,
+    /// What the broker serves: oldest and newest version by the request's key; empty until it was asked.
+    served: BTreeMap<i16, (i16, i16)>,
 }
 
 impl Connection {
-    /// Connects to `host:port`.
-    pub fn open(address: &str) -> Result<Self> {
+    /// Connects to `host:port`, encrypted with `tls`.
+    pub fn open(address: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Self> {
         let target = address
             .to_socket_addrs()
             .with_context(|| format!("{address} is no address"))?
             .next()
             .with_context(|| format!("{address} resolves to nothing"))?;
-        let socket = Socket::connect(&target, CONNECT_TIMEOUT, CALL_TIMEOUT)
+        let mut socket = Socket::connect(&target, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("broker {address} cannot be reached"))?;
-        Ok(Self {
+        if let Some(config) = tls {
+            let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+            socket
+                .secure(config, host)
+                .with_context(|| format!("broker {address} does not agree on encryption"))?;
+        }
+        let mut connection = Self {
             socket,
             address: address.to_owned(),
             next_correlation: 0,
-        })
+            served: BTreeMap::new(),
+        };
+        connection.ask_versions()?;
+        Ok(connection)
+    }
+
+    fn ask_versions(&mut self) -> Result<()> {
+        let request = ApiVersionsRequest::default()
+            .with_client_software_name(StrBytes::from_static_str("hydrotest"))
+            .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")));
+        let answer = self.call(&request)?;
+        if let Some(name) = error_name(answer.error_code) {
+            bail!("broker {} does not tell its versions: {name}", self.address);
+        }
+        self.served = answer
+            .api_keys
+            .iter()
+            .map(|api| (api.api_key, (api.min_version, api.max_version)))
+            .collect();
+        Ok(())
+    }
+
+    /// The version of a request that both sides speak.
+    fn version<Q: Call>(&self) -> Result<i16> {
+        if self.served.is_empty() {
+            return Ok(*Q::VERSIONS.end());
+        }
+        let (oldest, newest) = *self
+            .served
+            .get(&(Q::KEY as i16))
+            .with_context(|| format!("broker {} does not serve {:?}", self.address, Q::KEY))?;
+        agreed::<Q>(oldest, newest).with_context(|| format!("broker {}", self.address))
+    }
+
+    /// A request as a frame, in the version that both sides speak.
+    pub fn encode<Q: Call>(&self, correlation: i32, request: &Q) -> Result<Bytes> {
+        encode(correlation, request, self.version::<Q>()?)
+    }
+
+    /// Correlation id and body of a response frame.
+    pub fn decode<Q: Call>(&self, frame: Bytes) -> Result<(i32, Q::Response)> {
+        decode::<Q>(frame, self.version::<Q>()?)
     }
 
     /// The broker's address, for messages.
@@ -49,7 +103,8 @@ impl Connection {
     pub fn call<Q: Call>(&mut self, request: &Q) -> Result<Q::Response> {
         let correlation = self.correlation();
         let failed = |address: &str| format!("broker {address} did not answer a {:?} request", Q::KEY);
-        self.socket.queue(encode(correlation, request)?);
+        let frame = self.encode(correlation, request)?;
+        self.socket.queue(frame);
         self.socket.flush().with_context(|| failed(&self.address))?;
         let frame = loop {
             if let Some(frame) = self.take_frame()? {
@@ -57,7 +112,7 @@ impl Connection {
             }
             self.socket.await_some().with_context(|| failed(&self.address))?;
         };
-        let (answered, response) = decode::<Q>(frame)?;
+        let (answered, response) = self.decode::<Q>(frame)?;
         ensure!(answered == correlation, "broker {} answered out of step", self.address);
         Ok(response)
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
+use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
@@ -17,9 +18,9 @@ use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
 use serde::{Deserialize, Serialize};
 
-use crate::admin::{connect_any, end_offsets, leaders};
+use crate::access::Access;
+use crate::admin::{end_offsets, leaders};
 use crate::checker::Partition;
-use crate::connection::Connection;
 use crate::finder::Finder;
 use crate::links::Links;
 use crate::payload::Stamp;
@@ -49,7 +50,7 @@ pub enum Reading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConsumeSettings {
-    pub bootstrap: Vec<String>,
+    pub cluster: ClusterSettings,
     pub topic: String,
     /// Longest time to read, in seconds.
     pub seconds: f64,
@@ -124,10 +125,11 @@ struct Consumer {
 
 impl Consumer {
     fn connect(settings: &ConsumeSettings) -> Result<Self> {
-        let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
+        let access = Access::new(&settings.cluster)?;
+        let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
         let follows = settings.reading == Reading::Follow;
-        let ends = end_offsets(&leaders, &settings.topic)?;
-        let finder = || Finder::new(&settings.bootstrap, &settings.topic, settings.connections);
+        let ends = end_offsets(&access, &leaders, &settings.topic)?;
+        let finder = || Finder::new(&access, &settings.topic, settings.connections);
         let mut links = Links::new(settings.retries.then(finder));
         // Per broker: its links, and how many of its partitions were given out.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
@@ -135,7 +137,7 @@ impl Consumer {
         for (&index, address) in &leaders {
             let (own, led) = of_broker.entry(address).or_default();
             if own.len() < settings.connections {
-                own.push(links.add(Connection::open(address)?)?);
+                own.push(links.add(access.open(address)?)?);
             }
             partitions.push(Partition {
                 index,
@@ -270,7 +272,11 @@ impl Consumer {
         let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
         for data in response.responses.iter().flat_map(|topic| &topic.partitions) {
             let index = data.partition_index;
-            let Some(partition) = self.partitions.iter_mut().find(|partition| partition.index == index) else {
+            let Some(partition) = self
+                .partitions
+                .get_mut(index as usize)
+                .filter(|partition| partition.index == index)
+            else {
                 bail!("the broker sent partition {index}, which was not asked for");
             };
             match error_name(data.error_code) {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use hydrotest_core::seek::{Over, Seeker};
 
-use crate::admin::{Leaders, ask_leaders, connect_any};
+use crate::access::Access;
+use crate::admin::{Leaders, ask_leaders};
 use crate::connection::Connection;
 
 /// Between two rounds; Kafka's own `reconnect.backoff.ms`.
@@ -19,7 +20,7 @@ pub(crate) struct Found {
 
 /// Looks for one topic's leaders.
 pub(crate) struct Finder {
-    bootstrap: Vec<String>,
+    access: Access,
     topic: String,
     /// Connections opened to each broker.
     per_broker: usize,
@@ -27,9 +28,9 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    pub(crate) fn new(bootstrap: &[String], topic: &str, per_broker: usize) -> Self {
+    pub(crate) fn new(access: &Access, topic: &str, per_broker: usize) -> Self {
         Self {
-            bootstrap: bootstrap.to_vec(),
+            access: access.clone(),
             topic: topic.to_owned(),
             per_broker,
             search: None,
@@ -42,8 +43,8 @@ impl Finder {
 
     /// Begins to look, until every leader is reached. Brokers in `connected` need no other connection.
     pub(crate) fn look(&mut self, mut connected: Vec<String>) {
-        let (bootstrap, topic, per_broker) = (self.bootstrap.clone(), self.topic.clone(), self.per_broker);
-        let round = move |sender: &Sender<Found>| round(&bootstrap, &topic, per_broker, &mut connected, sender);
+        let (access, topic, per_broker) = (self.access.clone(), self.topic.clone(), self.per_broker);
+        let round = move |sender: &Sender<Found>| round(&access, &topic, per_broker, &mut connected, sender);
         self.search = Some(Seeker::begin(BACKOFF, round));
     }
 
@@ -60,15 +61,9 @@ impl Finder {
 }
 
 /// Asks and connects once; true when every leader is reached, or nobody wants to know any more.
-fn round(
-    bootstrap: &[String],
-    topic: &str,
-    per_broker: usize,
-    connected: &mut Vec<String>,
-    sender: &Sender<Found>,
-) -> bool {
+fn round(access: &Access, topic: &str, per_broker: usize, connected: &mut Vec<String>, sender: &Sender<Found>) -> bool {
     // A broker that is away, or knows no leader yet, will be asked again: that is what the rounds are for.
-    let Ok(leaders) = connect_any(bootstrap).and_then(|mut broker| ask_leaders(&mut broker, topic)) else {
+    let Ok(leaders) = access.open_any().and_then(|mut broker| ask_leaders(&mut broker, topic)) else {
         return false;
     };
     let mut connections = Vec::new();
@@ -78,7 +73,7 @@ fn round(
             continue;
         }
         match (0..per_broker)
-            .map(|_| Connection::open(address))
+            .map(|_| access.open(address))
             .collect::<Result<Vec<_>, _>>()
         {
             Ok(opened) => {

@@ -8,6 +8,8 @@ use hydrotest_core::runs::Runs;
 use hydrotest_core::schedule::Schedule;
 
 use crate::batch::BatchWriter;
+use crate::payload::Stamp;
+use crate::record::Made;
 
 /// Consecutive operations that were handed to a batch in the same moment.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +17,17 @@ pub(crate) struct Span {
     pub(crate) first_op: u64,
     pub(crate) count: u64,
     pub(crate) handed_ns: u64,
+}
+
+/// One operation: a record that is handed to its batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Op {
+    pub(crate) number: u64,
+    pub(crate) producer: u32,
+    /// Index into the producer's partitions.
+    pub(crate) partition: usize,
+    pub(crate) handed_ns: u64,
+    pub(crate) intended_wall_ns: u64,
 }
 
 /// Which records a batch holds.
@@ -45,6 +58,8 @@ pub(crate) struct Partition {
     pub(crate) index: i32,
     pub(crate) link: usize,
     pub(crate) next_sequence: u64,
+    /// The batch that takes records now.
+    pub(crate) open: Option<OpenBatch>,
     /// In order of their sequences.
     pub(crate) ready: VecDeque<Batch>,
     /// Nothing is sent before this time: the last answer was a refusal that may pass.
@@ -53,8 +68,42 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Puts a batch that was out back in its place, so that nothing is reordered that no broker refused out of turn.
-    pub(crate) fn put_back(&mut self, batch: Batch) {
+    /// Appends a record, to a new batch of at most `batch_bytes` if none is open.
+    pub(crate) fn push(&mut self, batch_bytes: usize, made: &Made<'_>, op: Op) {
+        let open = self.open.get_or_insert_with(|| OpenBatch {
+            writer: BatchWriter::new(batch_bytes),
+            opened_ns: op.handed_ns,
+            records: Records {
+                partition: op.partition,
+                first_sequence: self.next_sequence,
+                count: 0,
+                spans: Vec::new(),
+                value_bytes: 0,
+            },
+        });
+        let stamp = Stamp {
+            producer: op.producer,
+            sequence: self.next_sequence,
+            intended_wall_ns: op.intended_wall_ns,
+        };
+        open.writer.push(made.record(), stamp);
+        self.next_sequence += 1;
+        open.records.count += 1;
+        open.records.value_bytes += made.value_bytes() as u64;
+        match open.records.spans.last_mut() {
+            // With keys, consecutive operations go to different partitions.
+            Some(span) if span.handed_ns == op.handed_ns && span.first_op + span.count == op.number => span.count += 1,
+            _ => open.records.spans.push(Span {
+                first_op: op.number,
+                count: 1,
+                handed_ns: op.handed_ns,
+            }),
+        }
+    }
+
+    /// Puts a sealed batch into its place: behind all others, or back where it was before it was sent, so that nothing is
+    /// reordered that no broker refused out of turn.
+    pub(crate) fn put_in_place(&mut self, batch: Batch) {
         let behind = |other: &Batch| other.records.first_sequence < batch.records.first_sequence;
         let place = self.ready.partition_point(behind);
         self.ready.insert(place, batch);
@@ -74,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_comes_back_to_its_place() {
+    fn a_batch_comes_to_its_place() {
         let batch = |first_sequence| Batch {
             records: Records {
                 partition: 0,
@@ -89,12 +138,13 @@ mod tests {
             index: 0,
             link: 0,
             next_sequence: 50,
+            open: None,
             ready: VecDeque::from([batch(20), batch(40)]),
             not_before_ns: 0,
             acked: Runs::default(),
         };
         for sequence in [30, 0, 10] {
-            partition.put_back(batch(sequence));
+            partition.put_in_place(batch(sequence));
         }
         let order: Vec<u64> = partition
             .ready

@@ -8,7 +8,7 @@ use hydrotest_core::socket::wait;
 
 use crate::connection::Connection;
 use crate::finder::Finder;
-use crate::protocol::{Call, decode, encode, is_passing};
+use crate::protocol::{Call, is_passing};
 
 struct Link<T> {
     address: String,
@@ -139,7 +139,8 @@ impl<T> Links<T> {
         };
         let correlation = connection.correlation();
         link.out.push_back((correlation, what));
-        connection.send(encode(correlation, request)?)
+        let frame = connection.encode(correlation, request)?;
+        connection.send(frame)
     }
 
     /// Moves bytes both ways. An error if the connection is lost.
@@ -159,11 +160,23 @@ impl<T> Links<T> {
         let Some(frame) = connection.take_frame()? else {
             return Ok(None);
         };
-        let (answered, response) = decode::<Q>(frame)?;
+        let (answered, response) = connection.decode::<Q>(frame)?;
         match link.out.pop_front() {
             Some((correlation, what)) if correlation == answered => Ok(Some((what, response))),
             _ => bail!("broker {} answered out of step", link.address),
         }
+    }
+
+    /// What belongs to requests that have left wholly, where no answer is to come.
+    pub(crate) fn take_left(&mut self) -> Vec<T> {
+        let mut left = Vec::new();
+        for link in &mut self.links {
+            let has_left = |connection: &Connection| !connection.socket().wants_to_write();
+            if link.connection.as_ref().is_some_and(has_left) {
+                left.extend(link.out.drain(..).map(|(_, what)| what));
+            }
+        }
+        left
     }
 
     /// A connection is lost for `reason`: what was out on it, oldest first, or the reason where nothing is tried again.

@@ -1,25 +1,33 @@
-//! Sealed batches on their way to the leaders of their partitions, and back as answers; sent again where a connection or a
-//! leadership was lost in between.
+//! A producer's batches: open ones, sealed ones on their way to the leaders of their partitions, and back as answers; sent
+//! again where a connection or a leadership was lost in between.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use bytes::Bytes;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::runs::Runs;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{ProduceRequest, TopicName};
 
-use crate::admin::Leaders;
-use crate::connection::Connection;
+use crate::access::Access;
+use crate::admin::{Leaders, identity};
+use crate::batch::Identity;
+use crate::compression::Codec;
 use crate::finder::Finder;
-use crate::flight::{Batch, Partition, Records};
+use crate::flight::{Batch, Op, Partition, Records};
 use crate::links::Links;
 use crate::produce::ProduceSettings;
-use crate::protocol::{error_name, topic_name};
+use crate::protocol::{DUPLICATE_SEQUENCE, OUT_OF_ORDER_SEQUENCE, error_name, topic_name};
+use crate::record::Made;
 
 const SERVER_TIMEOUT_MS: i32 = 30_000;
 /// Before a refused batch is sent again; Kafka's own `retry.backoff.ms`.
 const RETRY_NS: u64 = 100_000_000;
+/// A request takes no further batch when it has this much; brokers refuse what is above 100 MiB.
+const REQUEST_BYTES_MAX: usize = 4 << 20;
+/// Sequences go from 0 to 2³¹ − 1 and round (`DefaultRecordBatch.incrementSequence`).
+const SEQUENCES: u64 = 1 << 31;
 
 /// Records that have come to their end, and the refusal's name; None where they are stored.
 pub(crate) type Ended = (Records, Option<String>);
@@ -27,27 +35,43 @@ pub(crate) type Ended = (Records, Option<String>);
 pub(crate) struct Outbox {
     topic: TopicName,
     acks: i16,
+    codec: Codec,
+    batch_bytes: usize,
     requests_in_flight: usize,
+    /// As whom it writes, where the broker is to store each batch once.
+    identity: Option<Identity>,
     links: Links<Vec<Batch>>,
     pub(crate) partitions: Vec<Partition>,
+    /// When which partition got an open batch, oldest first; of some the batch is sealed already.
+    opened: VecDeque<(u64, usize)>,
+    /// Partitions with sealed batches that are not out, each once.
+    waiting: VecDeque<usize>,
     /// Records sent more than once.
     pub(crate) resent: u64,
 }
 
 impl Outbox {
-    pub(crate) fn connect(settings: &ProduceSettings, leaders: &Leaders) -> Result<Self> {
-        let finder = || Finder::new(&settings.bootstrap, &settings.topic, 1);
+    pub(crate) fn connect(settings: &ProduceSettings, access: &Access, leaders: &Leaders) -> Result<Self> {
+        let finder = || Finder::new(access, &settings.topic, 1);
         let mut links = Links::new(settings.retries.then(finder));
         let mut partitions = Vec::new();
+        let mut known = None;
         for (&index, address) in leaders {
             let link = match links.position(address) {
                 Some(link) => link,
-                None => links.add(Connection::open(address)?)?,
+                None => {
+                    let mut connection = access.open(address)?;
+                    if settings.idempotent && known.is_none() {
+                        known = Some(identity(&mut connection)?);
+                    }
+                    links.add(connection)?
+                }
             };
             partitions.push(Partition {
                 index,
                 link,
                 next_sequence: 0,
+                open: None,
                 ready: VecDeque::new(),
                 not_before_ns: 0,
                 acked: Runs::default(),
@@ -56,36 +80,117 @@ impl Outbox {
         Ok(Self {
             topic: topic_name(&settings.topic),
             acks: settings.acks,
+            codec: settings.codec,
+            batch_bytes: settings.batch_bytes,
             requests_in_flight: settings.requests_in_flight,
+            identity: known,
             links,
             partitions,
+            opened: VecDeque::new(),
+            waiting: VecDeque::new(),
             resent: 0,
         })
     }
 
-    /// Takes a sealed batch; `send_ready` sends it.
-    pub(crate) fn put(&mut self, batch: Batch) {
-        self.partitions[batch.records.partition].ready.push_back(batch);
+    /// True if the partition's open batch cannot take so many bytes more.
+    pub(crate) fn is_full(&self, partition: usize, record_bytes: usize) -> bool {
+        let open = self.partitions[partition].open.as_ref();
+        open.is_some_and(|open| open.writer.is_full(record_bytes))
     }
 
-    /// Records that are here or out.
+    pub(crate) fn is_open(&self, partition: usize) -> bool {
+        self.partitions[partition].open.is_some()
+    }
+
+    /// Hands a record to its partition's batch.
+    pub(crate) fn push(&mut self, made: &Made<'_>, op: Op) {
+        let partition = &mut self.partitions[op.partition];
+        if partition.open.is_none() {
+            self.opened.push_back((op.handed_ns, op.partition));
+        }
+        partition.push(self.batch_bytes, made, op);
+    }
+
+    /// Closes a partition's open batch; `send_ready` sends it.
+    pub(crate) fn seal(&mut self, partition: usize, timestamp_ms: i64) -> Result<()> {
+        let Some(open) = self.partitions[partition].open.take() else {
+            return Ok(());
+        };
+        let sequence = (open.records.first_sequence % SEQUENCES) as i32;
+        let as_whom = self.identity.map(|identity| (identity, sequence));
+        let bytes = open.writer.finish(timestamp_ms, self.codec, as_whom)?;
+        self.make_ready(Batch {
+            records: open.records,
+            bytes: Bytes::from(bytes),
+        });
+        Ok(())
+    }
+
+    /// Closes every batch that was opened at or before `opened_by_ns`.
+    pub(crate) fn seal_due(&mut self, opened_by_ns: u64, timestamp_ms: impl Fn() -> i64) -> Result<()> {
+        while let Some(&(opened_ns, partition)) = self.opened.front() {
+            let open = self.partitions[partition].open.as_ref();
+            let is_open = open.is_some_and(|open| open.opened_ns == opened_ns);
+            if is_open && opened_ns > opened_by_ns {
+                break;
+            }
+            self.opened.pop_front();
+            if is_open {
+                self.seal(partition, timestamp_ms())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// When the oldest open batch was opened.
+    pub(crate) fn opened_ns(&self) -> Option<u64> {
+        self.opened.front().map(|(opened_ns, _)| *opened_ns)
+    }
+
+    fn make_ready(&mut self, batch: Batch) {
+        let index = batch.records.partition;
+        let partition = &mut self.partitions[index];
+        if partition.ready.is_empty() {
+            self.waiting.push_back(index);
+        }
+        partition.put_in_place(batch);
+    }
+
+    /// Records that were handed over and have not come to their end.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = &Records> {
         let out = self.links.all_out().flatten();
         let ready = self.partitions.iter().flat_map(|partition| &partition.ready);
-        out.chain(ready).map(|batch| &batch.records)
+        let open = self.partitions.iter().filter_map(|partition| partition.open.as_ref());
+        out.chain(ready)
+            .map(|batch| &batch.records)
+            .chain(open.map(|open| &open.records))
     }
 
     /// The oldest of each partition and connection: the oldest of all is among them.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = &Records> {
         let out = self.links.oldest().filter_map(|batches| batches.first());
-        let ready = self.partitions.iter().filter_map(|partition| partition.ready.front());
-        out.chain(ready).map(|batch| &batch.records)
+        let ready = self
+            .waiting
+            .iter()
+            .filter_map(|&index| self.partitions[index].ready.front());
+        let open = self
+            .opened
+            .iter()
+            .filter_map(|&(_, index)| self.partitions[index].open.as_ref());
+        out.chain(ready)
+            .map(|batch| &batch.records)
+            .chain(open.map(|open| &open.records))
     }
 
     /// Waits for answers, at most `timeout_ns`, and takes them in: what came to its end.
     pub(crate) fn wait(&mut self, timeout_ns: u64) -> Result<Vec<Ended>> {
         let mut ended = Vec::new();
-        for link in self.links.wait(timeout_ns)? {
+        if self.acks == 0 {
+            // Nobody answers: what has left is at its end, as for Kafka's own producer.
+            let left = self.links.take_left().into_iter().flatten();
+            ended.extend(left.map(|batch| (batch.records, None)));
+        }
+        for link in self.links.wait(if ended.is_empty() { timeout_ns } else { 0 })? {
             match self.links.pump(link) {
                 Ok(()) => self.take_answers(link, &mut ended)?,
                 Err(error) => self.lose(link, error)?,
@@ -97,27 +202,12 @@ impl Outbox {
     /// Sends ready batches, several partitions in one request: a broker answers one request per
     /// connection at a time, so few large requests carry more than many small ones.
     pub(crate) fn send_ready(&mut self, now_ns: u64) -> Result<()> {
-        let retries = self.links.retries();
         for link in 0..self.links.len() {
-            while self.links.is_up(link) && self.links.requests_out(link) < self.requests_in_flight {
-                let mut batches = Vec::new();
-                let mut data = Vec::new();
-                let led = |partition: &&mut Partition| partition.link == link && partition.not_before_ns <= now_ns;
-                for partition in self.partitions.iter_mut().filter(led) {
-                    if let Some(mut batch) = partition.ready.pop_front() {
-                        let bytes = if retries {
-                            batch.bytes.clone()
-                        } else {
-                            std::mem::take(&mut batch.bytes)
-                        };
-                        batches.push(batch);
-                        data.push(
-                            PartitionProduceData::default()
-                                .with_index(partition.index)
-                                .with_records(Some(bytes)),
-                        );
-                    }
-                }
+            while !self.waiting.is_empty()
+                && self.links.is_up(link)
+                && self.links.requests_out(link) < self.requests_in_flight
+            {
+                let (batches, data) = self.gather(link, now_ns);
                 if batches.is_empty() {
                     break;
                 }
@@ -137,6 +227,35 @@ impl Outbox {
         Ok(())
     }
 
+    /// One batch of each partition that goes by `link` and has one, as far as they have room in one request.
+    fn gather(&mut self, link: usize, now_ns: u64) -> (Vec<Batch>, Vec<PartitionProduceData>) {
+        let retries = self.links.retries();
+        let (mut batches, mut data, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..self.waiting.len() {
+            let Some(index) = self.waiting.pop_front() else { break };
+            let partition = &mut self.partitions[index];
+            let goes = partition.link == link && partition.not_before_ns <= now_ns && bytes < REQUEST_BYTES_MAX;
+            if let Some(mut batch) = goes.then(|| partition.ready.pop_front()).flatten() {
+                bytes += batch.bytes.len();
+                let encoded = if retries {
+                    batch.bytes.clone()
+                } else {
+                    std::mem::take(&mut batch.bytes)
+                };
+                batches.push(batch);
+                data.push(
+                    PartitionProduceData::default()
+                        .with_index(partition.index)
+                        .with_records(Some(encoded)),
+                );
+            }
+            if !partition.ready.is_empty() {
+                self.waiting.push_back(index);
+            }
+        }
+        (batches, data)
+    }
+
     /// What was out on a lost connection is sent again by another.
     fn lose(&mut self, link: usize, reason: anyhow::Error) -> Result<()> {
         for batch in self.links.lose(link, reason)?.into_iter().flatten() {
@@ -147,9 +266,8 @@ impl Outbox {
 
     fn send_again(&mut self, batch: Batch, not_before_ns: u64) {
         self.resent += batch.records.count;
-        let partition = &mut self.partitions[batch.records.partition];
-        partition.not_before_ns = not_before_ns;
-        partition.put_back(batch);
+        self.partitions[batch.records.partition].not_before_ns = not_before_ns;
+        self.make_ready(batch);
     }
 
     /// Takes new connections over as they are found.
@@ -168,15 +286,27 @@ impl Outbox {
                 .collect();
             for batch in batches {
                 let index = self.partitions[batch.records.partition].index;
-                match answers.get(&index) {
-                    Some(&code) if self.links.passes(code) => {
+                let code = *answers
+                    .get(&index)
+                    .with_context(|| format!("a broker's answer lacks partition {index}"))?;
+                match code {
+                    // It is stored already: the answer to an earlier sending was lost.
+                    DUPLICATE_SEQUENCE => ended.push((batch.records, None)),
+                    code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
                         self.send_again(batch, monotonic_ns() + RETRY_NS);
                     }
-                    Some(&code) => ended.push((batch.records, error_name(code))),
-                    None => ended.push((batch.records, Some("NotAnswered".to_owned()))),
+                    code => ended.push((batch.records, error_name(code))),
                 }
             }
         }
         Ok(())
+    }
+
+    /// True if a batch was refused only because the one before it was, which will be sent again.
+    fn is_out_of_turn(&self, batch: &Batch, code: i16) -> bool {
+        let waits = |earlier: &Records| {
+            earlier.partition == batch.records.partition && earlier.first_sequence < batch.records.first_sequence
+        };
+        code == OUT_OF_ORDER_SEQUENCE && self.links.retries() && self.under_way().any(waits)
     }
 }

@@ -1,9 +1,14 @@
-//! What every hydrotest record carries, so that each one can be accounted for:
-//! `crc32c (4) | producer (4) | sequence (8) | intended start, wall ns (8) | filler`, big-endian.
+//! What every hydrotest record carries, so that each one can be accounted for, big-endian:
+//! `crc32c (4) | producer (4) | sequence (8) | intended start, wall ns (8) | filler`, and in values too short for that
+//! `crc32c (4) | producer (2) | sequence, low half (4) | filler`.
 //! The checksum covers everything after itself. Sequences count from 0 per producer and partition.
 
-/// Bytes taken by the fields; a record's value is at least this long.
-pub const HEADER_BYTES: usize = 24;
+/// Bytes taken by the whole stamp.
+pub const STAMP_BYTES: usize = 24;
+/// Bytes taken by the short one: no record can be smaller.
+pub const SHORT_STAMP_BYTES: usize = 10;
+/// Producer ids are below this, so that both stamps tell the same one.
+pub const PRODUCERS_MAX: u32 = 1 << 16;
 
 /// The fields of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,26 +18,57 @@ pub struct Stamp {
     pub intended_wall_ns: u64,
 }
 
+/// What a record's value says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    Whole(Stamp),
+    /// Of a short value: the lower half of the sequence, no time.
+    Short {
+        producer: u32,
+        sequence_low: u32,
+    },
+}
+
 /// Writes stamp and checksum over the start of `value`, whose rest is the filler.
-/// Panics if `value` is shorter than the header: sizes are checked with the settings.
+/// Panics if `value` is shorter than the short stamp: sizes are checked with the settings.
 pub fn seal(value: &mut [u8], stamp: Stamp) {
-    value[4..8].copy_from_slice(&stamp.producer.to_be_bytes());
-    value[8..16].copy_from_slice(&stamp.sequence.to_be_bytes());
-    value[16..24].copy_from_slice(&stamp.intended_wall_ns.to_be_bytes());
+    if value.len() < STAMP_BYTES {
+        value[4..6].copy_from_slice(&(stamp.producer as u16).to_be_bytes());
+        value[6..10].copy_from_slice(&(stamp.sequence as u32).to_be_bytes());
+    } else {
+        value[4..8].copy_from_slice(&stamp.producer.to_be_bytes());
+        value[8..16].copy_from_slice(&stamp.sequence.to_be_bytes());
+        value[16..24].copy_from_slice(&stamp.intended_wall_ns.to_be_bytes());
+    }
     let checksum = crc32c::crc32c(&value[4..]);
     value[..4].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// Reads the stamp back; `None` if the value is too short or its checksum does not fit.
-pub fn open(value: &[u8]) -> Option<Stamp> {
-    if value.len() < HEADER_BYTES || crc32c::crc32c(&value[4..]) != read_u32(value, 0) {
+pub fn open(value: &[u8]) -> Option<Opened> {
+    if value.len() < SHORT_STAMP_BYTES || crc32c::crc32c(&value[4..]) != read_u32(value, 0) {
         return None;
     }
-    Some(Stamp {
+    if value.len() < STAMP_BYTES {
+        return Some(Opened::Short {
+            producer: u32::from(u16::from_be_bytes([value[4], value[5]])),
+            sequence_low: read_u32(value, 6),
+        });
+    }
+    Some(Opened::Whole(Stamp {
         producer: read_u32(value, 4),
         sequence: read_u64(value, 8),
         intended_wall_ns: read_u64(value, 16),
-    })
+    }))
+}
+
+/// The sequence nearest to `expected` that has this lower half.
+pub fn widen(sequence_low: u32, expected: u64) -> u64 {
+    let ahead = sequence_low.wrapping_sub(expected as u32) as i32;
+    // Below zero there is nothing: then it is the one of the next round.
+    expected
+        .checked_add_signed(i64::from(ahead))
+        .unwrap_or_else(|| u64::from(sequence_low))
 }
 
 /// Bytes that do not compress, the same for the same seed (SplitMix64, Steele et al. 2014).
@@ -65,25 +101,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_sealed_opens(producer: u32, sequence: u64, intended_wall_ns: u64, length in 24usize..300) {
+        fn what_was_sealed_opens(producer in 0..PRODUCERS_MAX, sequence: u64, intended_wall_ns: u64, length in 10usize..300) {
             let stamp = Stamp { producer, sequence, intended_wall_ns };
             let mut value = filler(length, 1);
             seal(&mut value, stamp);
-            prop_assert_eq!(open(&value), Some(stamp));
+            let short = Opened::Short { producer, sequence_low: sequence as u32 };
+            prop_assert_eq!(open(&value), Some(if length < STAMP_BYTES { short } else { Opened::Whole(stamp) }));
         }
 
         #[test]
-        fn one_flipped_bit_is_found(length in 24usize..300, at: usize, bit in 0u8..8) {
+        fn one_flipped_bit_is_found(length in 10usize..300, at: usize, bit in 0u8..8) {
             let mut value = filler(length, 1);
             seal(&mut value, Stamp { producer: 1, sequence: 2, intended_wall_ns: 3 });
             let at = at % length;
             value[at] ^= 1 << bit;
             prop_assert_eq!(open(&value), None);
         }
+
+        /// Whatever is up to two thousand million records off is found again.
+        #[test]
+        fn short_sequences_widen(expected in 0u64..1 << 40, off in -(1i64 << 31) + 1..1i64 << 31) {
+            let sequence = expected.saturating_add_signed(off);
+            prop_assert_eq!(widen(sequence as u32, expected), sequence);
+        }
     }
 
     #[test]
-    fn short_values_do_not_open() {
-        assert_eq!(open(&[0; 23]), None);
+    fn shorter_values_do_not_open() {
+        assert_eq!(open(&[0; 9]), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
+use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::Channel;
@@ -10,19 +11,26 @@ use hydrotest_core::trial::{Finished, Prepared, Window, conduct};
 use hydrotest_core::wire::{Outcome, Pressure};
 use serde::{Deserialize, Serialize};
 
-use crate::admin::{connect_any, leaders};
-use crate::payload::HEADER_BYTES;
+use crate::access::Access;
+use crate::admin::leaders;
+use crate::compression::Codec;
+use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
+use crate::record::RecordSettings;
 
 /// What to produce, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProduceSettings {
-    pub bootstrap: Vec<String>,
+    pub cluster: ClusterSettings,
     pub topic: String,
-    pub record_bytes: usize,
-    /// 1, or −1 for all in-sync replicas; without acknowledgements no fate could be told.
+    pub records: RecordSettings,
+    pub codec: Codec,
+    /// 1, −1 for all in-sync replicas, or 0 for none: then nobody is told of a loss, and records are at their end when they
+    /// have left.
     pub acks: i16,
+    /// The broker stores each batch once, in the order of their sequences (Kafka's `enable.idempotence`); with `acks` −1.
+    pub idempotent: bool,
     /// A batch is sent when it has this many bytes …
     pub batch_bytes: usize,
     /// … or when its first record has waited this long.
@@ -30,7 +38,7 @@ pub struct ProduceSettings {
     /// Requests a connection may have unanswered (Kafka's `max.in.flight.requests.per.connection`).
     pub requests_in_flight: usize,
     /// Send again, until the trial is over, what a lost connection or a passing refusal left without an answer. Such records
-    /// may be stored twice. Without it a lost connection ends the trial.
+    /// may be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
     pub retries: bool,
     /// Id of the first thread as a producer; thread `i` is `producer + i`.
     pub producer: u32,
@@ -49,17 +57,21 @@ pub struct Acked {
 
 /// Runs the generator until its time is over. `None` if stopped before it began.
 pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outcome>> {
+    settings.records.check()?;
     ensure!(
-        settings.record_bytes >= HEADER_BYTES,
-        "records of {} bytes cannot carry the {HEADER_BYTES} bytes that account for them",
-        settings.record_bytes
+        !settings.idempotent || settings.acks == -1,
+        "an idempotent producer needs the acknowledgement of all replicas"
     );
-    ensure!(settings.acks != 0, "acks 0 is not taken: no fate could be told");
+    ensure!(
+        settings.producer + settings.pressure.threads <= PRODUCERS_MAX,
+        "producer ids end at {PRODUCERS_MAX}"
+    );
     settings.pressure.check().map_err(anyhow::Error::msg)?;
-    let leaders = leaders(&mut connect_any(&settings.bootstrap)?, &settings.topic)?;
+    let access = Access::new(&settings.cluster)?;
+    let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
     let mut threads: Vec<Prepared<Produced>> = Vec::new();
     for index in 0..settings.pressure.threads {
-        let mut producer = Producer::connect(settings, index, &leaders)?;
+        let mut producer = Producer::connect(settings, &access, index, &leaders)?;
         threads.push(Box::new(move |window: &Window| {
             let recorder = Arc::new(Mutex::new(Recorder::new(window.start_ns)));
             let channel = Channel {
@@ -71,10 +83,10 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
         }));
     }
     let finished = conduct(control, settings.pressure.seconds, settings.pressure.nice, threads);
-    Ok(finished.map(into_outcome))
+    Ok(finished.map(|finished| into_outcome(finished, settings.acks != 0)))
 }
 
-fn into_outcome(finished: Finished<Produced>) -> Outcome {
+fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
     let mut outcome = Outcome {
         counts: finished.counts,
         started_wall_s: finished.started_wall_s,
@@ -97,6 +109,7 @@ fn into_outcome(finished: Finished<Produced>) -> Outcome {
         resent += part.resent;
         fatal = fatal.or(part.fatal);
     }
-    outcome.extra = serde_json::json!({ "acked": acked, "resent": resent, "fatal": fatal });
+    outcome.extra =
+        serde_json::json!({ "acked": acked, "acknowledges": acknowledges, "resent": resent, "fatal": fatal });
     outcome
 }

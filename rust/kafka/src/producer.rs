@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
-use bytes::Bytes;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Driven, Limits, Pace, Target, drive};
 use hydrotest_core::recorder::Recorder;
@@ -13,12 +12,14 @@ use hydrotest_core::reporter::lock;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::trial::Window;
 
+use crate::access::Access;
 use crate::admin::Leaders;
-use crate::batch::BatchWriter;
-use crate::flight::{Batch, OpenBatch, Records, Span, record_span};
+use crate::compression::Codec;
+use crate::flight::{Op, Records, record_span};
+use crate::murmur::partition_of;
 use crate::outbox::Outbox;
-use crate::payload::{Stamp, filler};
 use crate::produce::{Acked, ProduceSettings};
+use crate::record::Maker;
 
 /// How long acknowledgements are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
@@ -44,11 +45,11 @@ pub(crate) struct Producer {
     settings: ProduceSettings,
     id: u32,
     share: u64,
-    filler: Vec<u8>,
+    maker: Maker,
     outbox: Outbox,
-    /// The partition that takes the next batch; batches go round, records stick (Kafka's uniform sticky partitioner).
-    next_partition: usize,
-    open: Option<OpenBatch>,
+    /// The partition whose batch takes records without a key; batches go round, records stick (Kafka's uniform sticky
+    /// partitioner).
+    turn: usize,
     in_flight: u64,
     completed_late: u64,
     ended: bool,
@@ -59,15 +60,20 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    pub(crate) fn connect(settings: &ProduceSettings, share: u32, leaders: &Leaders) -> Result<Self> {
+    pub(crate) fn connect(settings: &ProduceSettings, access: &Access, share: u32, leaders: &Leaders) -> Result<Self> {
         let id = settings.producer + share;
         Ok(Self {
             id,
             share: u64::from(share),
-            filler: filler(settings.record_bytes, u64::from(id)),
-            next_partition: share as usize % leaders.len(),
-            outbox: Outbox::connect(settings, leaders)?,
-            open: None,
+            maker: Maker::new(
+                &settings.records,
+                settings.codec != Codec::None,
+                id,
+                u64::from(share),
+                u64::from(settings.pressure.threads),
+            )?,
+            turn: share as usize % leaders.len(),
+            outbox: Outbox::connect(settings, access, leaders)?,
             in_flight: 0,
             completed_late: 0,
             ended: false,
@@ -131,7 +137,7 @@ impl Producer {
         self.ended = true;
         let now = monotonic_ns().min(self.window().end_ns);
         let mut recorder = lock(&self.recorder);
-        for span in self.under_way().flat_map(|records| &records.spans) {
+        for span in self.outbox.under_way().flat_map(|records| &records.spans) {
             record_span(&mut recorder, self.schedule.as_ref(), *span, now);
         }
         if let Some(schedule) = &self.schedule {
@@ -139,13 +145,6 @@ impl Producer {
                 recorder.record(schedule.intended_ns(op), now, now);
             }
         }
-    }
-
-    /// Records that were handed over and not acknowledged.
-    fn under_way(&self) -> impl Iterator<Item = &Records> {
-        self.outbox
-            .under_way()
-            .chain(self.open.iter().map(|open| &open.records))
     }
 
     /// Sends what is still here and awaits every acknowledgement, so that fates are known.
@@ -157,23 +156,11 @@ impl Producer {
         Ok(())
     }
 
-    fn seal_open(&mut self) {
-        if let Some(open) = self.open.take() {
-            let timestamp_ms = self.window().wall.wall_ns(monotonic_ns()) / 1_000_000;
-            let bytes = Bytes::from(open.writer.finish(timestamp_ms as i64));
-            self.next_partition = (open.records.partition + 1) % self.outbox.partitions.len();
-            self.outbox.put(Batch {
-                records: open.records,
-                bytes,
-            });
-        }
-    }
-
     /// Records have come to their end: stored (`refused` is None), or refused for good.
     fn complete(&mut self, records: Records, refused: Option<String>) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         self.in_flight -= records.count;
-        if refused.is_none() {
+        if refused.is_none() && self.settings.acks != 0 {
             let range = (records.first_sequence, records.first_sequence + records.count);
             self.outbox.partitions[records.partition]
                 .acked
@@ -211,44 +198,31 @@ impl Target for Producer {
 
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<()> {
         let wall = self.window().wall;
-        for op in first..first + count {
-            if self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.writer.is_full(self.filler.len()))
-            {
-                self.seal_open();
+        let timestamp_ms = (wall.wall_ns(now_ns) / 1_000_000) as i64;
+        let smallest = self.maker.smallest();
+        let partitions = self.outbox.partitions.len();
+        for number in first..first + count {
+            let made = self.maker.make();
+            let keyed = made.key.map(|key| partition_of(&key, partitions));
+            let mut partition = keyed.unwrap_or(self.turn);
+            if self.outbox.is_full(partition, made.record_bytes()) {
+                self.outbox.seal(partition, timestamp_ms)?;
             }
-            let partition = self.next_partition;
-            let sequence = self.outbox.partitions[partition].next_sequence;
-            self.outbox.partitions[partition].next_sequence += 1;
-            let open = self.open.get_or_insert_with(|| OpenBatch {
-                writer: BatchWriter::new(self.settings.batch_bytes),
-                opened_ns: now_ns,
-                records: Records {
-                    partition,
-                    first_sequence: sequence,
-                    count: 0,
-                    spans: Vec::new(),
-                    value_bytes: 0,
-                },
-            });
-            let intended_ns = schedule.map_or(now_ns, |schedule| schedule.intended_ns(op));
-            let stamp = Stamp {
+            if keyed.is_none() && !self.outbox.is_open(partition) {
+                self.turn = (self.turn + 1) % partitions;
+                partition = self.turn;
+            }
+            let intended_ns = schedule.map_or(now_ns, |schedule| schedule.intended_ns(number));
+            let op = Op {
+                number,
                 producer: self.id,
-                sequence,
+                partition,
+                handed_ns: now_ns,
                 intended_wall_ns: wall.wall_ns(intended_ns),
             };
-            open.writer.push(&self.filler, stamp);
-            open.records.count += 1;
-            open.records.value_bytes += self.filler.len() as u64;
-            match open.records.spans.last_mut() {
-                Some(span) if span.handed_ns == now_ns => span.count += 1,
-                _ => open.records.spans.push(Span {
-                    first_op: op,
-                    count: 1,
-                    handed_ns: now_ns,
-                }),
+            self.outbox.push(&made, op);
+            if self.outbox.is_full(partition, smallest) {
+                self.outbox.seal(partition, timestamp_ms)?;
             }
         }
         self.in_flight += count;
@@ -261,23 +235,18 @@ impl Target for Producer {
 
     fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<()> {
         let linger_ns = (self.settings.linger_ms * 1e6) as u64;
+        let wall = self.window().wall;
         loop {
             let now = monotonic_ns();
-            let due = self.open.as_ref().map(|open| open.opened_ns + linger_ns);
-            let full = self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.writer.is_full(self.filler.len()));
-            if full || due.is_some_and(|due| due <= now) {
-                self.seal_open();
-            }
+            self.outbox
+                .seal_due(now.saturating_sub(linger_ns), || (wall.wall_ns(now) / 1_000_000) as i64)?;
             self.outbox.mend()?;
             self.outbox.send_ready(now)?;
-            let wake = self
-                .open
-                .as_ref()
-                .map_or(until_ns, |open| until_ns.min(open.opened_ns + linger_ns));
-            let ended = self.outbox.wait(wake.saturating_sub(monotonic_ns()))?;
+            let due = self
+                .outbox
+                .opened_ns()
+                .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
+            let ended = self.outbox.wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
             let answered = !ended.is_empty();
             for (records, refused) in ended {
                 self.complete(records, refused);
@@ -295,7 +264,6 @@ impl Target for Producer {
     fn oldest_intended_ns(&self) -> Option<u64> {
         self.outbox
             .oldest()
-            .chain(self.open.iter().map(|open| &open.records))
             .filter_map(|records| records.spans.first())
             .map(|span| {
                 self.schedule

@@ -1,56 +1,82 @@
-//! Which requests we speak, in which version, and their frames. Versions are the highest that name
-//! topics (later Fetch and Produce versions use topic ids) and that Kafka 3.x and 4.x both serve.
+//! Which requests we speak, in which versions, and their frames. The newest are the highest that name topics (later Fetch and
+//! Produce versions use topic ids); the oldest are those of Kafka 2.8.
 
-use anyhow::{Context, Result};
+use std::ops::RangeInclusive;
+
+use anyhow::{Context, Result, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::error::ResponseError;
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, ApiVersionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest,
-    DeleteTopicsResponse, FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest,
-    MetadataResponse, ProduceRequest, ProduceResponse, RequestHeader, ResponseHeader, TopicName,
+    AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse, ApiKey, ApiVersionsRequest,
+    ApiVersionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
+    FetchRequest, FetchResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, RequestHeader,
+    ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
+    TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
 
 const CLIENT_ID: &str = "hydrotest";
 
-/// A request that we send, tied to its version and its response.
+/// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
+pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
+pub const DUPLICATE_SEQUENCE: i16 = 46;
+
+/// A request that we send, tied to its versions and its response.
 pub trait Call: Encodable + HeaderVersion {
     const KEY: ApiKey;
-    const VERSION: i16;
+    /// The oldest version that can say what we say, and the newest that we know.
+    const VERSIONS: RangeInclusive<i16>;
     type Response: Decodable + HeaderVersion;
 }
 
 macro_rules! calls {
-    ($($request:ty => $response:ty, $key:ident, $version:literal;)*) => { $(
+    ($($request:ty => $response:ty, $key:ident, $versions:expr;)*) => { $(
         impl Call for $request {
             const KEY: ApiKey = ApiKey::$key;
-            const VERSION: i16 = $version;
+            const VERSIONS: RangeInclusive<i16> = $versions;
             type Response = $response;
         }
     )* };
 }
 
 calls! {
-    ApiVersionsRequest => ApiVersionsResponse, ApiVersions, 3;
-    MetadataRequest => MetadataResponse, Metadata, 12;
-    CreateTopicsRequest => CreateTopicsResponse, CreateTopics, 7;
-    DeleteTopicsRequest => DeleteTopicsResponse, DeleteTopics, 6;
-    ListOffsetsRequest => ListOffsetsResponse, ListOffsets, 7;
-    ProduceRequest => ProduceResponse, Produce, 9;
-    FetchRequest => FetchResponse, Fetch, 12;
+    ApiVersionsRequest => ApiVersionsResponse, ApiVersions, 3..=3;
+    MetadataRequest => MetadataResponse, Metadata, 9..=12;
+    CreateTopicsRequest => CreateTopicsResponse, CreateTopics, 5..=7;
+    DeleteTopicsRequest => DeleteTopicsResponse, DeleteTopics, 6..=6;
+    ListOffsetsRequest => ListOffsetsResponse, ListOffsets, 4..=7;
+    ProduceRequest => ProduceResponse, Produce, 7..=9;
+    FetchRequest => FetchResponse, Fetch, 11..=12;
+    InitProducerIdRequest => InitProducerIdResponse, InitProducerId, 3..=4;
+    AlterUserScramCredentialsRequest => AlterUserScramCredentialsResponse, AlterUserScramCredentials, 0..=0;
+    SaslHandshakeRequest => SaslHandshakeResponse, SaslHandshake, 1..=1;
+    SaslAuthenticateRequest => SaslAuthenticateResponse, SaslAuthenticate, 1..=2;
+}
+
+/// The newest version of a request that a broker which serves `oldest` to `newest` and we both speak.
+pub fn agreed<Q: Call>(oldest: i16, newest: i16) -> Result<i16> {
+    let (ours_from, ours_to) = Q::VERSIONS.into_inner();
+    let version = newest.min(ours_to);
+    ensure!(
+        version >= oldest.max(ours_from),
+        "it serves {:?} in the versions {oldest} to {newest}, we speak {ours_from} to {ours_to}",
+        Q::KEY
+    );
+    Ok(version)
 }
 
 /// A request as a frame: length, header, body.
-pub fn encode<Q: Call>(correlation: i32, request: &Q) -> Result<Bytes> {
+pub fn encode<Q: Call>(correlation: i32, request: &Q, version: i16) -> Result<Bytes> {
     let mut out = BytesMut::new();
     out.put_i32(0);
     RequestHeader::default()
         .with_request_api_key(Q::KEY as i16)
-        .with_request_api_version(Q::VERSION)
+        .with_request_api_version(version)
         .with_correlation_id(correlation)
         .with_client_id(Some(StrBytes::from_static_str(CLIENT_ID)))
-        .encode(&mut out, Q::header_version(Q::VERSION))
-        .and_then(|()| request.encode(&mut out, Q::VERSION))
+        .encode(&mut out, Q::header_version(version))
+        .and_then(|()| request.encode(&mut out, version))
         .with_context(|| format!("{:?} request cannot be encoded", Q::KEY))?;
     let length = (out.len() - 4) as i32;
     out[..4].copy_from_slice(&length.to_be_bytes());
@@ -58,10 +84,10 @@ pub fn encode<Q: Call>(correlation: i32, request: &Q) -> Result<Bytes> {
 }
 
 /// Correlation id and body of a response frame (without its length). Record data stay slices of the frame.
-pub fn decode<Q: Call>(mut frame: Bytes) -> Result<(i32, Q::Response)> {
+pub fn decode<Q: Call>(mut frame: Bytes, version: i16) -> Result<(i32, Q::Response)> {
     let context = || format!("{:?} response cannot be decoded", Q::KEY);
-    let header = ResponseHeader::decode(&mut frame, Q::Response::header_version(Q::VERSION)).with_context(context)?;
-    let body = Q::Response::decode(&mut frame, Q::VERSION).with_context(context)?;
+    let header = ResponseHeader::decode(&mut frame, Q::Response::header_version(version)).with_context(context)?;
+    let body = Q::Response::decode(&mut frame, version).with_context(context)?;
     Ok((header.correlation_id, body))
 }
 
@@ -78,4 +104,22 @@ pub fn is_passing(code: i16) -> bool {
 /// A topic's name in the crate's type.
 pub fn topic_name(name: &str) -> TopicName {
     TopicName(StrBytes::from_string(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_common_version_is_spoken() {
+        assert_eq!(agreed::<ProduceRequest>(0, 13).unwrap(), 9);
+        assert_eq!(agreed::<ProduceRequest>(0, 8).unwrap(), 8);
+        assert!(
+            agreed::<ProduceRequest>(0, 5)
+                .unwrap_err()
+                .to_string()
+                .contains("we speak 7 to 9")
+        );
+        assert!(agreed::<ProduceRequest>(10, 13).is_err());
+    }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import Any
 
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.verdict import COMPILING_MAX
@@ -12,7 +13,8 @@ from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.run.events import Listener
 from hydrotest.run.trial import Part, TrialPlan, TrialRunner
-from hydrotest.spec.models import Experiment
+from hydrotest.spec.arrivals import Arrivals
+from hydrotest.spec.models import Experiment, Stretch
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
@@ -29,6 +31,22 @@ class Pressing:
 
     rate_per_s: float | None = None
     in_flight: int | None = None
+    stretches: tuple[Stretch, ...] = ()
+    """A rate that changes."""
+
+    @property
+    def peak_per_s(self) -> float:
+        """The highest rate asked for; 0 without a schedule."""
+        return max([self.rate_per_s or 0.0, *(max(stretch.rate, stretch.end_rate) for stretch in self.stretches)])
+
+    def load(self, arrivals: Arrivals, seed: int, saturating: int) -> dict[str, Any]:
+        """`Load` of rust/core/src/wire.rs; `saturating` in flight where nothing is asked for."""
+        if self.rate_per_s is not None:
+            return {"open": {"rate_per_s": self.rate_per_s, "arrivals": arrivals.wire(seed)}}
+        if self.stretches:
+            wire = [{"seconds": s.duration, "from_per_s": s.rate, "to_per_s": s.end_rate} for s in self.stretches]
+            return {"profile": {"stretches": wire}}
+        return {"closed": {"in_flight": self.in_flight or saturating}}
 
 
 SATURATING = Pressing()
@@ -49,9 +67,9 @@ class Bench:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
-    def pressure(self, workload: str, load: dict[str, dict[str, float]], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
+    def pressure(self, workload: str, load: dict[str, Any], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
         """`Pressure` of rust/core/src/wire.rs, without what only the workload knows."""
-        give_up = self.give_up_s(workload, plan) if "open" in load else None
+        give_up = self.give_up_s(workload, plan) if "closed" not in load else None
         return {"load": load, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
 
 

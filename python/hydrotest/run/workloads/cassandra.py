@@ -23,7 +23,7 @@ class Store(Rated):
     def __init__(self, name: str, spec: CassandraLoad, bench: Bench) -> None:
         super().__init__(name, bench)
         self.spec = spec
-        self.endpoints = bench.systems["cassandra"].endpoints
+        self.cluster = bench.systems["cassandra"].cluster
         # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
         number = list(bench.experiment.workloads).index(name)
         self.keyspace = f"hydrotest_{bench.run}_{number}_{name}".replace("-", "_").lower()[:KEYSPACE_NAME_MAX]
@@ -33,16 +33,20 @@ class Store(Rated):
         self._written: list[Outcome] = []
 
     async def _prepare(self) -> None:
-        await load_cassandra.create_table(self.host, self.endpoints, self.keyspace, self.spec)
+        await self.fill()
+        await self._warm("cassandra")
+
+    async def fill(self) -> None:
+        """Makes the table, with every row in it where that is needed."""
+        await load_cassandra.create_table(self.host, self.cluster, self.keyspace, self.spec)
         # Reads must find a row, and random writes must fall on rows whose presence can be checked.
         if self.spec.mix.read > 0 or self.spec.keys.shape != "sequential":
             await self._populate()
-        await self._warm("cassandra")
 
     async def _populate(self) -> None:
         self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
         number = self.bench.runner.claim()
-        filling = load_cassandra.populator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number)
+        filling = load_cassandra.populator(self.name, self.spec, self.host, self.cluster, self.keyspace, number)
         plan = TrialPlan(f"populate-{self.name}", "populate", 0.0, self.spec.keys.size / 10_000)
         trial = await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, [filling], account=self._noted)])
         if trial.status == "failed":
@@ -55,13 +59,9 @@ class Store(Rated):
         return load
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
-        load: dict[str, dict[str, float]] = (
-            {"open": {"rate_per_s": pressing.rate_per_s}}
-            if pressing.rate_per_s is not None
-            else {"closed": {"in_flight": pressing.in_flight or load_cassandra.SATURATING_IN_FLIGHT}}
-        )
+        load = pressing.load(self.spec.arrivals, number, load_cassandra.SATURATING_IN_FLIGHT)
         pressure = self.bench.pressure(self.name, load, plan, STREAMS * self.spec.connections * self.spec.threads)
-        generator = load_cassandra.generator(self.name, self.spec, self.host, self.endpoints, self.keyspace, number, pressure)
+        generator = load_cassandra.generator(self.name, self.spec, self.host, self.cluster, self.keyspace, number, pressure)
         return Part(self.name, self.spec.kind, [generator], account=self._noted)
 
     async def finish(self) -> None:
@@ -74,7 +74,7 @@ class Store(Rated):
         attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         self.bench.listener.phase(f"accounting for every row of {self.name}")
         try:
-            scanned = await load_cassandra.scan(self.host, self.endpoints, self.keyspace, self.spec)
+            scanned = await load_cassandra.scan(self.host, self.cluster, self.keyspace, self.spec)
         except TrialFailedError as error:
             unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
             self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=unknown.model_dump(), reason=error.message)
@@ -85,4 +85,4 @@ class Store(Rated):
         await self._drop(self.keyspace)
 
     async def _drop(self, keyspace: str) -> None:
-        await remove_quietly(self.bench, load_cassandra.drop_keyspace(self.host, self.endpoints, keyspace), keyspace)
+        await remove_quietly(self.bench, load_cassandra.drop_keyspace(self.host, self.cluster, keyspace), keyspace)

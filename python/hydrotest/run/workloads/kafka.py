@@ -25,7 +25,7 @@ class Produce(Rated):
     def __init__(self, name: str, spec: KafkaProduce, bench: Bench) -> None:
         super().__init__(name, bench)
         self.spec = spec
-        self.endpoints = bench.systems["kafka"].endpoints
+        self.cluster = bench.systems["kafka"].cluster
 
     async def _prepare(self) -> None:
         await self._warm("kafka")
@@ -39,7 +39,7 @@ class Produce(Rated):
 
         async def set_up() -> None:
             config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" else {}
-            await load_kafka.create_topic(self.host, self.endpoints, topic, self.spec, config)
+            await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
@@ -50,7 +50,7 @@ class Produce(Rated):
             return await self._verified(load, topic, number, plan.slug)
 
         async def tear_down() -> None:
-            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.endpoints, topic), topic)
+            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, [self.generator(topic, number, pressing, plan)], set_up, account, tear_down)
 
@@ -60,27 +60,22 @@ class Produce(Rated):
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
-        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_size * RETAINED_S / self.spec.partitions))
+        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
     def generator(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> Generator:
         """The producing generator for one trial."""
-        rate = pressing.rate_per_s
-        load: dict[str, dict[str, float]] = (
-            {"open": {"rate_per_s": rate}}
-            if rate is not None
-            else {"closed": {"in_flight": pressing.in_flight or load_kafka.saturating_in_flight(self.spec)}}
-        )
-        cap = max(IN_FLIGHT_CAP_MIN, round((rate or 0.0) * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
+        load = pressing.load(self.spec.arrivals, number, load_kafka.saturating_in_flight(self.spec))
+        cap = max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
         pressure = self.bench.pressure(self.name, load, plan, cap)
-        return load_kafka.producer(self.name, self.spec, self.host, self.endpoints, topic, number, pressure, plan.purpose == "fault")
+        return load_kafka.producer(self.name, self.spec, self.host, self.cluster, topic, number, pressure, plan.purpose == "fault")
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
         """Reads every record back and adds the account."""
         assert load.outcome is not None
         folder = self.bench.runner.folder.trial_path(number, slug)
         self.bench.listener.phase(f"accounting for every record of {self.name}")
-        read = await run_generators([load_kafka.verifier(self.host, self.endpoints, topic)], folder, lambda: None, lambda _w, _e: None)
+        read = await run_generators([load_kafka.verifier(self.host, self.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
         assert read[0].outcome is not None
         return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, read[0].outcome.extra)})
 
@@ -98,7 +93,7 @@ class Consume(Rated):
     async def _prepare(self) -> None:
         await self.source.prepare()
         self.bench.listener.phase(f"filling a topic for {self.name}")
-        await load_kafka.create_topic(self.host, self.source.endpoints, self.topic, self.source.spec)
+        await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, [self.source.generator(self.topic, number, SATURATING, plan)])
@@ -117,7 +112,7 @@ class Consume(Rated):
         return await self.trial(plan, SATURATING)
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
-        generator = load_kafka.consumer(self.name, self.host, self.source.endpoints, self.topic, plan.seconds, "repeat")
+        generator = load_kafka.consumer(self.name, self.host, self.source.cluster, self.topic, plan.seconds, "repeat")
 
         async def account(load: Load, _loads: Loads) -> Load:
             assert load.outcome is not None
@@ -129,9 +124,8 @@ class Consume(Rated):
     def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
         topic = self.source.topic(number)
-        generator = load_kafka.consumer(
-            self.name, self.host, self.source.endpoints, topic, plan.seconds, "follow", pressing.rate_per_s, plan.purpose == "fault"
-        )
+        generator = load_kafka.consumer(self.name, self.host, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
+                                        plan.purpose == "fault", self.source.spec.arrivals.shape == "even")  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome
@@ -143,4 +137,4 @@ class Consume(Rated):
 
     async def finish(self) -> None:
         if self.is_prepared:
-            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.endpoints, self.topic), self.topic)
+            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, self.topic), self.topic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import yaml
 
 from hydrotest.errors import BadInputError
-from hydrotest.hosts.base import Host, Service
-from hydrotest.spec.models import Cassandra
+from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
+from hydrotest.spec.models import Cassandra, CassandraSecurity
 from hydrotest.systems.base import System, claim_port, exporter_option, jars_of
+from hydrotest.systems.credentials import Authority, new_password
 from hydrotest.systems.fetch import CASSANDRA, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
@@ -40,6 +43,10 @@ JVM_OPTIONS = (
 """Those of Cassandra's own jvm-server.options and jvm17-server.options."""
 
 
+FIRST_LOGIN = Login("PLAIN", "cassandra", "cassandra")
+"""The login that a new node has."""
+
+
 class CassandraSystem(System):
     """A running Cassandra node."""
 
@@ -50,10 +57,17 @@ class CassandraSystem(System):
         self.spec = spec
         self.version = "unknown"
         self._client_port = 0
+        self._authority: Authority | None = None
+        self._tls: TlsFiles | None = None
+        self._login: Login | None = None
 
     @property
     def endpoints(self) -> list[str]:
         return [f"{self.hosts[0].address}:{self._client_port}"]
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster(self.endpoints, self._tls, self._login)
 
     async def start(self, say: Say) -> None:
         java = find_java()
@@ -68,6 +82,12 @@ class CassandraSystem(System):
         self._client_port = claim_port(host, self.spec.port, "cassandra")
         folder = host.scratch(self.run) / "cassandra-0"
         folder.mkdir(parents=True, exist_ok=True)
+        security = self.spec.security or CassandraSecurity()
+        if security.tls:
+            self._authority = Authority(folder / "credentials")
+            self._tls = self._authority.client_files(security.client_certificates)
+        if security.password:
+            self._login = FIRST_LOGIN
         settings = folder / "cassandra.yaml"
         settings.write_text(yaml.safe_dump(self.settings(folder)))
         exporter_port = host.free_port()
@@ -79,14 +99,26 @@ class CassandraSystem(System):
             f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}",
             f"-Dlogback.configurationFile={_resource('logback.xml', folder)}", f"-Dcassandra.logdir={folder}",
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+            # The first login is there at once, not after ten seconds.
+            "-Dcassandra.superuser_setup_delay_ms=0",
             "-cp", ":".join(f"{jars}/*" for jars in folders), "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
         url = f"http://{host.address}:{exporter_port}/metrics"
         await self._launch(host, Service("cassandra-0", argv, folder, self.logs / "cassandra-0.log"), url)
         await self.until_ready()
+        if security.password:
+            await self._change_password()
+
+    async def _change_password(self) -> None:
+        """Nobody comes in by the password that everybody knows."""
+        login = replace(FIRST_LOGIN, password=new_password())
+        question = {"ask": "set_password", "cluster": self.cluster.wire(), "user": login.user, "password": login.password}
+        await ask(self.hosts[0], "ask", {"cassandra": question})
+        self._login = login
+        await self.until_ready()
 
     async def until_ready(self) -> None:
-        question = {"cassandra": {"ask": "nodes", "contact_points": self.endpoints}}
+        question = {"cassandra": {"ask": "nodes", "cluster": self.cluster.wire()}}
         answer = await self._await_ready(question, lambda answer: answer["nodes"] == len(self.hosts))
         self.version = answer["version"]
 
@@ -115,6 +147,16 @@ class CassandraSystem(System):
             # A dropped keyspace of ours leaves the disk at once.
             "auto_snapshot": False,
         }
+        security = self.spec.security or CassandraSecurity()
+        if security.password:
+            defaults["authenticator"] = {"class_name": "org.apache.cassandra.auth.PasswordAuthenticator"}
+        if self._authority is not None:
+            own = self._authority.issue("cassandra-0", [host.address])
+            defaults["client_encryption_options"] = {
+                "enabled": True, "optional": False, "require_client_auth": security.client_certificates,
+                "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
+                "keystore": str(own.both), "truststore": str(self._authority.certificate),
+            }  # fmt: skip
         return defaults | self.spec.config
 
 

@@ -6,17 +6,21 @@ import os
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
-from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
 from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, property_text
-from hydrotest.systems.fetch import KAFKA, Say
+from hydrotest.systems.credentials import write_private
+from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
+from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.service import OnDeath
 
 JVM_OPTIONS = (
@@ -24,6 +28,20 @@ JVM_OPTIONS = (
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
 )  # fmt: skip
 """Those of Kafka's own start script."""
+
+
+RELEASES = {"4.3": KAFKA, "3.9": KAFKA_3_9}
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Those of one broker."""
+
+    client: int
+    controller: int
+    exporter: int
+    internal: int
+    """For the brokers among themselves, where the clients' one is secured."""
 
 
 class KafkaSystem(System):
@@ -35,59 +53,90 @@ class KafkaSystem(System):
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
         self.version = "unknown"
-        self._ports: list[tuple[int, int, int]] = []
+        self._ports: list[Ports] = []
+        self._secured: Secured | None = None
 
     @property
     def endpoints(self) -> list[str]:
-        return [f"{host.address}:{client}" for host, (client, _, _) in zip(self.hosts, self._ports, strict=True)]
+        return [f"{host.address}:{ports.client}" for host, ports in zip(self.hosts, self._ports, strict=True)]
+
+    @property
+    def cluster(self) -> Cluster:
+        secured = self._secured
+        return Cluster(self.endpoints) if secured is None else Cluster(self.endpoints, secured.tls, secured.login)
 
     async def start(self, say: Say) -> None:
         java = find_java()
-        folders, self.version = jars_of(KAFKA, self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
+        folders, self.version = jars_of(RELEASES[self.spec.release], self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
         classpath = ":".join(f"{folder}/*" for folder in folders)
         say(f"kafka {self.version}: starting {len(self.hosts)} broker(s)")
-        self._ports = [(claim_port(host, self.spec.port, "kafka"), host.free_port(), host.free_port()) for host in self.hosts]
+        self._ports = [
+            Ports(claim_port(host, self.spec.port, "kafka"), host.free_port(), host.free_port(), host.free_port()) for host in self.hosts
+        ]
+        if self.spec.security is not None:
+            self._secured = Secured.make(self.spec.security, self.hosts[0].scratch(self.run) / "kafka-credentials")
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         for index, host in enumerate(self.hosts):
             folder = host.scratch(self.run) / f"kafka-{index}"
             folder.mkdir(parents=True, exist_ok=True)
             properties = folder / "server.properties"
-            properties.write_text(render(self.properties(index, folder / "data")))
+            write_private(properties, render(self.properties(index, folder / "data")).encode())
             await _format(java, classpath, properties, cluster, host)
             gauges = _resource("gauges.yaml", folder)
-            exporter_port = self._ports[index][2]
+            exporter_port = self._ports[index].exporter
             heap = f"{self.spec.heap // 2**20}m"
             argv = [
                 str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
                 f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder)}",
+                f"-Dlog4j.configuration=file:{_resource('log4j.properties', folder)}",
                 exporter_option(exporter_port, host.address, gauges, say),
                 "-cp", classpath, "kafka.Kafka", str(properties),
             ]  # fmt: skip
             log = self.logs / f"kafka-{index}.log"
             url = f"http://{host.address}:{exporter_port}/metrics"
             await self._launch(host, Service(f"kafka-{index}", argv, folder, log), url)
+        await self._make_logins()
         await self.until_ready()
 
+    async def _make_logins(self) -> None:
+        """Tells the cluster, by the brokers' own listener, of logins that its properties do not hold."""
+        scram = None if self._secured is None else self._secured.scram()
+        if scram is None:
+            return
+        inside = Cluster([f"{host.address}:{ports.internal}" for host, ports in zip(self.hosts, self._ports, strict=True)])
+        await self._until_there(inside)
+        await ask(self.hosts[0], "ask", {"kafka": {"ask": "set_scram", "cluster": inside.wire(), **scram}})
+
     async def until_ready(self) -> None:
-        question = {"kafka": {"ask": "brokers", "bootstrap": self.endpoints}}
+        await self._until_there(self.cluster)
+
+    async def _until_there(self, cluster: Cluster) -> None:
+        question = {"kafka": {"ask": "brokers", "cluster": cluster.wire()}}
         await self._await_ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts))
 
     def properties(self, index: int, data: Path) -> dict[str, PropertyValue]:
         """A broker's server properties; the experiment's `config` has the last word."""
         host = self.hosts[index]
-        client, controller, _ = self._ports[index]
+        own = self._ports[index]
         copies = min(3, len(self.hosts))
-        listeners = f"PLAINTEXT://{host.address}:{client},CONTROLLER://{host.address}:{controller}"
-        voters = ",".join(f"{i + 1}@{h.address}:{ports[1]}" for i, (h, ports) in enumerate(zip(self.hosts, self._ports, strict=True)))
+        voters = ",".join(
+            f"{i + 1}@{h.address}:{ports.controller}" for i, (h, ports) in enumerate(zip(self.hosts, self._ports, strict=True))
+        )
+        if self._secured is None:
+            names = {"PLAINTEXT": ("PLAINTEXT", own.client)}
+        else:
+            names = {LISTENER: (self._secured.protocol, own.client), "INTERNAL": ("PLAINTEXT", own.internal)}
+        listeners = [f"{name}://{host.address}:{port}" for name, (_, port) in names.items()]
+        protocols = [f"{name}:{protocol}" for name, (protocol, _) in names.items()]
         defaults: dict[str, PropertyValue] = {
             "process.roles": "broker,controller",
             "node.id": index + 1,
             "controller.quorum.voters": voters,
-            "listeners": listeners,
-            "advertised.listeners": f"PLAINTEXT://{host.address}:{client}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listeners": ",".join([*listeners, f"CONTROLLER://{host.address}:{own.controller}"]),
+            "advertised.listeners": ",".join(listeners),
+            "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
             "controller.listener.names": "CONTROLLER",
-            "inter.broker.listener.name": "PLAINTEXT",
+            "inter.broker.listener.name": list(names)[-1],
             "log.dirs": str(data),
             "auto.create.topics.enable": False,
             "offsets.topic.replication.factor": copies,
@@ -103,7 +152,8 @@ class KafkaSystem(System):
             "log.retention.check.interval.ms": 10_000,
             "delete.topic.enable": True,
         }
-        return defaults | self.spec.config
+        secured = {} if self._secured is None else self._secured.server_properties(index, host.address)
+        return defaults | secured | self.spec.config
 
 
 def render(properties: dict[str, PropertyValue]) -> str:

@@ -1,15 +1,15 @@
-//! Which key comes next. The distributions are cassandra-stress's: sequential, uniform, gaussian and zipf
-//! over a closed range of row numbers.
+//! Whole numbers drawn from a range: which key comes next, how large the next record is. The distributions are
+//! cassandra-stress's: sequential, uniform, gaussian and zipf over a closed range.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use rand_distr::{Distribution, Normal, Zipf};
+use rand_distr::{Distribution as _, Normal, Zipf};
 use serde::{Deserialize, Serialize};
 
-/// A distribution over row numbers `min ..= max`.
+/// A distribution over the numbers `min ..= max`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case", deny_unknown_fields)]
-pub enum KeySettings {
+pub enum Distribution {
     /// min, min + 1, … and from min again after max.
     Sequential {
         min: u64,
@@ -34,9 +34,9 @@ pub enum KeySettings {
     },
 }
 
-/// Draws keys for one thread of several.
-pub struct Keys {
-    settings: KeySettings,
+/// Draws numbers for one thread of several.
+pub struct Draw {
+    settings: Distribution,
     random: SmallRng,
     next: u64,
     step: u64,
@@ -47,19 +47,19 @@ pub struct Keys {
 /// Redraws of a gaussian before it is clamped: only a range far off the mean needs more.
 const REDRAWS_MAX: u32 = 1_000;
 
-impl Keys {
-    /// Keys for thread `share` of `shares`; the same seed draws the same keys.
-    pub fn new(settings: KeySettings, seed: u64, share: u64, shares: u64) -> Result<Self, String> {
+impl Draw {
+    /// For thread `share` of `shares`; the same seed draws the same numbers.
+    pub fn new(settings: Distribution, seed: u64, share: u64, shares: u64) -> Result<Self, String> {
         let (min, max) = settings.range();
         if min > max {
-            return Err(format!("keys from {min} to {max}: the range is empty"));
+            return Err(format!("from {min} to {max}: the range is empty"));
         }
         let normal = match settings {
-            KeySettings::Gaussian { mean, sd, .. } => Some(Normal::new(mean, sd).map_err(|error| error.to_string())?),
+            Distribution::Gaussian { mean, sd, .. } => Some(Normal::new(mean, sd).map_err(|error| error.to_string())?),
             _ => None,
         };
         let zipf = match settings {
-            KeySettings::Zipf { exponent, .. } => {
+            Distribution::Zipf { exponent, .. } => {
                 Some(Zipf::new((max - min + 1) as f64, exponent).map_err(|error| error.to_string())?)
             }
             _ => None,
@@ -75,16 +75,16 @@ impl Keys {
         })
     }
 
-    /// The next key.
-    pub fn draw(&mut self) -> u64 {
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
         match self.settings {
-            KeySettings::Sequential { min, max } => {
-                let key = min + self.next % (max - min + 1);
+            Distribution::Sequential { min, max } => {
+                let number = min + self.next % (max - min + 1);
                 self.next += self.step;
-                key
+                number
             }
-            KeySettings::Uniform { min, max } => self.random.random_range(min..=max),
-            KeySettings::Gaussian { min, max, mean, .. } => {
+            Distribution::Uniform { min, max } => self.random.random_range(min..=max),
+            Distribution::Gaussian { min, max, mean, .. } => {
                 let normal = self.normal.expect("made with the settings");
                 for _ in 0..REDRAWS_MAX {
                     let drawn = normal.sample(&mut self.random).round();
@@ -94,7 +94,7 @@ impl Keys {
                 }
                 (mean.max(min as f64) as u64).min(max)
             }
-            KeySettings::Zipf { min, max, .. } => {
+            Distribution::Zipf { min, max, .. } => {
                 let rank = self.zipf.expect("made with the settings").sample(&mut self.random) as u64;
                 (min + rank.max(1) - 1).min(max)
             }
@@ -107,7 +107,7 @@ impl Keys {
     }
 }
 
-impl KeySettings {
+impl Distribution {
     /// The closed range.
     pub fn range(&self) -> (u64, u64) {
         match *self {
@@ -130,26 +130,26 @@ mod tests {
         fn in_range(min in 0u64..1000, width in 0u64..1000, which in 0..4, seed: u64) {
             let max = min + width;
             let settings = match which {
-                0 => KeySettings::Sequential { min, max },
-                1 => KeySettings::Uniform { min, max },
-                2 => KeySettings::Gaussian { min, max, mean: (min + max) as f64 / 2.0, sd: 1.0 + width as f64 / 6.0 },
-                _ => KeySettings::Zipf { min, max, exponent: 1.1 },
+                0 => Distribution::Sequential { min, max },
+                1 => Distribution::Uniform { min, max },
+                2 => Distribution::Gaussian { min, max, mean: (min + max) as f64 / 2.0, sd: 1.0 + width as f64 / 6.0 },
+                _ => Distribution::Zipf { min, max, exponent: 1.1 },
             };
-            let mut keys = Keys::new(settings, seed, 0, 1).unwrap();
+            let mut draw = Draw::new(settings, seed, 0, 1).unwrap();
             for _ in 0..200 {
-                let key = keys.draw();
-                prop_assert!((min..=max).contains(&key));
+                let number = draw.number();
+                prop_assert!((min..=max).contains(&number));
             }
         }
 
-        /// The threads' sequential keys together are the whole sequence, once each.
+        /// The threads' sequential numbers together are the whole sequence, once each.
         #[test]
         fn sequential_shares_cover_the_range(shares in 1u64..6, rounds in 1u64..40) {
-            let settings = KeySettings::Sequential { min: 10, max: 10 + shares * rounds - 1 };
+            let settings = Distribution::Sequential { min: 10, max: 10 + shares * rounds - 1 };
             let mut all: Vec<u64> = (0..shares)
                 .flat_map(|share| {
-                    let mut keys = Keys::new(settings, 1, share, shares).unwrap();
-                    (0..rounds).map(move |_| keys.draw()).collect::<Vec<_>>()
+                    let mut draw = Draw::new(settings, 1, share, shares).unwrap();
+                    (0..rounds).map(move |_| draw.number()).collect::<Vec<_>>()
                 })
                 .collect();
             all.sort_unstable();
@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn the_first_rank_is_the_most_frequent() {
-        let mut keys = Keys::new(
-            KeySettings::Zipf {
+        let mut draw = Draw::new(
+            Distribution::Zipf {
                 min: 5,
                 max: 1_000,
                 exponent: 1.0,
@@ -170,7 +170,7 @@ mod tests {
             1,
         )
         .unwrap();
-        let drawn: Vec<u64> = (0..5_000).map(|_| keys.draw()).collect();
+        let drawn: Vec<u64> = (0..5_000).map(|_| draw.number()).collect();
         let count = |key| drawn.iter().filter(|k| **k == key).count();
         assert!(count(5) > count(6) && count(6) > count(50));
     }

@@ -1,0 +1,48 @@
+"""How a system is reached by its clients: where, encrypted or not, and as whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """What a client needs for encryption, as PEM files."""
+
+    authority: Path
+    """The certificate that has signed the services' ones."""
+    certificate: Path | None = None
+    """The client's own, where the services ask for one."""
+    key: Path | None = None
+
+
+@dataclass(frozen=True)
+class Login:
+    """As whom a client comes."""
+
+    mechanism: str
+    """SASL's name for how the password is shown."""
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a client is told of a system."""
+
+    addresses: list[str]
+    """`host:port` of some of its services."""
+    tls: TlsFiles | None = None
+    login: Login | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """`ClusterSettings` of rust/core/src/cluster.rs. It holds the password: for a node's stdin, nothing else."""
+        tls, login = self.tls, self.login
+        identity = None if tls is None or tls.certificate is None else {"certificate": str(tls.certificate), "key": str(tls.key)}
+        return {
+            "addresses": self.addresses,
+            "tls": None if tls is None else {"authority": str(tls.authority), "identity": identity},
+            "login": None if login is None else {"mechanism": login.mechanism, "user": login.user, "password": login.password},
+        }

@@ -1,0 +1,116 @@
+"""Tables of given levels, in the form of the published ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.report.words import Summary
+from hydrotest.units import show_bytes
+
+
+def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+    """Produce rate, records, throughput, latency: the published Kafka table."""
+    rows = []
+    for row in summary["levels"]:
+        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume") or row["tenancy"] == "combined":
+            continue
+        latency = row["latency_ms"] or row.get("latency_from_send_ms") or {}
+        throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
+        rows.append(
+            [
+                row["workload"],
+                row["client"],
+                _target(row),
+                f"{row['count']:,}",
+                rate(row["achieved"]),
+                throughput,
+                decimal(latency.get("mean"), 2),
+                decimal(latency.get("p50"), 2),
+                decimal(latency.get("p95"), 2),
+                decimal(latency.get("p99"), 2),
+                decimal(latency.get("p999"), 2),
+                decimal(latency.get("max"), 1),
+                _timed_from(row),
+                decimal(row.get("cpu_s_per_million"), 2),
+                yes_no(row["accepted"]),
+            ]
+        )
+    heads = [
+        "workload",
+        "client",
+        "target",
+        "records",
+        "records/s",
+        "throughput",
+        "mean ms",
+        "median ms",
+        "p95 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "timed from",
+        "client CPU-s per million",
+        "sustained",
+    ]
+    return Sheet("Kafka levels", heads, rows)
+
+
+def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+    """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
+    rows = []
+    for row in summary["levels"]:
+        if kinds.get(row["workload"]) != "cassandra" or row["tenancy"] == "combined":
+            continue
+        latency = row["latency_ms"] or {}
+        mean = latency.get("mean")
+        implied = NONE if mean is None else f"{littles_in_flight(row['achieved'], mean):.1f}"
+        rows.append(
+            [
+                row["workload"],
+                row["client"],
+                _target(row),
+                row["op"] or NONE,
+                rate(row["achieved"]),
+                decimal(mean, 2),
+                decimal(latency.get("p50"), 2),
+                decimal(latency.get("p95"), 2),
+                decimal(latency.get("p99"), 2),
+                decimal(latency.get("p999"), 2),
+                decimal(latency.get("max"), 1),
+                f"{row['errors']:,}",
+                implied,
+                yes_no(row["accepted"]),
+            ]
+        )
+    heads = [
+        "workload",
+        "client",
+        "target",
+        "op",
+        "op/s",
+        "mean ms",
+        "median ms",
+        "p95 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "errors",
+        "rate × mean",
+        "sustained",
+    ]
+    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
+
+
+def _target(row: dict[str, Any]) -> str:
+    """What was asked for: a rate, a number in flight, or as much as it takes."""
+    if row["offered"] is not None:
+        return f"{row['offered']:,.0f}/s"
+    return f"{row['concurrency']} in flight" if row["concurrency"] else "as fast as it can"
+
+
+def _timed_from(row: dict[str, Any]) -> str:
+    if row["latency_ms"] is None:
+        return "send" if row.get("latency_from_send_ms") else NONE
+    return "intended start"

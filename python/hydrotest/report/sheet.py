@@ -1,0 +1,33 @@
+"""A table of the report: title, heads, cells as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hydrotest.units import show_rate
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: title, column heads, cells as text."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+
+
+def decimal(value: float | None, digits: int = 1) -> str:
+    """A figure, or a dash where it is not known."""
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def rate(value: float | None) -> str:
+    """A rate as users write it, or a dash."""
+    return NONE if value is None else show_rate(value)
+
+
+def yes_no(value: bool | None) -> str:
+    """A verdict, or a dash where there is none."""
+    return NONE if value is None else "yes" if value else "no"

@@ -1,0 +1,53 @@
+"""An experiment's systems, running and sampled, for programs that carry out trials of their own: tests and benchmarks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.local import LocalHost
+from hydrotest.run.events import Listener
+from hydrotest.run.sampling import Sampling
+from hydrotest.run.trial import TrialRunner
+from hydrotest.run.workloads.base import Bench
+from hydrotest.spec.load import load_experiment
+from hydrotest.store.folder import RunFolder
+from hydrotest.systems.catalogue import make_systems
+
+RUN = "t"
+"""Part of the names of what is made, in place of a run's id."""
+
+
+@asynccontextmanager
+async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Bench]:
+    """Starts the systems of the experiment `text`, with everything below `base`, and stops them after the block."""
+    base.mkdir(parents=True, exist_ok=True)
+    source = base / "experiment.yaml"
+    source.write_text(text)
+    experiment, _ = load_experiment(source)
+    folder = RunFolder(base / "run")
+    folder.create(text.encode())
+    hosts: dict[str, Host] = {name: LocalHost(name, base / "data") for name in experiment.hosts}
+    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def on_death(how: str) -> None:
+        if not died.done():
+            died.set_result(how)
+
+    systems = make_systems(experiment, hosts, RUN, base, on_death)
+    sampling = Sampling(hosts, listener)
+    try:
+        for system in systems.values():
+            await system.start(listener.say)
+        await sampling.start()
+        for system in systems.values():
+            for service in system.services:
+                await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener)
+    finally:
+        await sampling.stop()
+        for system in reversed(list(systems.values())):
+            await system.stop()

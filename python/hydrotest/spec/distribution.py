@@ -1,0 +1,116 @@
+"""Distributions as cassandra-stress names them: `uniform(0, 1M)`, `sequential(1, 100K)`, `gaussian(0, 1M)` or
+`gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`; of keys, and of sizes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+from hydrotest import units
+
+Shape = Literal["sequential", "uniform", "gaussian", "zipf"]
+
+_CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
+_KEY_FORMS = "uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
+_SIZE_FORMS = "100 B, uniform(100 B, 1 KiB) or gaussian(100 B, 1 KiB[, mean, sd])"
+ZIPF_EXPONENT_DEFAULT = 1.0
+GAUSSIAN_SDS_IN_HALF_RANGE = 3.0
+"""cassandra-stress's default: the range spans three standard deviations to each side of its middle."""
+
+
+class Distribution(BaseModel):
+    """A distribution over the whole numbers `low` ≤ n < `high`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shape: Shape
+    low: int
+    high: int
+    mean: float | None = None
+    sd: float | None = None
+    exponent: float | None = None
+
+    @property
+    def size(self) -> int:
+        """How many different numbers there are."""
+        return self.high - self.low
+
+    @property
+    def middle(self) -> float:
+        """What is drawn on average; of a zipf the middle of its range."""
+        return self.mean if self.mean is not None else (self.low + self.high - 1) / 2
+
+    def wire(self) -> dict[str, Any]:
+        """As the generator takes it: a closed range."""
+        out: dict[str, Any] = {"shape": self.shape, "min": self.low, "max": self.high - 1}
+        if self.shape == "gaussian":
+            out |= {"mean": self.mean, "sd": self.sd}
+        if self.shape == "zipf":
+            out |= {"exponent": self.exponent}
+        return out
+
+
+def _arguments(text: str, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
+    """Shape and arguments of the text form."""
+    match = _CALL.match(text)
+    if match is None or match[1] not in shapes:
+        raise ValueError(f"{text!r} is no distribution; write {forms}")
+    parts = [part.strip() for part in match[2].split(",")]
+    extra_max = {"sequential": 0, "uniform": 0, "gaussian": 2, "zipf": 1}[match[1]]
+    if not 2 <= len(parts) <= 2 + extra_max or (match[1] == "gaussian" and len(parts) == 3):
+        raise ValueError(f"{text!r} has {len(parts)} arguments; write {forms}")
+    return match[1], parts
+
+
+def _made(text: str, shape: str, parts: list[str], number: Callable[[object], int], beyond: int) -> Distribution:
+    """The distribution of these arguments. `beyond` is 1 where the second one is itself in the range, else 0."""
+    low, high = number(parts[0]), number(parts[1]) + beyond
+    if low >= high:
+        raise ValueError(f"{text!r} is empty: {parts[0]} is not below {parts[1]}")
+    extras: dict[str, float] = {}
+    if shape == "gaussian":
+        given = len(parts) == 4
+        extras["mean"] = float(number(parts[2])) if given else (low + high) / 2
+        extras["sd"] = float(number(parts[3])) if given else (high - low) / 2 / GAUSSIAN_SDS_IN_HALF_RANGE
+        if extras["sd"] <= 0:
+            raise ValueError(f"{text!r}: the standard deviation must be above 0")
+    if shape == "zipf":
+        extras["exponent"] = float(parts[2]) if len(parts) == 3 else ZIPF_EXPONENT_DEFAULT
+        if extras["exponent"] <= 0:
+            raise ValueError(f"{text!r}: the exponent must be above 0")
+    return Distribution.model_validate({"shape": shape, "low": low, "high": high, **extras})
+
+
+def parse_keys(value: object) -> object:
+    """Turns the text form of a distribution of keys into one; anything but text is left to pydantic."""
+    if not isinstance(value, str):
+        return value
+    shape, parts = _arguments(value, ("sequential", "uniform", "gaussian", "zipf"), _KEY_FORMS)
+    return _made(value, shape, parts, units.count, 0)
+
+
+def parse_sizes(value: object) -> object:
+    """The same for sizes, whose ends both belong to them: `uniform(100 B, 1 KiB)`; one size is all."""
+    if isinstance(value, Distribution):
+        return value
+    if not isinstance(value, str) or "(" not in value:
+        size = units.size_bytes(value)
+        return Distribution(shape="uniform", low=size, high=size + 1)
+    shape, parts = _arguments(value, ("uniform", "gaussian"), _SIZE_FORMS)
+    return _made(value, shape, parts, units.size_bytes, 1)
+
+
+def show_sizes(sizes: Distribution) -> int | str:
+    """As it was written, in bytes."""
+    if sizes.size == 1:
+        return sizes.low
+    rest = "" if sizes.mean is None else f", {sizes.mean:g}, {sizes.sd:g}"
+    return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{rest})"
+
+
+KeysField = Annotated[Distribution, BeforeValidator(parse_keys)]
+SizesField = Annotated[Distribution, BeforeValidator(parse_sizes), PlainSerializer(show_sizes)]

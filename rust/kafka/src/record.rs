@@ -1,0 +1,187 @@
+//! What records look like: their sizes, keys, headers, and how well they compress.
+
+use anyhow::{Result, ensure};
+use hydrotest_core::draw::{Distribution, Draw};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Record, put_varint, zigzag};
+use crate::payload::{SHORT_STAMP_BYTES, filler};
+
+/// Values begin anywhere in so many bytes that do not compress: more than the window in which a codec of Kafka's default
+/// levels finds a batch's repetitions.
+const POOL_BYTES: usize = 1 << 20;
+/// From one value's beginning in the pool to the next one's: odd, so that all come before one comes again.
+const POOL_STEP: usize = 65_537;
+
+/// Keys are whole numbers of this size.
+const KEY_BYTES: usize = 8;
+
+/// What records look like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSettings {
+    /// Size of the values, in bytes.
+    pub size: Distribution,
+    /// Share of each value that is zeros, and so compresses away, 0 to 1; the rest does not compress. (fio's
+    /// `buffer_compress_percentage` mixes in the same way.)
+    pub compressible: f64,
+    /// Numbers of the keys. Without it records have none, and batches go round the partitions.
+    pub key: Option<Distribution>,
+    pub headers: u32,
+    /// Size of each header's value, in bytes.
+    pub header_bytes: usize,
+}
+
+impl RecordSettings {
+    /// An error in words if no such records can be made.
+    pub fn check(&self) -> Result<()> {
+        let (least, _) = self.size.range();
+        ensure!(
+            least >= SHORT_STAMP_BYTES as u64,
+            "records of {least} bytes cannot carry the {SHORT_STAMP_BYTES} bytes that account for them"
+        );
+        ensure!(
+            (0.0..=1.0).contains(&self.compressible),
+            "a share of {} cannot be compressible",
+            self.compressible
+        );
+        Ok(())
+    }
+}
+
+/// Makes one thread's records.
+pub(crate) struct Maker {
+    sizes: Draw,
+    /// The size of all, where there is but one: nothing is drawn then.
+    fixed: Option<usize>,
+    keys: Option<Draw>,
+    random_share: f64,
+    /// Encoded, their number first.
+    headers: Vec<u8>,
+    pool: Vec<u8>,
+    at: usize,
+    /// 0 where nobody would notice that all values are alike.
+    step: usize,
+    smallest: usize,
+}
+
+/// One record to be: its key, and its value's size and content.
+pub(crate) struct Made<'a> {
+    /// Big-endian.
+    pub(crate) key: Option<[u8; KEY_BYTES]>,
+    pub(crate) random: &'a [u8],
+    pub(crate) zeros: usize,
+    pub(crate) headers: &'a [u8],
+}
+
+impl Made<'_> {
+    /// Size of the value.
+    pub(crate) fn value_bytes(&self) -> usize {
+        self.random.len() + self.zeros
+    }
+
+    /// Size of key, value and headers.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.key.map_or(0, |key| key.len()) + self.value_bytes() + self.headers.len()
+    }
+
+    pub(crate) fn record(&self) -> Record<'_> {
+        Record {
+            key: self.key.as_ref().map(<[u8; KEY_BYTES]>::as_slice),
+            random: self.random,
+            zeros: self.zeros,
+            headers: self.headers,
+        }
+    }
+}
+
+impl Maker {
+    /// For thread `share` of `shares`, which is producer `id`. `varies`: no two values near each other are alike, as it must
+    /// be where they are compressed.
+    pub(crate) fn new(settings: &RecordSettings, varies: bool, id: u32, share: u64, shares: u64) -> Result<Self> {
+        settings.check()?;
+        let draw = |distribution| Draw::new(distribution, u64::from(id), share, shares).map_err(anyhow::Error::msg);
+        let (least, most) = settings.size.range();
+        let mut headers = Vec::new();
+        put_varint(&mut headers, zigzag(i64::from(settings.headers)));
+        for number in 0..settings.headers {
+            let name = format!("h{number}");
+            put_varint(&mut headers, zigzag(name.len() as i64));
+            headers.extend_from_slice(name.as_bytes());
+            put_varint(&mut headers, zigzag(settings.header_bytes as i64));
+            headers.extend(filler(settings.header_bytes, u64::from(number)));
+        }
+        Ok(Self {
+            sizes: draw(settings.size)?,
+            fixed: (least == most).then_some(least as usize),
+            keys: settings.key.map(draw).transpose()?,
+            random_share: 1.0 - settings.compressible,
+            pool: filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id)),
+            at: 0,
+            step: if varies { POOL_STEP } else { 0 },
+            smallest: least as usize + settings.key.map_or(0, |_| KEY_BYTES) + headers.len(),
+            headers,
+        })
+    }
+
+    /// Bytes of key, value and headers that every record has at least.
+    pub(crate) fn smallest(&self) -> usize {
+        self.smallest
+    }
+
+    /// The next record.
+    pub(crate) fn make(&mut self) -> Made<'_> {
+        let size = self.fixed.unwrap_or_else(|| self.sizes.number() as usize);
+        let random = (size as f64 * self.random_share).round() as usize;
+        self.at = (self.at + self.step) % POOL_BYTES;
+        Made {
+            key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
+            random: &self.pool[self.at..self.at + random],
+            zeros: size - random,
+            headers: &self.headers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> RecordSettings {
+        RecordSettings {
+            size: Distribution::Uniform { min: 10, max: 200 },
+            compressible: 0.25,
+            key: Some(Distribution::Uniform { min: 0, max: 9 }),
+            headers: 2,
+            header_bytes: 3,
+        }
+    }
+
+    #[test]
+    fn records_are_as_asked_for() {
+        let mut maker = Maker::new(&settings(), true, 7, 0, 1).unwrap();
+        let mut before = Vec::new();
+        for _ in 0..1_000 {
+            let made = maker.make();
+            let size = made.value_bytes();
+            assert!((10..=200).contains(&size));
+            assert_eq!(made.random.len(), (size as f64 * 0.75).round() as usize);
+            assert!(u64::from_be_bytes(made.key.unwrap()) < 10);
+            assert_eq!(made.headers.len(), 1 + 2 * (1 + 2 + 1 + 3));
+            assert_ne!(made.random, before);
+            before = made.random.to_vec();
+        }
+    }
+
+    #[test]
+    fn too_small_a_record_is_refused() {
+        let size = Distribution::Uniform { min: 9, max: 200 };
+        assert!(
+            RecordSettings { size, ..settings() }
+                .check()
+                .unwrap_err()
+                .to_string()
+                .contains("9 bytes")
+        );
+    }
+}

@@ -1,0 +1,106 @@
+"""Records of every shape, and every way to have them acknowledged, on a real broker: each arrives once, and each is checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressing
+from hydrotest.run.workloads.kafka import Produce
+from hydrotest.spec.models import KafkaProduce, Stretch
+from hydrotest.store.records import Trial
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
+PLAN = TrialPlan("shapes", "search", 0.5, 1.5)
+
+SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
+    "smallest": (20_000, {"record_size": "10 B"}),
+    "largest": (20, {"record_size": "1 MB", "batch_size": "1 MB"}),
+    "of many sizes": (5_000, {"record_size": "uniform(10 B, 4 KiB)"}),
+    "with keys and headers": (20_000, {"key": "zipf(0, 10K)", "headers": {"count": 3, "size": "20 B"}, "partitions": 16}),
+    "gzip": (10_000, {"compression": "gzip", "compressible": "50 %"}),
+    "lz4": (20_000, {"compression": "lz4", "record_size": "gaussian(100 B, 1 KiB)", "key": "uniform(0, 1K)"}),
+    "zstd": (20_000, {"compression": "zstd", "compressible": "90 %"}),
+    "in a thousand partitions": (20_000, {"partitions": 1_000}),
+    "in a thousand partitions, with keys": (20_000, {"partitions": 1_000, "key": "uniform(0, 1M)"}),
+    "acknowledged by the leader": (20_000, {"acks": 1}),
+    "not idempotent": (20_000, {"idempotent": False}),
+    "of several threads": (20_000, {"threads": 3}),
+}
+
+
+async def pressed(bench: Bench, rate: float, settings: dict[str, Any]) -> Trial:
+    spec = KafkaProduce.model_validate({"kind": "kafka-produce", **settings})
+    trial = await Produce("ingest", spec, bench).open_loop(rate, PLAN)
+    assert trial.status == "done", trial.reason
+    return trial
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) -> None:
+    rate, settings = SHAPES[shape]
+    load = (await pressed(bench, rate, settings)).load("ingest")
+    assert load.fates is not None
+    assert load.outcome is not None
+    assert load.outcome.errors == {}
+    assert load.fates.sent == pytest.approx(2 * rate, rel=0.05)
+    assert load.fates.seen == load.fates.acked == load.fates.sent
+    assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "bursts(500)"])
+async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench) -> None:
+    trial = await pressed(bench, 20_000, {"arrivals": arrivals})
+    load = trial.load("ingest")
+    measured = Measured.read(bench.runner.folder, trial, "ingest")
+    assert load.fates is not None
+    assert measured.offered is not None
+    assert not load.is_even
+    # Within five standard deviations of a Poisson count, or one burst.
+    assert load.fates.sent == pytest.approx(40_000, abs=1_000)
+    assert measured.achieved == pytest.approx(measured.offered, rel=0.01)
+    assert (load.fates.lost, load.fates.duplicated) == (0, 0)
+    assert measured.wait is not None
+    assert measured.wait["p99"] is not None
+
+
+async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
+    spec = KafkaProduce.model_validate({"kind": "kafka-produce", "threads": 2})
+    wanted = [{"rate": "5K", "duration": "2 s"}, {"rate": "5K", "to": "20K", "duration": "2 s"}]
+    stretches = tuple(Stretch.model_validate(one) for one in wanted)
+    plan = TrialPlan("profile", "profile", 0.0, 4.0)
+    load = (await Produce("ingest", spec, bench).trial(plan, Pressing(stretches=stretches))).load("ingest")
+    assert load.fates is not None
+    assert load.offered == pytest.approx(8_750)
+    assert load.fates.sent == pytest.approx(10_000 + 25_000, abs=200)
+    assert (load.fates.lost, load.fates.duplicated) == (0, 0)
+
+
+async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(bench: Bench) -> None:
+    load = (await pressed(bench, 20_000, {"acks": 0})).load("ingest")
+    assert load.fates is not None
+    assert load.outcome is not None
+    assert load.outcome.counts.completed > 0.9 * load.fates.sent > 0
+    assert (load.fates.acked, load.fates.lost) == (0, None)
+    assert load.fates.seen == load.fates.unacked_present == load.fates.sent
+    assert (load.fates.duplicated, load.fates.corrupted) == (0, 0)
+
+
+async def test_zeros_compress_and_the_rest_does_not(bench: Bench) -> None:
+    """Bytes on the wire tell what the codec made of the values."""
+    written = {}
+    for compressible in ("0 %", "90 %"):
+        trial = await pressed(bench, 20_000, {"compression": "zstd", "compressible": compressible, "record_size": "1 KiB"})
+        measured = Measured.read(bench.runner.folder, trial, "ingest")
+        written[compressible] = network_bytes(bench, trial, measured)
+    assert written["90 %"] < 0.5 * written["0 %"]
+
+
+def network_bytes(bench: Bench, trial: Trial, measured: Measured) -> float:
+    """Bytes a second on loopback in the window."""
+    rates = trial_host_rates(bench.runner.folder, trial, "here", measured.start_s, measured.end_s)
+    return float(rates["network_out_bytes_per_s"].sum())

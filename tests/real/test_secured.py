@@ -1,0 +1,122 @@
+"""A broker and a node that encrypt, ask for certificates, and ask for logins; and that nobody else hears a password."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.cluster import Cluster
+from hydrotest.load import kafka as kafka_load
+from hydrotest.run.events import Silent
+from hydrotest.run.opened import opened
+from hydrotest.run.stock import run_stock_level
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Rated
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.spec.models import CassandraLoad
+from tests.real.conftest import own_processes
+
+pytestmark = pytest.mark.real
+PLAN = TrialPlan("secured", "search", 0.5, 1.5)
+
+KAFKA = """\
+name: secured
+hosts: {{here: {{connect: local}}}}
+systems: {{kafka: {{hosts: [here], heap: 512 MiB, security: {security}}}}}
+workloads:
+  ingest: {{kind: kafka-produce}}
+  drain:  {{kind: kafka-consume, reads: ingest}}
+tests: [levels: {{workload: ingest, rates: [5K]}}]
+search: {{window: 3 s, saturated: 3 s}}
+"""
+CASSANDRA = """\
+name: secured
+hosts: {here: {connect: local}}
+systems: {cassandra: {hosts: [here], heap: 1 GiB, security: {tls: true, client_certificates: true, password: true}}}
+workloads:
+  store: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 1K)"}
+tests: [levels: {workload: store, rates: [500]}]
+"""
+
+
+def nobody_hears(cluster: Cluster, base: Path) -> None:
+    """The password is in no command line, no log, and nowhere in the run folder."""
+    if cluster.login is None:
+        return
+    password = cluster.login.password
+    assert password not in repr(cluster)
+    assert own_processes(password) == []
+    told = [path for path in [*base.glob("*.log"), *(base / "run").rglob("*")] if path.is_file() and password.encode() in path.read_bytes()]
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "security",
+    ["{tls: true}", "{sasl: PLAIN}", "{tls: true, sasl: SCRAM-SHA-256}", "{tls: true, client_certificates: true, sasl: SCRAM-SHA-512}"],
+)
+async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_path: Path) -> None:
+    async with opened(KAFKA.format(security=security), tmp_path, Silent()) as bench:
+        pressables = make_pressables(bench)
+        ingest, drain = pressables["ingest"], pressables["drain"]
+        assert isinstance(ingest, Produce)
+        assert isinstance(drain, Consume)
+        trial = await ingest.open_loop(5_000, PLAN)
+        assert trial.status == "done", trial.reason
+        fates = trial.load("ingest").fates
+        assert fates is not None
+        assert (fates.lost, fates.duplicated, fates.corrupted) == (0, 0, 0)
+        assert fates.seen == fates.sent > 9_000
+        drain.source.is_prepared = True  # no warm-up here
+        await drain.prepare()
+        caught_up = (await drain.catch_up(PLAN)).load("drain")
+        assert caught_up.fates is not None
+        assert caught_up.fates.lost == 0
+        if "512" in security:
+            await _is_let_in_with_the_stock_tool(bench, ingest)
+        await _is_refused_without(ingest)
+        await drain.finish()
+        nobody_hears(bench.systems["kafka"].cluster, tmp_path)
+
+
+async def _is_let_in_with_the_stock_tool(bench: Bench, ingest: Rated) -> None:
+    level = await run_stock_level(bench, ingest, TrialPlan("stock", "level", 0.0, 3.0), 2_000, None)
+    assert level.status == "done", level.reason
+    told = level.load("ingest").stock
+    assert told is not None
+    assert told.rate_per_s == pytest.approx(2_000, rel=0.1)
+
+
+async def _is_refused_without(ingest: Produce) -> None:
+    """Who does not know the password, or the authority, is told so in the broker's own words."""
+    cluster = ingest.cluster
+    if cluster.login is not None:
+        stranger = replace(cluster, login=replace(cluster.login, password="guessed"))
+        with pytest.raises(TrialFailedError, match="SaslAuthenticationFailed"):
+            await kafka_load.delete_topic(ingest.host, stranger, "hydrotest-t-nothing")
+    if cluster.tls is not None and cluster.tls.certificate is not None:
+        with pytest.raises(TrialFailedError):
+            await kafka_load.delete_topic(
+                ingest.host, replace(cluster, tls=replace(cluster.tls, certificate=None, key=None)), "hydrotest-t-nothing"
+            )
+
+
+async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> None:
+    async with opened(CASSANDRA, tmp_path, Silent()) as bench:
+        spec = bench.experiment.workloads["store"]
+        assert isinstance(spec, CassandraLoad)
+        for client in ("native", "driver"):
+            store = Store("store", spec.model_copy(update={"client": client}), bench)
+            store.keyspace = f"hydrotest_t_{client}"
+            await store.fill()
+            trial = await store.open_loop(500, PLAN)
+            await store.finish()
+            outcome = trial.load("store").outcome
+            assert outcome is not None, trial.reason
+            assert outcome.errors == {}
+            assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+        nobody_hears(bench.systems["cassandra"].cluster, tmp_path)
