@@ -26,7 +26,7 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "lz4": (20_000, {"compression": "lz4", "record_size": "gaussian(100 B, 1 KiB)", "key": "uniform(0, 1K)"}),
     "zstd": (20_000, {"compression": "zstd", "compressible": "90 %"}),
     "in a thousand partitions": (20_000, {"partitions": 1_000}),
-    "in a thousand partitions, with keys": (20_000, {"partitions": 1_000, "key": "uniform(0, 1M)"}),
+    "in a thousand partitions, with keys": (1_000, {"partitions": 1_000, "key": "uniform(0, 1M)"}),
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),

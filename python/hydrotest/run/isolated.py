@@ -17,6 +17,11 @@ from hydrotest.store.records import Purpose, Trial
 from hydrotest.units import show_rate
 
 
+SETTLE_S = 3.0
+"""More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
+compiled for it. Seen on two cores: the p99 of that trial was three to ten times that of the same rate tried again."""
+
+
 class IsolatedTest:
     """Limits of some workloads, one at a time. Each main search goes through first; then the independent
     searches take turns, so that they are spread over the run and meet the machine at different speeds."""
@@ -26,6 +31,8 @@ class IsolatedTest:
         self.bench = bench
         self.pressables = [pressables[name] for name in test.workloads]
         self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
+        self._pressed: str | None = None
+        """Who pressed last."""
 
     async def run(self) -> None:
         """Carries the test out."""
@@ -69,7 +76,9 @@ class IsolatedTest:
 
         async def attempt(rate: float, stage: str) -> Trial:
             purpose: Purpose = "search" if stage == "main" else "repeat"
-            plan = TrialPlan(f"{purpose}-{pressable.name}", purpose, settings.warm_up, settings.window, self.index, stage)
+            settle = 0.0 if self._pressed == pressable.name else SETTLE_S
+            self._pressed = pressable.name
+            plan = TrialPlan(f"{purpose}-{pressable.name}", purpose, settings.warm_up + settle, settings.window, self.index, stage)
             return await pressable.open_loop(rate, plan)
 
         def verdict(trial: Trial) -> Verdict:
@@ -92,6 +101,7 @@ class IsolatedTest:
         if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= round_number:
             return
         await consumer.prepare()
+        self._pressed = consumer.name
         self.bench.listener.phase(f"{consumer.name} catches up, {round_number} of {self.bench.experiment.search.repeats}")
         settings = self.bench.experiment.search
         plan = TrialPlan(f"catch-up-{consumer.name}", "catch-up", settings.warm_up, settings.window, self.index, f"repeat-{round_number}")
