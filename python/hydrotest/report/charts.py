@@ -284,7 +284,7 @@ def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
     if step <= 1:
         return frame
     numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    return frame.with_row_index("row").group_by(pl.col("row") // step, maintain_order=True).agg(pl.col(numeric).mean())
+    return frame.with_row_index("row").group_by(pl.col("row") // step, maintain_order=True).agg(pl.col(numeric).mean()).drop("row")
 
 
 def spec_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
