@@ -26,6 +26,6 @@ def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_r
     figure = charts.service_figure(made.folder, trials)
     assert figure is not None
     assert [row[0] for row in figure.rows] == ["brief", "kafka-0"]
-    drawn = [row["service"] for row in figure.spec["data"]["values"]]
+    drawn = [row["service"] for row in next(iter(figure.spec["datasets"].values()))]
     assert {"brief", "kafka-0"} == set(drawn)
     assert len(drawn) <= 2 * 5
