@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of
+from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of, safe_search
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Combined
+from hydrotest.store.records import Trial
 
+TWO_SYSTEMS = """\
+name: two
+hosts: {here: {connect: local}}
+systems: {kafka: {hosts: [here]}, cassandra: {hosts: [here]}}
+workloads:
+  ingest: {kind: kafka-produce}
+  store: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 9)"}
+tests:
+  - isolated: [ingest, store]
+  - combined: {workloads: [ingest, store], precision: 20 %}
+"""
 ROOM = Room(None, None, None, [])
 
 
@@ -88,3 +103,18 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
     unknown = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.5}], services)
     assert unknown[0]["resource"] is None
+
+
+def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:
+    """Whatever its first guess was: another version's, or of another number of systems."""
+    file = tmp_path / "experiment.yaml"
+    file.write_text(TWO_SYSTEMS)
+    experiment, _ = load_experiment(file)
+    test = experiment.tests[1]
+    assert isinstance(test, Combined)
+    fresh = safe_search(experiment, test, [])
+    assert fresh.propose() == fresh.rate(fresh.step(500))  # two systems on one machine: half each
+    for step in range(10, fresh.step(FRACTION_UNIT) + 1):
+        begun = Trial(number=1, slug="s", purpose="search", tenancy="combined", warm_up_s=1, window_s=3, prepared_wall_s=0, ended_wall_s=1,
+                      status="done", fraction=fresh.rate(step) / FRACTION_UNIT, loads=[])  # fmt: skip
+        assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)

@@ -285,3 +285,38 @@ def test_size_distributions() -> None:
         parse_sizes("zipf(10 B, 1 KiB)")
     with pytest.raises(ValueError, match="is no size"):
         parse_sizes("uniform(10, 1 KiB)")
+
+
+def test_a_test_that_asks_for_the_stock_client_is_refused_what_it_cannot_do(tmp_path: Path) -> None:
+    levels = "levels: {workload: ingest, client: stock, rates: [1K]}"
+    text = GOOD.replace("isolated: [ingest, drain, store]", levels)
+    load_experiment(write(tmp_path, text))
+    for setting, words in (("record_size: 100 B", "sizes of record"), ("partitions: 6", "key"), ("partitions: 6", "arrivals")):
+        put = {"sizes of record": 'record_size: "uniform(10 B, 1 KB)"', "key": 'key: "uniform(0, 9)"', "arrivals": "arrivals: poisson"}[
+            words
+        ]
+        with pytest.raises(BadInputError, match=words) as caught:
+            load_experiment(write(tmp_path, text.replace(setting, put)))
+        assert caught.value.line == 14
+    secured = text.replace("cassandra: {hosts: [here]}", "cassandra: {hosts: [here], security: {tls: true}}")
+    with pytest.raises(BadInputError, match="command line only") as caught:
+        load_experiment(write(tmp_path, secured.replace("workload: ingest", "workload: store")))
+    assert caught.value.line == 14
+
+
+@pytest.mark.parametrize("value", ["{shape: bursts}", "7", "[even]"])
+def test_arrivals_are_text(value: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="is no way to arrive"):
+        load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"arrivals: {value}")))
+
+
+def test_keys_are_text_and_numbers(tmp_path: Path) -> None:
+    for value in ("{shape: uniform, low: 5, high: 5}", '"zipf(0, 9, nan)"'):
+        with pytest.raises(BadInputError, match=r"is no distribution|must be a number"):
+            load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"key: {value}")))
+
+
+def test_a_release_needs_no_quotes(tmp_path: Path) -> None:
+    experiment, _ = load_experiment(write(tmp_path, GOOD.replace("kafka: {hosts: [here]}", "kafka: {hosts: [here], release: 3.9}")))
+    assert experiment.systems.kafka is not None
+    assert experiment.systems.kafka.release == "3.9"

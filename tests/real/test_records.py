@@ -62,7 +62,7 @@ async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench
     assert not load.is_even
     # Within five standard deviations of a Poisson count, or one burst.
     assert load.fates.sent == pytest.approx(40_000, abs=1_000)
-    assert measured.achieved == pytest.approx(measured.offered, rel=0.01)
+    assert measured.achieved == pytest.approx(measured.offered, rel=0.05)
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)
     assert measured.wait is not None
     assert measured.wait["p99"] is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
-from hydrotest.load import kafka as kafka_load
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.stock import run_stock_level
@@ -19,6 +19,7 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.models import CassandraLoad
+from hydrotest.systems.credentials import Authority
 from tests.real.conftest import own_processes
 
 pytestmark = pytest.mark.real
@@ -78,7 +79,7 @@ async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_pat
         assert caught_up.fates.lost == 0
         if "512" in security:
             await _is_let_in_with_the_stock_tool(bench, ingest)
-        await _is_refused_without(ingest)
+        await _others_are_refused(ingest.host, "kafka", ingest.cluster, tmp_path)
         await drain.finish()
         nobody_hears(bench.systems["kafka"].cluster, tmp_path)
 
@@ -91,18 +92,29 @@ async def _is_let_in_with_the_stock_tool(bench: Bench, ingest: Rated) -> None:
     assert told.rate_per_s == pytest.approx(2_000, rel=0.1)
 
 
-async def _is_refused_without(ingest: Produce) -> None:
-    """Who does not know the password, or the authority, is told so in the broker's own words."""
-    cluster = ingest.cluster
-    if cluster.login is not None:
-        stranger = replace(cluster, login=replace(cluster.login, password="guessed"))
-        with pytest.raises(TrialFailedError, match="SaslAuthenticationFailed"):
-            await kafka_load.delete_topic(ingest.host, stranger, "hydrotest-t-nothing")
-    if cluster.tls is not None and cluster.tls.certificate is not None:
+async def _let_in(host: Host, system: str, cluster: Cluster) -> None:
+    """Asks what everybody is told who is let in. Raises `TrialFailedError` for anybody else."""
+    what = {"kafka": "brokers", "cassandra": "nodes"}[system]
+    await ask(host, "ask", {system: {"ask": what, "cluster": cluster.wire()}})
+
+
+async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder: Path) -> None:
+    """Who does not know the password, has no certificate, trusts another authority, or speaks plainly, is not let in."""
+    await _let_in(host, system, cluster)
+    login, tls = cluster.login, cluster.tls
+    if login is not None:
+        with pytest.raises(TrialFailedError, match="SaslAuthenticationFailed" if system == "kafka" else "credentials|password|incorrect"):
+            await _let_in(host, system, replace(cluster, login=replace(login, password="guessed")))
         with pytest.raises(TrialFailedError):
-            await kafka_load.delete_topic(
-                ingest.host, replace(cluster, tls=replace(cluster.tls, certificate=None, key=None)), "hydrotest-t-nothing"
-            )
+            await _let_in(host, system, replace(cluster, login=None))
+    if tls is not None:
+        with pytest.raises(TrialFailedError):
+            await _let_in(host, system, replace(cluster, tls=None))
+        with pytest.raises(TrialFailedError):
+            await _let_in(host, system, replace(cluster, tls=replace(tls, authority=Authority(folder / "foreign").certificate)))
+        if tls.certificate is not None:
+            with pytest.raises(TrialFailedError):
+                await _let_in(host, system, replace(cluster, tls=replace(tls, certificate=None, key=None)))
 
 
 async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> None:
@@ -119,4 +131,6 @@ async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> Non
             assert outcome is not None, trial.reason
             assert outcome.errors == {}
             assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
-        nobody_hears(bench.systems["cassandra"].cluster, tmp_path)
+        cluster = bench.systems["cassandra"].cluster
+        await _others_are_refused(bench.hosts["here"], "cassandra", cluster, tmp_path)
+        nobody_hears(cluster, tmp_path)

@@ -32,9 +32,14 @@ def proposed_of(fraction: float) -> float:
     return round(fraction * FRACTION_UNIT, 6)
 
 
-def safe_search(experiment: Experiment, test: Combined) -> LimitSearch:
+def safe_search(experiment: Experiment, test: Combined, trials: Sequence[Trial]) -> LimitSearch:
     """The search of the largest common fraction, in thousandths. It begins at an equal share: where three systems have one
-    machine, a third of what each takes alone."""
+    machine, a third of what each takes alone; or where the search of these `trials` began."""
+    begun = next((trial.fraction for trial in trials if trial.purpose == "search" and trial.fraction is not None), None)
+    if begun is not None:
+        # A proposal is rounded to five digits: a little more, so that it falls on its own step and not on the one below.
+        first = proposed_of(begun) * (1 + 1e-4)
+        return LimitSearch(FRACTION_UNIT, test.precision, experiment.search.repeats, ceiling=FRACTION_UNIT, first=first)
     systems: dict[str, set[str]] = defaultdict(set)
     for name in test.workloads:
         for system, machines in experiment.machines(name).items():
@@ -102,7 +107,7 @@ class Together:
         judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
         if not judged:
             return None
-        search = safe_search(self.experiment, self.test)
+        search = safe_search(self.experiment, self.test, self.trials)
         excuses = Excuses()
         for trial, verdict in judged:
             if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not excuses.excuse(verdict):

@@ -31,12 +31,16 @@ class Generator:
     kind: str
     host: Host
     subcommand: str
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(repr=False)
+    """For the node's stdin; it may hold a password."""
     offered: float | None = None
     in_flight: int | None = None
     client: Literal["native", "driver"] = "native"
     is_even: bool = True
     """False where operations come at random, in bursts, or at a rate that changes: a window holds not just its share of them."""
+
+    burst: int = 0
+    """Operations that come at once."""
 
     @classmethod
     def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, host: Host, subcommand: str, settings: dict[str, Any],
@@ -48,7 +52,8 @@ class Generator:
             due = sum((s["from_per_s"] + s["to_per_s"]) / 2 * s["seconds"] for s in stretches)
             offered = due / sum(s["seconds"] for s in stretches)
         is_even = workload.arrivals.shape == "even" and "profile" not in load
-        return cls(name, workload.kind, host, subcommand, settings, offered, load.get("closed", {}).get("in_flight"), client, is_even)
+        return cls(name, workload.kind, host, subcommand, settings, offered, load.get("closed", {}).get("in_flight"), client, is_even,
+                   workload.arrivals.size or 0)  # fmt: skip
 
 
 @dataclass
@@ -119,7 +124,7 @@ class RunningGenerator:
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")
         return Load(workload=generator.workload, kind=generator.kind, client=generator.client, offered=generator.offered,
-                    in_flight=generator.in_flight, is_even=generator.is_even, outcome=outcome, nice=self.nice)  # fmt: skip
+                    in_flight=generator.in_flight, is_even=generator.is_even, burst=generator.burst, outcome=outcome, nice=self.nice)  # fmt: skip
 
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:

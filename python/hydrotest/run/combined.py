@@ -62,7 +62,7 @@ class CombinedTest:
 
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
-        search = safe_search(self.bench.experiment, self.test)
+        search = safe_search(self.bench.experiment, self.test, self.done)
 
         async def attempt(value: float, stage: str) -> Trial:
             fraction = value / FRACTION_UNIT

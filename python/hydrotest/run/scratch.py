@@ -22,7 +22,9 @@ class Scratch:
 
     def claim(self) -> None:
         """Makes the directory and marks it as in use."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Nobody else reads what the systems keep: with logins, their stores hold what passwords can be guessed from.
+        self.path.mkdir(mode=0o700, exist_ok=True)
         self._lock = (self.path / LOCK).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

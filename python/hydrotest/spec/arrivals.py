@@ -33,12 +33,12 @@ class Arrivals(BaseModel):
 
 
 def parse_arrivals(value: object) -> object:
-    """Turns the text form into `Arrivals`; anything but text is left to pydantic."""
-    if not isinstance(value, str):
+    """Turns the text form into `Arrivals`."""
+    if isinstance(value, Arrivals):
         return value
     if value in ("even", "poisson"):
         return Arrivals(shape="even" if value == "even" else "poisson")
-    match = _BURSTS.match(value)
+    match = _BURSTS.match(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"{value!r} is no way to arrive; write even, poisson or bursts(100)")
     size = units.count(match[1])

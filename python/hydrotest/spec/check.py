@@ -33,7 +33,9 @@ from hydrotest.units import show_bytes
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
 RECORD_BYTES_MAX = 1_000_000
-"""Brokers take batches of 1,048,588 bytes if not told otherwise."""
+"""So that a batch holds at least one."""
+BATCH_BYTES_MAX = 1_048_588
+"""Kafka's default for message.max.bytes."""
 COLUMN_BYTES_MIN = 24
 """What accounts for a row."""
 
@@ -197,6 +199,8 @@ def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturate
     if isinstance(workload, KafkaConsume) and test.test != "saturated":
         lacks = "rate" if test.test == "levels" else "number in flight"
         raise checker.fail(place, f"a kafka-consume workload has no {lacks} of its own", "Use it in `isolated` or `saturated`.")
+    if test.client == "stock":
+        _check_stock(experiment, test.workload, (*place[:-1], "client"), checker)
     if isinstance(workload, KafkaProduce) and experiment.client(test) == "stock" and test.test == "concurrency":
         raise checker.fail(place, "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`.")
 
@@ -207,7 +211,14 @@ def _check_profile(experiment: Experiment, test: Profile, checker: _Checker, pla
         raise checker.fail(place, f"{test.workload} has no schedule of its own", "Name a kafka-produce or a cassandra workload.")
     if workload.client == "stock":
         raise checker.fail(place, f"{test.workload}: a stock client's rate does not change", "Use `levels` with it.")
+    if workload.arrivals.shape != "even":
+        raise checker.fail(
+            place, f"{test.workload} has `arrivals`; the operations of a profile come evenly", "Make a workload of its own for it."
+        )
     for at, stretch in enumerate(test.stretches):
+        if stretch.duration != round(stretch.duration):
+            raise checker.fail((*place[:-1], "stretches", at, "duration"), f"{stretch.duration:g} s: latencies are kept by the second",
+                               "Take whole seconds.")  # fmt: skip
         if stretch.duration < WINDOW_S_MIN:
             raise checker.fail(
                 (*place[:-1], "stretches", at, "duration"), f"{stretch.duration:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s."
@@ -262,10 +273,8 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
     place: Path_ = ("workloads", name)
     if isinstance(workload, RatedWorkload) and workload.client == "driver" and not isinstance(workload, CassandraLoad):
         raise checker.fail((*place, "client"), "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
-    if isinstance(workload, Scheduled) and workload.client == "stock" and workload.arrivals.shape != "even":
-        raise checker.fail(
-            (*place, "arrivals"), "a stock client's operations come evenly, or not by schedule", "Leave it out, or `client: stock`."
-        )
+    if isinstance(workload, RatedWorkload) and workload.client == "stock":
+        _check_stock(experiment, name, (*place, "client"), checker)
     if workload.on is not None:
         checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
     if isinstance(workload, KafkaProduce):
@@ -276,7 +285,7 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
             raise checker.fail(
                 (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
             )
-        _check_records(workload, place, checker)
+        _check_records(workload, kafka, place, checker)
     elif isinstance(workload, KafkaConsume):
         checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
         if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
@@ -289,9 +298,6 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
     elif isinstance(workload, CassandraLoad):
         if experiment.systems.cassandra is None:
             raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
-        if workload.client == "stock" and experiment.systems.cassandra.security is not None:
-            raise checker.fail((*place, "client"), "cassandra-stress takes a password on its command line only, where everybody can read it",
-                               "Leave `security` out, or `client: stock`.")  # fmt: skip
         if workload.replication > len(experiment.systems.cassandra.hosts):
             raise checker.fail(
                 (*place, "replication"),
@@ -311,19 +317,39 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
 
 
-def _check_records(workload: KafkaProduce, place: Path_, checker: _Checker) -> None:
+def _check_stock(experiment: Experiment, name: str, place: Path_, checker: _Checker) -> None:
+    """Refuses what a system's own tool cannot do, rather than leave it out. `place` is where the tool was asked for."""
+    workload = experiment.workloads[name]
+    if isinstance(workload, Scheduled) and workload.arrivals.shape != "even":
+        raise checker.fail(
+            place, f"{name} has `arrivals`; a stock client's operations come evenly, or not by schedule", "Leave one of them out."
+        )
+    if isinstance(workload, KafkaProduce):
+        shaped = [key for key in ("key", "headers") if getattr(workload, key) is not None]
+        shaped += ["record_size"] if workload.record_size.size > 1 else []
+        shaped += ["compressible"] if workload.compressible > 0 else []
+        if shaped:
+            what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
+            raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
+    cassandra = experiment.systems.cassandra
+    if isinstance(workload, CassandraLoad) and cassandra is not None and cassandra.security is not None:
+        raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",
+                           "Leave `security` out, or `client: stock`.")  # fmt: skip
+
+
+def _check_records(workload: KafkaProduce, kafka: Kafka, place: Path_, checker: _Checker) -> None:
     if workload.record_size.low < RECORD_BYTES_MIN:
         raise checker.fail((*place, "record_size"), f"records of {workload.record_size.low} B are too small to account for",
                            f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
-    if workload.record_size.high - 1 > RECORD_BYTES_MAX:
-        raise checker.fail((*place, "record_size"), f"records of {workload.record_size.high - 1:,} B are larger than brokers take",
+    largest = workload.record_size.high - 1 + workload.beside_value_bytes
+    if largest > RECORD_BYTES_MAX:
+        raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
                            f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
+    if workload.batch_size > BATCH_BYTES_MAX and "message.max.bytes" not in kafka.config:
+        raise checker.fail((*place, "batch_size"), f"batches of {workload.batch_size:,} B are larger than brokers take if not told otherwise",
+                           f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
     if workload.is_idempotent and workload.acks != -1:
         raise checker.fail((*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`.")
-    shaped = [name for name in ("key", "headers") if getattr(workload, name) is not None]
-    shaped += ["record_size"] if workload.record_size.size > 1 else []
-    if workload.client == "stock" and shaped:
-        raise checker.fail((*place, shaped[0]), f"ProducerPerformance has no {shaped[0]}", "Leave it out, or `client: stock`.")
 
 
 def memory_needed(experiment: Experiment) -> dict[str, int]:

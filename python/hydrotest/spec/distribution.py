@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -54,9 +55,9 @@ class Distribution(BaseModel):
         return out
 
 
-def _arguments(text: str, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
+def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
     """Shape and arguments of the text form."""
-    match = _CALL.match(text)
+    match = _CALL.match(text) if isinstance(text, str) else None
     if match is None or match[1] not in shapes:
         raise ValueError(f"{text!r} is no distribution; write {forms}")
     parts = [part.strip() for part in match[2].split(",")]
@@ -66,7 +67,7 @@ def _arguments(text: str, shapes: tuple[str, ...], forms: str) -> tuple[str, lis
     return match[1], parts
 
 
-def _made(text: str, shape: str, parts: list[str], number: Callable[[object], int], beyond: int) -> Distribution:
+def _made(text: object, shape: str, parts: list[str], number: Callable[[object], int], beyond: int) -> Distribution:
     """The distribution of these arguments. `beyond` is 1 where the second one is itself in the range, else 0."""
     low, high = number(parts[0]), number(parts[1]) + beyond
     if low >= high:
@@ -80,14 +81,14 @@ def _made(text: str, shape: str, parts: list[str], number: Callable[[object], in
             raise ValueError(f"{text!r}: the standard deviation must be above 0")
     if shape == "zipf":
         extras["exponent"] = float(parts[2]) if len(parts) == 3 else ZIPF_EXPONENT_DEFAULT
-        if extras["exponent"] <= 0:
-            raise ValueError(f"{text!r}: the exponent must be above 0")
+        if not 0 < extras["exponent"] < math.inf:
+            raise ValueError(f"{text!r}: the exponent must be a number above 0")
     return Distribution.model_validate({"shape": shape, "low": low, "high": high, **extras})
 
 
 def parse_keys(value: object) -> object:
-    """Turns the text form of a distribution of keys into one; anything but text is left to pydantic."""
-    if not isinstance(value, str):
+    """Turns the text form of a distribution of keys into one."""
+    if isinstance(value, Distribution):
         return value
     shape, parts = _arguments(value, ("sequential", "uniform", "gaussian", "zipf"), _KEY_FORMS)
     return _made(value, shape, parts, units.count, 0)

@@ -66,7 +66,7 @@ class CassandraSecurity(Security):
 class Kafka(System):
     """Apache Kafka in KRaft mode, each host broker and controller."""
 
-    release: Literal["4.3", "3.9"] = Field("4.3", description="Which release is fetched.")
+    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field("4.3", description="Which release is fetched.")
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
@@ -193,10 +193,15 @@ class KafkaProduce(Scheduled):
         return self.acks == -1 if self.idempotent is None else self.idempotent
 
     @property
+    def beside_value_bytes(self) -> int:
+        """Key and headers of a record."""
+        headers = 0 if self.headers is None else self.headers.count * self.headers.size
+        return headers + (0 if self.key is None else KEY_BYTES)
+
+    @property
     def record_bytes(self) -> float:
         """Key, value and headers of a record, on average."""
-        headers = 0 if self.headers is None else self.headers.count * self.headers.size
-        return self.record_size.middle + headers + (0 if self.key is None else KEY_BYTES)
+        return self.record_size.middle + self.beside_value_bytes
 
 
 class KafkaConsume(RatedWorkload):
@@ -345,7 +350,7 @@ class Stretch(Model):
 
     rate: RatePerS = Field(description="The rate that it begins with.")
     to: RatePerS | None = Field(None, description="The rate that it ends with; the same if not given.")
-    duration: DurationS = Field(description="How long.")
+    duration: DurationS = Field(description="How long; whole seconds, since latencies are kept by the second.")
 
     @property
     def end_rate(self) -> float:

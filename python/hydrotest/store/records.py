@@ -139,7 +139,9 @@ class Load(Record):
     in_flight: int | None = None
     """Operations in flight allowed, in a closed loop."""
     is_even: bool = True
-    """False where operations came at random or in bursts."""
+    """False where operations came at random, in bursts, or at a rate that changed."""
+    burst: int = 0
+    """Operations that came at once."""
     outcome: Outcome | None = None
     stock: StockResult | None = None
     fates: Fates | None = None

@@ -71,8 +71,9 @@ mod tests {
 
         /// The shares of a schedule together hold exactly the operations of the whole.
         #[test]
-        fn shares_add_up(rate in 1.0f64..1e6, at in 0u64..10_000_000_000, shares in 1u64..9) {
-            let whole = Schedule::new(5, even(rate));
+        fn shares_add_up(rate in 1.0f64..1e6, at in 0u64..10_000_000_000, shares in 1u64..9, which in 0usize..3) {
+            let arrivals = [Arrivals::Even, Arrivals::Poisson { seed: 1 }, Arrivals::Bursts { size: 7 }][which];
+            let whole = Schedule::new(5, Course::steady(rate, arrivals, 2.0));
             let sum: u64 = (0..shares).map(|i| whole.clone().split(i, shares).due_by(5 + at)).sum();
             prop_assert_eq!(sum, whole.due_by(5 + at));
         }

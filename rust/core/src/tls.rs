@@ -83,7 +83,12 @@ impl Tls {
     /// Decrypts what has arrived, and appends it to `plain`.
     pub(crate) fn decrypt(&mut self, mut arrived: &[u8], plain: &mut BytesMut) -> io::Result<()> {
         while !arrived.is_empty() {
-            self.connection.read_tls(&mut arrived)?;
+            if self.connection.read_tls(&mut arrived)? == 0 {
+                return Err(io::Error::new(
+                    ErrorKind::UnexpectedEof,
+                    "the peer had ended the encryption",
+                ));
+            }
             let state = self.connection.process_new_packets().map_err(io::Error::other)?;
             let (before, ready) = (plain.len(), state.plaintext_bytes_to_read());
             plain.resize(before + ready, 0);

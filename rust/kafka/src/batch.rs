@@ -125,6 +125,10 @@ impl BatchWriter {
         header[57..61].copy_from_slice(&(self.count as i32).to_be_bytes());
         let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
         bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
+        if bytes.len() < bytes.capacity() / 2 {
+            // Batches wait, by the thousand where many partitions share few records.
+            bytes.shrink_to_fit();
+        }
         Ok(bytes)
     }
 }

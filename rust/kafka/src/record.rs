@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Record, put_varint, zigzag};
 use crate::payload::{SHORT_STAMP_BYTES, filler};
 
-/// Values begin anywhere in so many bytes that do not compress: more than the window in which a codec of Kafka's default
-/// levels finds a batch's repetitions.
-const POOL_BYTES: usize = 1 << 20;
-/// From one value's beginning in the pool to the next one's: odd, so that all come before one comes again.
-const POOL_STEP: usize = 65_537;
+/// Values begin anywhere in so many bytes that do not compress.
+const POOL_BYTES: usize = 4 << 20;
+/// From one value's beginning in the pool to the next one's: the golden ratio of it, so that the beginnings of any number of
+/// successive values lie as far from each other as can be (V. T. Sós, "On the distribution mod 1 of the sequence nα", 1958). No
+/// value of a batch of up to 1 MiB overlaps another of it: a codec finds no repetition.
+const POOL_STEP: usize = 2_592_241;
 
 /// Keys are whole numbers of this size.
 const KEY_BYTES: usize = 8;
@@ -100,7 +101,7 @@ impl Maker {
     /// be where they are compressed.
     pub(crate) fn new(settings: &RecordSettings, varies: bool, id: u32, share: u64, shares: u64) -> Result<Self> {
         settings.check()?;
-        let draw = |distribution| Draw::new(distribution, u64::from(id), share, shares).map_err(anyhow::Error::msg);
+        let draw = |distribution, seed| Draw::new(distribution, seed, share, shares).map_err(anyhow::Error::msg);
         let (least, most) = settings.size.range();
         let mut headers = Vec::new();
         put_varint(&mut headers, zigzag(i64::from(settings.headers)));
@@ -112,9 +113,10 @@ impl Maker {
             headers.extend(filler(settings.header_bytes, u64::from(number)));
         }
         Ok(Self {
-            sizes: draw(settings.size)?,
+            sizes: draw(settings.size, u64::from(id))?,
             fixed: (least == most).then_some(least as usize),
-            keys: settings.key.map(draw).transpose()?,
+            // Another stream: else a record's key would follow from its size.
+            keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
             random_share: 1.0 - settings.compressible,
             pool: filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id)),
             at: 0,
@@ -146,6 +148,7 @@ impl Maker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compression::Codec;
 
     fn settings() -> RecordSettings {
         RecordSettings {
@@ -171,6 +174,46 @@ mod tests {
             assert_ne!(made.random, before);
             before = made.random.to_vec();
         }
+    }
+
+    /// A batch is not smaller when it is compressed, whatever its codec and the sizes in it.
+    #[test]
+    fn what_is_not_compressible_does_not_compress() {
+        for (size, batch_bytes) in [(100, 16 << 10), (1_000, 64 << 10), (1_000, 1 << 20), (10_000, 1 << 20)] {
+            let size = Distribution::Uniform { min: size, max: size };
+            let settings = RecordSettings {
+                size,
+                compressible: 0.0,
+                key: None,
+                headers: 0,
+                header_bytes: 0,
+            };
+            let mut maker = Maker::new(&settings, true, 7, 0, 1).unwrap();
+            let values = std::iter::repeat_with(|| maker.make().random.to_vec());
+            let plain: Vec<u8> = values.take(batch_bytes / size.range().0 as usize).flatten().collect();
+            for codec in [Codec::Gzip, Codec::Lz4, Codec::Zstd] {
+                let mut packed = Vec::new();
+                codec.compress(&plain, &mut packed).unwrap();
+                assert!(packed.len() as f64 > 0.99 * plain.len() as f64, "{codec:?} {size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_and_sizes_have_nothing_to_do_with_each_other() {
+        let range = Distribution::Uniform { min: 100, max: 199 };
+        let settings = RecordSettings {
+            size: range,
+            key: Some(range),
+            ..settings()
+        };
+        let mut maker = Maker::new(&settings, true, 7, 0, 1).unwrap();
+        let alike = (0..1_000).filter(|_| {
+            let made = maker.make();
+            u64::from_be_bytes(made.key.unwrap()) == made.value_bytes() as u64
+        });
+        // One in a hundred by chance: ten, and five standard deviations.
+        assert!(alike.count() < 26);
     }
 
     #[test]

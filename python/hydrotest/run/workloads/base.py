@@ -67,6 +67,10 @@ class Bench:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
+    def seed(self, workload: str, number: int) -> int:
+        """Of what a workload draws in a trial: another for each of both, so that nothing coincides that is said to be random."""
+        return number * len(self.experiment.workloads) + list(self.experiment.workloads).index(workload)
+
     def pressure(self, workload: str, load: dict[str, Any], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
         """`Pressure` of rust/core/src/wire.rs, without what only the workload knows."""
         give_up = self.give_up_s(workload, plan) if "closed" not in load else None

@@ -59,7 +59,7 @@ class Store(Rated):
         return load
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
-        load = pressing.load(self.spec.arrivals, number, load_cassandra.SATURATING_IN_FLIGHT)
+        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT)
         pressure = self.bench.pressure(self.name, load, plan, STREAMS * self.spec.connections * self.spec.threads)
         generator = load_cassandra.generator(self.name, self.spec, self.host, self.cluster, self.keyspace, number, pressure)
         return Part(self.name, self.spec.kind, [generator], account=self._noted)

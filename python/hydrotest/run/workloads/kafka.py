@@ -14,6 +14,8 @@ from hydrotest.store.records import Load, Outcome, Trial
 IN_FLIGHT_MARGIN_S = 1.0
 """The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
 IN_FLIGHT_CAP_MIN = 100_000
+IN_FLIGHT_BYTES_MAX = 2 << 30
+"""What a generator holds must not take the memory of the system that it presses on; a cap that is hit is told."""
 RETAINED_BYTES_MIN = 256 << 20
 RETAINED_S = 120.0
 """A soak's topic keeps at least this much of each partition."""
@@ -65,9 +67,10 @@ class Produce(Rated):
 
     def generator(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> Generator:
         """The producing generator for one trial."""
-        load = pressing.load(self.spec.arrivals, number, load_kafka.saturating_in_flight(self.spec))
+        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_kafka.saturating_in_flight(self.spec))
+        most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
         cap = max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
-        pressure = self.bench.pressure(self.name, load, plan, cap)
+        pressure = self.bench.pressure(self.name, load, plan, min(cap, most))
         return load_kafka.producer(self.name, self.spec, self.host, self.cluster, topic, number, pressure, plan.purpose == "fault")
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
