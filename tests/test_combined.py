@@ -15,7 +15,7 @@ from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
 from hydrotest.spec.load import load_experiment
-from hydrotest.spec.models import Combined
+from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Trial
 
 TWO_SYSTEMS = """\

@@ -10,7 +10,7 @@ from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.profile import achieved, offered_at
 from hydrotest.report.profile import profile_figures, profile_sheet
 from hydrotest.report.words import profile_sentences
-from hydrotest.spec.models import Profile
+from hydrotest.spec.tests import Profile
 
 PROFILE = Profile.model_validate(
     {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hydrotest.spec.models import Combined, Experiment, KafkaProduce, SparkPerf
+from hydrotest.spec.models import Experiment, KafkaProduce, SparkPerf
 from hydrotest.spec.reference import reference
+from hydrotest.spec.tests import Combined
 
 PAGE = Path("docs/experiment.md")
 

@@ -80,6 +80,12 @@ CASES = {
         14,
         "too short",
     ),
+    "settings beside their test": (
+        "- isolated: [ingest, drain, store]",
+        "- profile:\n    workload: ingest",
+        13,
+        "here are `profile`, `workload` (settings need four more spaces",
+    ),
     "wrong unit": ("record_size: 100 B", "record_size: 100 bananas", 8, "is no size"),
     "missing unit": ("p99: 50 ms", "p99: 50", 12, "is no duration"),
     "negative count": ("partitions: 6", "partitions: -6", 8, "is no count"),

@@ -15,7 +15,7 @@ from hydrotest.spec.models import Cassandra, Kafka
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of
 from hydrotest.systems.cassandra.system import CassandraSystem
-from hydrotest.systems.kafka.system import KafkaSystem, Ports, render
+from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id, render
 
 
 def nothing(_text: str) -> None: ...
@@ -108,3 +108,10 @@ def test_make_names_a_missing_tool_with_its_remedy(tmp_path: Path) -> None:
     )
     assert done.returncode != 0
     assert "missing. Install" in done.stderr
+
+
+@pytest.mark.parametrize("first", [0x00, 0x7F, 0xF8, 0xFB, 0xFF])
+def test_a_cluster_s_id_cannot_be_taken_for_an_option(first: int) -> None:
+    name = cluster_id(bytes([first, *range(15)]))
+    assert len(name) == 22
+    assert not name.startswith("-")

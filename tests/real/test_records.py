@@ -11,7 +11,8 @@ from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Produce
-from hydrotest.spec.models import KafkaProduce, Stretch
+from hydrotest.spec.models import KafkaProduce
+from hydrotest.spec.tests import Stretch
 from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
@@ -62,7 +63,8 @@ async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench
     assert not load.is_even
     # Within five standard deviations of a Poisson count, or one burst.
     assert load.fates.sent == pytest.approx(40_000, abs=1_000)
-    assert measured.achieved == pytest.approx(measured.offered, rel=0.05)
+    # To 1 %, but for a burst that has come with the window's end.
+    assert measured.achieved == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)
     assert measured.wait is not None
     assert measured.wait["p99"] is not None

@@ -14,7 +14,8 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
-from hydrotest.spec.models import Combined, Experiment, KafkaConsume
+from hydrotest.spec.models import Experiment, KafkaConsume
+from hydrotest.spec.tests import Combined
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Load, Trial
 

@@ -97,6 +97,12 @@ class Measured:
         return self._rate(first.started, last.started)
 
     @property
+    def open_at_end(self) -> int:
+        """Operations started and not ended at the window's end."""
+        _, (_, last) = self._edges
+        return last.started - last.completed - last.failed
+
+    @property
     def bytes_per_s(self) -> float:
         """Payload bytes a second."""
         (_, first), (_, last) = self._edges

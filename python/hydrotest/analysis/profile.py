@@ -11,7 +11,8 @@ from hdrh.histogram import HdrHistogram
 from hydrotest.analysis.fault import Reading, readings
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
-from hydrotest.spec.models import Experiment, Profile
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Profile
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_log

@@ -22,7 +22,8 @@ from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows, summarise, trial_host_rates
-from hydrotest.spec.models import Combined, Experiment
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Fates, Trial
@@ -177,9 +178,8 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
             rank = (is_open and limit is not None and math.isclose(load.offered or 0.0, limit), is_open, trial.number)
             if load.is_generated and (key not in best or rank > best[key][0]):
                 best[key] = rank, trial
-    last = {key: trial for key, (_, trial) in best.items()}
     rows = []
-    for (workload, tenancy), trial in last.items():
+    for (workload, tenancy), (_, trial) in best.items():
         measured = Measured.read(run, trial, workload)
         room = judge_room(measured, experiment.objective(workload).latencies_ms().get("p99"))
         rows.append({

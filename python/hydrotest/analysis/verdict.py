@@ -109,9 +109,9 @@ def _latency(measured: Measured, objective: Objective) -> list[Check]:
 
 def _achieved(measured: Measured, offered: float) -> Check:
     assert measured.load.outcome is not None
-    # A burst that came with the window's end cannot have been answered in it.
-    open_per_s = measured.load.burst / max(measured.duration_s, 1.0)
-    share = (measured.achieved + open_per_s) / offered if offered > 0 else 0.0
+    # A burst that came with the window's end cannot have been answered in it; what else was open then is owed.
+    late = min(measured.load.burst, measured.open_at_end) / measured.duration_s if measured.duration_s > 0 else 0.0
+    share = (measured.achieved + late) / offered if offered > 0 else 0.0
     gave_up = measured.load.outcome.gave_up
     words = f"achieved {share:.2%} of the offered rate (at least {ACHIEVED_MIN:.1%})" + ("; given up as hopeless" if gave_up else "")
     return Check("achieved", share >= ACHIEVED_MIN and not gave_up, words)

@@ -9,6 +9,13 @@ from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
 
+LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
+
+
+def _latencies(latency: dict[str, Any]) -> list[str]:
+    """The cells below `LATENCY_HEADS`."""
+    return [*(decimal(latency.get(key), 2) for key in ("mean", "p50", "p95", "p99", "p999")), decimal(latency.get("max"), 1)]
+
 
 def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
@@ -26,12 +33,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 f"{row['count']:,}",
                 rate(row["achieved"]),
                 throughput,
-                decimal(latency.get("mean"), 2),
-                decimal(latency.get("p50"), 2),
-                decimal(latency.get("p95"), 2),
-                decimal(latency.get("p99"), 2),
-                decimal(latency.get("p999"), 2),
-                decimal(latency.get("max"), 1),
+                *_latencies(latency),
                 _timed_from(row),
                 decimal(row.get("cpu_s_per_million"), 2),
                 yes_no(row["accepted"]),
@@ -44,12 +46,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "records",
         "records/s",
         "throughput",
-        "mean ms",
-        "median ms",
-        "p95 ms",
-        "p99 ms",
-        "p99.9 ms",
-        "max ms",
+        *LATENCY_HEADS,
         "timed from",
         "client CPU-s per million",
         "sustained",
@@ -73,12 +70,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 _target(row),
                 row["op"] or NONE,
                 rate(row["achieved"]),
-                decimal(mean, 2),
-                decimal(latency.get("p50"), 2),
-                decimal(latency.get("p95"), 2),
-                decimal(latency.get("p99"), 2),
-                decimal(latency.get("p999"), 2),
-                decimal(latency.get("max"), 1),
+                *_latencies(latency),
                 f"{row['errors']:,}",
                 implied,
                 yes_no(row["accepted"]),
@@ -90,12 +82,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "target",
         "op",
         "op/s",
-        "mean ms",
-        "median ms",
-        "p95 ms",
-        "p99 ms",
-        "p99.9 ms",
-        "max ms",
+        *LATENCY_HEADS,
         "errors",
         "rate × mean",
         "sustained",

@@ -88,11 +88,8 @@ def _latency_sentence(summary: Summary) -> str:
             asked = f" (objective {bound:g} ms)" if bound is not None else ""
             parts.append(f"{row['workload']} p99 {row['latency_ms']['p99']:.1f} ms{asked}, median {row['latency_ms']['p50']:.1f} ms")
     if not parts:
-        return (
-            "No response times at a limit: see the tables for those at the levels."
-            if summary["levels"]
-            else "No response time was measured."
-        )
+        elsewhere = any(summary.get(key) for key in ("levels", "interference", "soak", "faults", "profiles"))
+        return "No response times at a limit: see the tables." if elsewhere else "No response time was measured."
     return "At its limit, from the intended start: " + "; ".join(parts) + "."
 
 
@@ -199,9 +196,10 @@ def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:
         told = [s for s in row["stretches"] if s["latency_ms"] is not None and s["latency_ms"].get("p99") is not None]
         if told:
             worst = max(told, key=lambda s: s["latency_ms"]["p99"])
+            rates = " to ".join(dict.fromkeys(show_rate(worst[key]) for key in ("rate", "end_rate")))
             out.append(
                 f"{row['workload']} at a rate that changes: p99 {worst['latency_ms']['p99']:,.1f} ms at the worst, from second {worst['from_s']:.0f} "
-                f"to {worst['to_s']:.0f}, at {show_rate(worst['rate'])} to {show_rate(worst['end_rate'])}/s."
+                f"to {worst['to_s']:.0f}, at {rates}/s."
             )
     return out
 

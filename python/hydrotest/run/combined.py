@@ -16,7 +16,7 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.kafka import Consume
-from hydrotest.spec.models import Combined
+from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Purpose, Trial
 
 BATCH_WINDOWS = 2.5

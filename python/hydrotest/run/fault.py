@@ -6,10 +6,10 @@ import asyncio
 import time
 
 from hydrotest.errors import SystemFailedError
-from hydrotest.run.one_level import OneLevelTest
+from hydrotest.run.one_trial import OneLevelTest
 from hydrotest.run.trial import Disturbance
 from hydrotest.run.workloads.base import Bench
-from hydrotest.spec.models import Fault
+from hydrotest.spec.tests import Fault
 from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService

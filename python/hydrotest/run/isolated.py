@@ -12,7 +12,7 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.kafka import Consume
-from hydrotest.spec.models import Isolated
+from hydrotest.spec.tests import Isolated
 from hydrotest.store.records import Purpose, Trial
 from hydrotest.units import show_rate
 

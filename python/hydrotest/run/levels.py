@@ -8,7 +8,7 @@ from hydrotest.run.attempts import has, until_done
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
-from hydrotest.spec.models import Concurrency, Levels, Saturated
+from hydrotest.spec.tests import Concurrency, Levels, Saturated
 from hydrotest.store.records import Trial
 from hydrotest.units import show_rate
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from hydrotest.run.attempts import until_done
+from hydrotest.run.one_trial import OneTrialTest
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
-from hydrotest.spec.models import Profile
+from hydrotest.spec.tests import Profile
 from hydrotest.store.records import Trial
 
 
-class ProfileTest:
-    """Steps and ramps, as one trial."""
+class ProfileTest(OneTrialTest):
+    """Steps and ramps."""
+
+    purpose = "profile"
 
     def __init__(self, index: int, test: Profile, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
-        self.index = index
+        super().__init__(index, [test.workload], bench, pressables, done)
         self.test = test
-        self.bench = bench
-        pressable = pressables[test.workload]
-        assert isinstance(pressable, Rated)
-        self.pressable = pressable
-        self.is_done = any(trial.test == index and trial.status == "done" and trial.purpose == "profile" for trial in done)
 
-    async def run(self) -> None:
-        """Carries the test out."""
-        if self.is_done:
-            return
-        await self.pressable.prepare()
-        self.bench.listener.phase(f"profile of {self.test.workload}")
+    @property
+    def phase(self) -> str:
+        return f"profile of {self.test.workload}"
+
+    async def attempt(self) -> Trial:
+        (pressable,) = self.pressables
+        assert isinstance(pressable, Rated)
         # Nothing of it is cut off, and nothing ends it early: what it does after its peak is part of the answer.
         plan = TrialPlan(f"profile-{self.test.workload}", "profile", 0.0, self.test.duration, self.index, patience_s=self.test.duration)
-        trial = await until_done(self.bench, lambda: self.pressable.trial(plan, Pressing(stretches=tuple(self.test.stretches))))
-        self.bench.listener.trial_ended(trial, None, "measured")
+        return await pressable.trial(plan, Pressing(stretches=tuple(self.test.stretches)))

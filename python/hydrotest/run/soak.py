@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.run.one_level import OneLevelTest
+from hydrotest.run.one_trial import OneLevelTest
 
 PATIENCE_S = 30.0
 """A soak goes on through stalls that would make a search's trial hopeless."""

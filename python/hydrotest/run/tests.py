@@ -11,7 +11,7 @@ from hydrotest.run.levels import LevelsTest
 from hydrotest.run.profile import ProfileTest
 from hydrotest.run.soak import SoakTest
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.spec.models import Combined, Fault, Isolated, Profile, Soak
+from hydrotest.spec.tests import Combined, Fault, Isolated, Profile, Soak
 from hydrotest.store.records import Trial
 
 

@@ -10,24 +10,17 @@ from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import (
     Cassandra,
     CassandraLoad,
-    Combined,
     Command,
-    Concurrency,
     Experiment,
-    Fault,
-    Isolated,
     Kafka,
     KafkaConsume,
     KafkaProduce,
-    Levels,
-    Profile,
     RatedWorkload,
-    Saturated,
     Scheduled,
-    Soak,
     Spark,
     SparkPerf,
 )
+from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak
 from hydrotest.units import show_bytes
 
 RECORD_BYTES_MIN = 10

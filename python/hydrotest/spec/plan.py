@@ -8,21 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from hydrotest.spec.check import memory_needed
-from hydrotest.spec.models import (
-    AnyWorkload,
-    CassandraLoad,
-    Combined,
-    Concurrency,
-    Experiment,
-    Fault,
-    Isolated,
-    KafkaConsume,
-    Levels,
-    Profile,
-    Saturated,
-    Soak,
-    SparkPerf,
-)
+from hydrotest.spec.models import AnyWorkload, CassandraLoad, Experiment, KafkaConsume, SparkPerf
+from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak
 
 COMBINED_TRIALS = 6
 """Trials of one search of the safe working point, as seen on two cores."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hydrotest.spec import fields, models
+from hydrotest.spec import base, fields, models, tests
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField, show_sizes
 
@@ -20,15 +20,15 @@ _QUANTITIES = {
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
     SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
 }  # fmt: skip
-_SECTIONS: list[tuple[str, str, list[type[models.Model]]]] = [
+_SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
     ("The file", "", [models.Experiment]),
     ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
     ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Spark]),
     ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.Headers, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
     ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
     ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
-     [models.Isolated, models.Combined, models.Soak, models.Fault, models.Levels, models.Concurrency, models.Saturated, models.Profile,
-      models.Stretch]),
+     [tests.Isolated, tests.Combined, tests.Soak, tests.Fault, tests.Levels, tests.Concurrency, tests.Saturated, tests.Profile,
+      tests.Stretch]),
     ("Search", "`search: {…}`", [models.Search]),
     ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
 ]  # fmt: skip
@@ -45,7 +45,7 @@ def reference() -> str:
     return "\n".join(out)
 
 
-def _table(model: type[models.Model], named: bool) -> list[str]:
+def _table(model: type[base.Model], named: bool) -> list[str]:
     head = [f"### {_title(model)}", (model.__doc__ or "").strip(), ""] if named else [(model.__doc__ or "").strip(), ""]
     rows = [
         f"| `{name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
@@ -55,7 +55,7 @@ def _table(model: type[models.Model], named: bool) -> list[str]:
     return [*head, "| key | what | default | meaning |", "|---|---|---|---|", *rows, ""] if rows else [*head, ""]
 
 
-def _title(model: type[models.Model]) -> str:
+def _title(model: type[base.Model]) -> str:
     for tag in ("kind", "test", "connect"):
         if tag in model.model_fields:
             return f"`{get_args(model.model_fields[tag].annotation)[0]}`"
@@ -81,7 +81,7 @@ def _words(kind: Any) -> str:
         return f"list of {_words(args[0])}"
     if origin is dict:
         return f"mapping to {_words(args[1])}"
-    if isinstance(kind, type) and issubclass(kind, models.Model):
+    if isinstance(kind, type) and issubclass(kind, base.Model):
         return "settings, see below"
     return {bool: "true or false", int: "number", float: "number", str: "text", Any: "any"}.get(kind, "see below")
 

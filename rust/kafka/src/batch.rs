@@ -92,11 +92,6 @@ impl BatchWriter {
         self.count += 1;
     }
 
-    /// Records in the batch.
-    pub fn count(&self) -> u32 {
-        self.count
-    }
-
     /// Completes the header and returns the batch as it goes on the wire. `as_whom` with the sequence of the first record,
     /// for an idempotent producer.
     pub fn finish(self, timestamp_ms: i64, codec: Codec, as_whom: Option<(Identity, i32)>) -> Result<Vec<u8>> {

@@ -14,7 +14,8 @@ from hydrotest.hosts.base import Host
 from hydrotest.run.events import Listener
 from hydrotest.run.trial import Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
-from hydrotest.spec.models import Experiment, Stretch
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Stretch
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 

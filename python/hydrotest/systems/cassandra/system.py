@@ -147,13 +147,12 @@ class CassandraSystem(System):
             # A dropped keyspace of ours leaves the disk at once.
             "auto_snapshot": False,
         }
-        security = self.spec.security or CassandraSecurity()
-        if security.password:
+        if self._login is not None:
             defaults["authenticator"] = {"class_name": "org.apache.cassandra.auth.PasswordAuthenticator"}
-        if self._authority is not None:
+        if self._authority is not None and self._tls is not None:
             own = self._authority.issue("cassandra-0", [host.address])
             defaults["client_encryption_options"] = {
-                "enabled": True, "optional": False, "require_client_auth": security.client_certificates,
+                "enabled": True, "optional": False, "require_client_auth": self._tls.certificate is not None,
                 "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
                 "keystore": str(own.both), "truststore": str(self._authority.certificate),
             }  # fmt: skip

@@ -61,11 +61,10 @@ class Secured:
             }  # fmt: skip
         if self.login is not None:
             mechanism = self.login.mechanism
-            module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
             users = f' user_{self.login.user}="{self.login.password}"' if mechanism == "PLAIN" else ""
             out |= {
                 f"{_PREFIX}sasl.enabled.mechanisms": mechanism,
-                f"{_PREFIX}{mechanism.lower()}.sasl.jaas.config": f"org.apache.kafka.common.security.{module} required{users};",
+                f"{_PREFIX}{mechanism.lower()}.sasl.jaas.config": f"{_module(mechanism)} required{users};",
             }
         return out
 
@@ -85,6 +84,11 @@ class Secured:
         }
 
 
+def _module(mechanism: str) -> str:
+    """Java's name for who carries a login out."""
+    return "org.apache.kafka.common.security." + ("plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule")
+
+
 def tool_properties(cluster: Cluster, folder: Path) -> Path | None:
     """A file with what Kafka's own tools need to reach the cluster; None if nothing. Only its owner can read it."""
     tls, login = cluster.tls, cluster.login
@@ -97,9 +101,8 @@ def tool_properties(cluster: Cluster, folder: Path) -> Path | None:
             both = write_private(folder / "tool-identity.pem", tls.key.read_bytes() + tls.certificate.read_bytes())
             lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={both}"]
     if login is not None:
-        module = "plain.PlainLoginModule" if login.mechanism == "PLAIN" else "scram.ScramLoginModule"
         lines += [
             f"sasl.mechanism={login.mechanism}",
-            f'sasl.jaas.config=org.apache.kafka.common.security.{module} required username="{login.user}" password="{login.password}";',
+            f'sasl.jaas.config={_module(login.mechanism)} required username="{login.user}" password="{login.password}";',
         ]
     return write_private(folder / "tool.properties", "\n".join([*lines, ""]).encode())

@@ -75,7 +75,7 @@ class KafkaSystem(System):
         ]
         if self.spec.security is not None:
             self._secured = Secured.make(self.spec.security, self.hosts[0].scratch(self.run) / "kafka-credentials")
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = cluster_id(uuid.uuid4().bytes)
         for index, host in enumerate(self.hosts):
             folder = host.scratch(self.run) / f"kafka-{index}"
             folder.mkdir(parents=True, exist_ok=True)
@@ -165,6 +165,11 @@ def _resource(name: str, folder: Path) -> Path:
     path = folder / name
     path.write_bytes(resources.files("hydrotest.systems.kafka").joinpath(name).read_bytes())
     return path
+
+
+def cluster_id(seed: bytes) -> str:
+    """Sixteen bytes as Kafka writes an id: URL-safe base64, never beginning with a dash, which its tools would take for an option."""
+    return urlsafe_b64encode(bytes([seed[0] & 0x7F]) + seed[1:]).decode().rstrip("=")
 
 
 async def _format(java: Path, classpath: str, properties: Path, cluster: str, host: Host) -> None:

@@ -1,0 +1,123 @@
+"""The tests of an experiment file, as frozen models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.base import Client, Model
+from hydrotest.spec.fields import Count, DurationS, Fraction, Name, RatePerS
+
+
+class Isolated(Model):
+    """Finds each workload's limit while the others idle."""
+
+    test: Literal["isolated"]
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
+
+
+class Levels(Model):
+    """Measures at given rates."""
+
+    test: Literal["levels"]
+    workload: Name = Field(description="Which workload.")
+    rates: list[RatePerS] = Field(min_length=1, description="Offered rates, e.g. [100K, 1M].")
+    duration: DurationS = Field(20.0, description="Measured window of each level.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+class Concurrency(Model):
+    """Measures with given numbers of operations in flight, as closed-loop tools do."""
+
+    test: Literal["concurrency"]
+    workload: Name = Field(description="Which workload.")
+    counts: list[Count] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
+    duration: DurationS = Field(20.0, description="Measured window of each count.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+class Combined(Model):
+    """All at once: the safe working point, the interference, and all pressed without schedule."""
+
+    test: Literal["combined"]
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    rates: dict[Name, RatePerS] = Field(
+        default_factory=dict,
+        description="Rates at which the interference is measured; without them the safe working point is searched first.",
+    )
+    pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
+    window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
+    precision: Fraction = Field(0.15, description="The safe working point is told to this fraction.")
+
+
+class AtLevel(Model):
+    """What tests at one level have in common."""
+
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    rates: dict[Name, RatePerS] = Field(min_length=1, description="The rate of each workload that has one.")
+
+
+class Soak(AtLevel):
+    """Presses at one level for a long time: drift, change points, memory growth, compaction and segment deletion."""
+
+    test: Literal["soak"]
+    duration: DurationS = Field(2700.0, description="How long.")
+
+
+class Fault(AtLevel):
+    """Presses at one level while a service is taken away and comes back: seconds without progress, seconds to catch up, integrity."""
+
+    test: Literal["fault"]
+    service: str = Field(description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, ….")
+    action: Literal["kill", "stop", "pause"] = Field(
+        "kill", description="`kill` ends it at once, `stop` in good order, `pause` holds it still with its connections open."
+    )
+    at: DurationS = Field(20.0, description="So long after the window has begun.")
+    down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")
+    duration: DurationS = Field(90.0, description="The whole window.")
+
+
+class Stretch(Model):
+    """A part of a profile; the rate goes evenly from `rate` to `to`."""
+
+    rate: RatePerS = Field(description="The rate that it begins with.")
+    to: RatePerS | None = Field(None, description="The rate that it ends with; the same if not given.")
+    duration: DurationS = Field(description="How long; whole seconds, since latencies are kept by the second.")
+
+    @property
+    def end_rate(self) -> float:
+        """The rate that it ends with."""
+        return self.rate if self.to is None else self.to
+
+    @property
+    def operations(self) -> float:
+        """How many are due in it."""
+        return (self.rate + self.end_rate) / 2 * self.duration
+
+
+class Profile(Model):
+    """Presses at a rate that changes: steps and ramps, as one trial."""
+
+    test: Literal["profile"]
+    workload: Name = Field(description="Which workload.")
+    stretches: list[Stretch] = Field(
+        min_length=1, description="One after the other, e.g. [{rate: 50K, duration: 10 s}, {rate: 50K, to: 200K, duration: 30 s}]."
+    )
+
+    @property
+    def duration(self) -> float:
+        """All stretches together, seconds."""
+        return sum(stretch.duration for stretch in self.stretches)
+
+
+class Saturated(Model):
+    """Measures what is achieved when pressed without schedule: a rate, never a latency."""
+
+    test: Literal["saturated"]
+    workload: Name = Field(description="Which workload.")
+    duration: DurationS = Field(10.0, description="Measured window.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+
+AnyTest = Annotated[Isolated | Combined | Soak | Fault | Levels | Concurrency | Saturated | Profile, Field(discriminator="test")]
