@@ -26,18 +26,19 @@ def pressure(load: dict[str, Any], give_up: float | None, cap: int) -> dict[str,
 
 
 def test_produce_settings() -> None:
-    workload = KafkaProduce.model_validate({"kind": "kafka-produce"})
-    made = kafka.producer(
+    workload = KafkaProduce.model_validate({"kind": "kafka-produce", "transactions": {}})
+    first, made = kafka.producers(
         "ingest",
         workload,
-        HOST,
+        [HOST, HOST],
         Cluster(["127.0.0.1:9092"]),
         "hydrotest-x-ingest-1",
         1,
         pressure({"open": {"rate_per_s": 1000.0, "arrivals": "even"}}, 2.05, 100_000),
     )
     assert made.settings == golden("produce.settings.json")
-    assert made.offered == 1000
+    assert made.offered == first.offered == 1000
+    assert (first.settings["pressure"]["first_share"], first.number, made.number) == (0, 0, 1)
 
 
 def test_consume_settings() -> None:
@@ -46,11 +47,30 @@ def test_consume_settings() -> None:
 
 def test_cql_settings() -> None:
     workload = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 3}, "keys": "uniform(0, 1M)"})
-    made = cassandra.generator(
-        "store", workload, HOST, Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, pressure({"closed": {"in_flight": 128}}, None, 50_000)
-    )
+    load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
+    _, made = cassandra.generators("store", workload, [HOST, HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, load)
     assert made.settings == golden("cql.settings.json")
     assert made.in_flight == 128
+
+
+def test_own_statements_settings() -> None:
+    workload = CassandraLoad.model_validate(
+        {
+            "kind": "cassandra",
+            "keys": "uniform(0, 1M)",
+            "consistency": "LOCAL_QUORUM",
+            "table": "CREATE TABLE orders (customer bigint, id int, note text, PRIMARY KEY (customer, id))",
+            "statements": {
+                "place": {"cql": "INSERT INTO orders (customer, id, note) VALUES (?, ?, ?)"},
+                "look": {"cql": "SELECT note FROM orders WHERE customer = ? AND id = ?", "weight": 3},
+            },
+            "values": {"customer": "row", "id": "uniform(0, 10)", "note": "uniform(10 B, 1 KiB)"},
+        }
+    )
+    load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
+    (made,) = cassandra.generators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1, load)
+    assert made.settings == golden("cql-own.settings.json")
+    assert workload.filling == "place"
 
 
 def test_events_are_understood() -> None:

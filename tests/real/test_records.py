@@ -8,10 +8,11 @@ import pytest
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.run.pressing import press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
-from hydrotest.run.workloads.kafka import Produce
-from hydrotest.spec.models import KafkaProduce
+from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.spec.models import KafkaConsume, KafkaProduce
 from hydrotest.spec.tests import Stretch
 from hydrotest.store.records import Trial
 
@@ -31,6 +32,8 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),
+    "in transactions": (20_000, {"transactions": {"every": "100 ms"}, "threads": 2}),
+    "in transactions, closely": (20_000, {"transactions": {"every": "5 ms"}, "key": "uniform(0, 1K)"}),
 }
 
 
@@ -106,3 +109,35 @@ def network_bytes(bench: Bench, trial: Trial, measured: Measured) -> float:
     """Bytes a second on loopback in the window."""
     rates = trial_host_rates(bench.runner.folder, trial, "here", measured.start_s, measured.end_s)
     return float(rates["network_out_bytes_per_s"].sum())
+
+
+async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing(bench: Bench) -> None:
+    settings = {"transactions": {"every": "20 ms", "aborts": "25 %"}}
+    load = (await pressed(bench, 20_000, settings)).load("ingest")
+    assert load.fates is not None
+    assert load.outcome is not None
+    ended = load.outcome.extra["transactions"]
+    assert ended["aborted"] == pytest.approx(0.25 * (ended["committed"] + ended["aborted"]), abs=1)
+    assert ended["aborted"] > 10
+    assert load.outcome.errors == {}
+    # Aborted ones were sent, but never acknowledged; they are there for nobody who reads what is committed.
+    assert 0.6 * load.fates.sent < load.fates.acked < 0.9 * load.fates.sent
+    assert load.fates.seen == load.fates.acked
+    assert (load.fates.lost, load.fates.duplicated, load.fates.unacked_present, load.fates.in_flight) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -> None:
+    spec = KafkaProduce.model_validate({"kind": "kafka-produce", "transactions": {"every": "50 ms", "aborts": "50 %"}})
+    ingest = Produce("ingest", spec, bench)
+    reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
+    drain = Consume("drain", reader, ingest, bench)
+    plan = TrialPlan("isolation", "together", 0.5, 2.0, tenancy="combined")
+    trial = await press_together(bench, plan, [ingest, drain], {"ingest": 10_000})
+    assert trial.status == "done", trial.reason
+    fates = trial.load("drain").fates
+    assert fates is not None
+    assert (fates.lost, fates.duplicated, fates.out_of_order) == (0, 0, 0)
+    aborted = fates.sent - fates.acked
+    assert aborted > 0.3 * fates.sent
+    assert fates.unacked_present == (0 if isolation == "read_committed" else aborted)

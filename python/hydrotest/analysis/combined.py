@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.intervals import paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
@@ -21,10 +21,6 @@ from hydrotest.store.records import Load, Trial
 
 FRACTION_UNIT = 1000.0
 """Fractions of the isolated limits are searched in thousandths: the search's grid is for rates above 1."""
-PAIRS_MIN = 5
-SIGNIFICANCE = 0.05
-CHANGE_MIN = 0.01
-"""A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
 
 
 def proposed_of(fraction: float) -> float:
@@ -227,24 +223,12 @@ class Together:
 
 
 def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
-    """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
-
-    `significant` asks more than the interval: with `family` metrics of one workload looked at together, each is tested at
-    0.05 / `family` (Bonferroni), so that not one comparison in a few is "found" by chance; n ≥ 5 pairs; and a change of 1 %.
-    """
-    logs = [math.log(after / before) for before, after in pairs]
-    mean = t_interval(logs)
-    strict = t_interval(logs, 1 - SIGNIFICANCE / family)
-
-    def percent(log: float) -> float:
-        return (math.exp(min(log, 50.0)) - 1) * 100
-
+    """Geometric means of both sides, and the change between them; see `paired_change`."""
     return {
         "isolated": math.exp(sum(math.log(before) for before, _ in pairs) / len(pairs)),
         "combined": math.exp(sum(math.log(after) for _, after in pairs) / len(pairs)),
-        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(pairs),
-        "significant": len(pairs) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN,
-    }  # fmt: skip
+        **paired_change(pairs, family),
+    }
 
 
 def _most_often(stopped: list[dict[str, str]]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scipy import stats
 
@@ -40,6 +41,31 @@ def batch_means(values: Sequence[float], batches: int = 10, confidence: float = 
         return t_interval(values, confidence)
     means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(batches)]
     return t_interval(means, confidence)
+
+
+PAIRS_MIN = 5
+SIGNIFICANCE = 0.05
+CHANGE_MIN = 0.01
+"""A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
+
+
+def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
+    """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
+
+    `significant` asks more than the interval: with `family` metrics looked at together, each is tested at 0.05 / `family`
+    (Bonferroni), so that not one comparison in a few is "found" by chance; n ≥ 5 pairs; and a change of 1 %.
+    """
+    logs = [math.log(after / before) for before, after in pairs]
+    mean = t_interval(logs)
+    strict = t_interval(logs, 1 - SIGNIFICANCE / family)
+
+    def percent(log: float) -> float:
+        return (math.exp(min(log, 50.0)) - 1) * 100
+
+    return {
+        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(pairs),
+        "significant": len(pairs) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN,
+    }  # fmt: skip
 
 
 def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
-from hydrotest.store import layout
-from hydrotest.store.histograms import empty, read_log
+from hydrotest.store.histograms import empty, read_logs
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 Latency = dict[str, float | None]
@@ -24,7 +23,7 @@ EDGE_S = 0.002
 def window_histogram(folder: Path, workload: str, which: str, op: str | None, start_s: float, end_s: float) -> HdrHistogram:
     """All operations whose intended start lies in the window, merged without loss."""
     total = empty()
-    for interval in read_log(folder / layout.histogram(workload, which)):
+    for interval in read_logs(folder, workload, which):
         if interval.op == op and start_s - EDGE_S <= interval.start_wall_s < end_s - EDGE_S:
             total.add(interval.histogram)
     return total
@@ -32,7 +31,7 @@ def window_histogram(folder: Path, workload: str, which: str, op: str | None, st
 
 def operations(folder: Path, workload: str) -> list[str]:
     """The operations that a log tells apart, without the sum of all."""
-    names = {interval.op for interval in read_log(folder / layout.histogram(workload, "response"))}
+    names = {interval.op for interval in read_logs(folder, workload, "response")}
     return sorted(name for name in names if name is not None)
 
 

@@ -13,9 +13,8 @@ from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Profile
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import empty, read_log
+from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.records import Trial
 
 
@@ -72,7 +71,7 @@ def _stretches(test: Profile, measured: Measured, progress: Sequence[Reading]) -
 
 def _series(test: Profile, measured: Measured, progress: Sequence[Reading]) -> list[dict[str, Any]]:
     histograms: dict[int, HdrHistogram] = {}
-    for interval in read_log(measured.folder / layout.histogram(measured.load.workload, "response")):
+    for interval in read_logs(measured.folder, measured.load.workload, "response"):
         if interval.op is None:
             histograms.setdefault(round(interval.start_wall_s - measured.start_s), empty()).add(interval.histogram)
     rows = []

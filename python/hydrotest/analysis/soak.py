@@ -18,7 +18,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import service_rates
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import empty, read_log
+from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 
@@ -117,7 +117,7 @@ def _buckets(measured: Measured) -> list[dict[str, Any]]:
     width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
     count = int((measured.end_s - measured.start_s) // width)
     histograms = [empty() for _ in range(count)]
-    for interval in read_log(measured.folder / layout.histogram(measured.load.workload, "response")):
+    for interval in read_logs(measured.folder, measured.load.workload, "response"):
         at = int((interval.start_wall_s + 0.5 - measured.start_s) // width)
         if interval.op is None and 0 <= at < count:
             histograms[at].add(interval.histogram)

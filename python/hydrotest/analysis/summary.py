@@ -13,6 +13,7 @@ from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
+from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
@@ -30,7 +31,7 @@ from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
 
 Status = Literal["complete", "partial", "failed"]
-MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault", "profile")
+MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault", "profile", "doubling")
 """Purposes of trials that count; warm-up, populate and prefill only prepare."""
 
 
@@ -88,6 +89,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),
+        "doublings": doubling_rows(run, experiment, trials),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),
@@ -188,6 +190,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
             "busiest_thread_pct": None if room.busiest_thread is None else room.busiest_thread * 100,
             "run_delay_pct": None if room.run_delay is None else room.run_delay * 100,
             "wait_p99_ms": room.wait_p99_ms if measured.load.offered is not None else None,
+            "memory_bytes": measured.load.outcome.memory_bytes_max if measured.load.outcome else None,
             "has_room": room.has_room, "why_not": room.reasons, "trial": trial.number,
         })  # fmt: skip
     return rows

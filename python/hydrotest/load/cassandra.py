@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
-from hydrotest.load.native import NICE, Generator
+from hydrotest.load.native import Generator, shared
+from hydrotest.spec.check import SHARES_MAX
 from hydrotest.spec.models import CassandraLoad
 
 SATURATING_IN_FLIGHT = 128
 """Requests in flight that keep a small ring busy; Cassandra's own default is 128 native transport threads."""
 POPULATE_S_MAX = 3600.0
-WRITERS_PER_TRIAL = 64
+WRITERS_PER_TRIAL = SHARES_MAX
+
+
+def _content(workload: CassandraLoad, only: str | None = None) -> dict[str, Any]:
+    """`Content` of rust/cassandra/src/content.rs; with `only` one statement of the user's own."""
+    if workload.mix is not None:
+        return {"standard": {"shape": _shape(workload), "write_share": workload.mix.write_share}}
+    statements = [{"name": name, "cql": one.cql, "weight": 1.0 if only else one.weight}
+                  for name, one in workload.statements.items() if only in (None, name)]  # fmt: skip
+    return {"own": {"statements": statements, "makers": {name: maker.wire() for name, maker in workload.values.items()}}}
 
 
 def _shape(workload: CassandraLoad) -> dict[str, int]:
@@ -20,10 +31,13 @@ def _shape(workload: CassandraLoad) -> dict[str, int]:
 
 
 async def create_table(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> None:
-    """Makes a keyspace of our own with the workload's table."""
-    replication = f"{{'class': 'SimpleStrategy', 'replication_factor': {workload.replication}}}"
-    question = {"ask": "create_table", "cluster": cluster.wire(), "keyspace": keyspace, "replication": replication,
-                "shape": _shape(workload)}  # fmt: skip
+    """Makes a keyspace of our own with the workload's tables."""
+    replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.replication}}}"
+    question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication}
+    if workload.table:
+        question |= {"ask": "create_own", "statements": workload.table}
+    else:
+        question |= {"ask": "create_table", "shape": _shape(workload)}
     await ask(host, "ask", {"cassandra": question})
 
 
@@ -40,26 +54,29 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
     return result
 
 
-def generator(name: str, workload: CassandraLoad, host: Host, cluster: Cluster, keyspace: str, trial: int,
-              pressure: dict[str, Any]) -> Generator:  # fmt: skip
-    """A reading and writing generator."""
+def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
+               pressure: dict[str, Any]) -> list[Generator]:  # fmt: skip
+    """A reading and writing generator on each host."""
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
-        "client": client, "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload),
-        "consistency": workload.consistency, "write_share": workload.mix.write_share, "keys": workload.keys.wire(),
+        "client": client, "cluster": cluster.wire(), "keyspace": keyspace, "content": _content(workload),
+        "consistency": workload.consistency, "keys": workload.keys.wire(),
         # Another seed for each trial: the same keys again would be read from a warm cache.
         "seed": trial, "operations": None, "connections": workload.connections,
-        "request_timeout_ms": round(workload.timeout * 1e3), "writer": trial * WRITERS_PER_TRIAL,
-        "pressure": {**pressure, "threads": workload.threads, "nice": NICE},
+        "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
-    return Generator.pressing(name, workload, host, "cql", settings, pressure["load"], client)
+    return [Generator.pressing(name, workload, share, "cql", settings, client) for share in shared(pressure, workload.threads, hosts)]
 
 
-def populator(name: str, workload: CassandraLoad, host: Host, cluster: Cluster, keyspace: str, trial: int) -> Generator:
-    """Writes every key of the workload's range once."""
+def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:
+    """Write every row of the workload's range once."""
     pressure = {"load": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
                 "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
-    filling = generator(name, workload, host, cluster, keyspace, trial, pressure)
+    filling = generators(name, workload, hosts, cluster, keyspace, trial, pressure)
     keys = {"shape": "sequential", "min": workload.keys.low, "max": workload.keys.high - 1}
-    filling.settings.update({"write_share": 1.0, "keys": keys, "operations": workload.keys.size})
+    content = (
+        _content(workload, workload.filling) if workload.mix is None else {"standard": {"shape": _shape(workload), "write_share": 1.0}}
+    )
+    for one in filling:
+        one.settings.update({"content": content, "keys": keys, "operations": workload.keys.size})
     return filling

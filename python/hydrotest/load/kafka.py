@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
-from hydrotest.load.native import NICE, Generator
+from hydrotest.load.native import NICE, Generator, shared
+from hydrotest.spec.check import SHARES_MAX
 from hydrotest.spec.models import KafkaProduce
 
 REQUESTS_IN_FLIGHT = 5
@@ -16,7 +17,7 @@ PARTITION_FETCH_BYTES = 1 << 20
 """Kafka's default for max.partition.fetch.bytes."""
 CONSUMER_CONNECTIONS = 2
 """One answer is checked while the other is on its way."""
-PRODUCERS_PER_TRIAL = 64
+PRODUCERS_PER_TRIAL = SHARES_MAX
 """Producer ids set aside for each trial, so that no two trials share one."""
 PRODUCERS_MAX = 1 << 16
 """Their ids begin anew then; a topic is written in one trial only."""
@@ -44,17 +45,23 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
     return REQUESTS_IN_FLIGHT * workload.partitions * per_batch
 
 
-def producer(name: str, workload: KafkaProduce, host: Host, cluster: Cluster, topic: str, trial: int,
-             pressure: dict[str, Any], retries: bool = False) -> Generator:  # fmt: skip
-    """A producing generator. `pressure` is `Pressure` of rust/core/src/wire.rs without threads and priority. With `retries` it
-    outlives a broker's absence."""
+def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
+              pressure: dict[str, Any], retries: bool = False) -> list[Generator]:  # fmt: skip
+    """A producing generator on each host. `pressure` is `Pressure` of rust/core/src/wire.rs without shares and priority. With
+    `retries` they outlive a broker's absence."""
     settings = {
         "cluster": cluster.wire(), "topic": topic, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
-        "idempotent": workload.is_idempotent, "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
+        "idempotent": workload.is_idempotent, "transactions": _transactions(workload), "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
         "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
-        "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX, "pressure": {**pressure, "threads": workload.threads, "nice": NICE},
+        "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
     }  # fmt: skip
-    return Generator.pressing(name, workload, host, "produce", settings, pressure["load"])
+    return [Generator.pressing(name, workload, share, "produce", settings) for share in shared(pressure, workload.threads, hosts)]
+
+
+def _transactions(workload: KafkaProduce) -> dict[str, float] | None:
+    """`TransactionSettings` of rust/kafka/src/transaction.rs."""
+    wanted = workload.transactions
+    return None if wanted is None else {"every_ms": wanted.every * 1e3, "aborts": wanted.aborts}
 
 
 def _records(workload: KafkaProduce) -> dict[str, Any]:
@@ -70,15 +77,22 @@ Reading = Literal["once", "repeat", "follow"]
 producers, until the time is over and all that they wrote is read."""
 
 
-def consumer(name: str, host: Host, cluster: Cluster, topic: str, seconds: float, reading: Reading,
-             offered: float | None = None, retries: bool = False, is_even: bool = True) -> Generator:  # fmt: skip
-    """A consuming generator. `offered` is the rate at which the topic is written, when it is followed, and `is_even` if evenly. With `retries` it
-    outlives a broker's absence."""
+def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
+              offered: float | None = None, retries: bool = False, is_even: bool = True,
+              committed: bool = False) -> list[Generator]:  # fmt: skip
+    """A consuming generator on each host; each reads a part of the partitions. `offered` is the rate at which the topic is written,
+    when it is followed, and `is_even` if evenly. With `retries` they outlive a broker's absence; `committed`: they leave out what no transaction
+    has committed."""
     settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
-                "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "retries": retries, "nice": NICE}  # fmt: skip
-    return Generator(name, "kafka-consume", host, "consume", settings, offered=offered, is_even=is_even)
+                "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
+                "shares": len(hosts), "nice": NICE}  # fmt: skip
+    return [
+        Generator(name, "kafka-consume", host, "consume", {**settings, "share": share}, share, offered=offered, is_even=is_even)
+        for share, host in enumerate(hosts)
+    ]
 
 
-def verifier(host: Host, cluster: Cluster, topic: str) -> Generator:
-    """Reads a topic from its first record to its end and checks every one."""
-    return consumer("verify", host, cluster, topic, VERIFY_S_MAX, "once")
+def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False) -> Generator:
+    """Reads a topic from its first record to its end and checks every one; see `consumers`."""
+    (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed)
+    return reader

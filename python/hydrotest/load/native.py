@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -15,12 +17,32 @@ from hydrotest.hosts.node import Event, Node
 from hydrotest.spec.models import CassandraLoad, KafkaProduce
 from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER
+from hydrotest.store.merging import merged_load
 from hydrotest.store.records import Load, Outcome
 
 NICE = -10
 """Asked for where allowed; what was got is kept with the trial."""
 
-OnSecond = Callable[[str, Event], None]
+START_LEAD_S = 0.1
+"""From `go` to second 0: every generator has heard of it and its threads are up."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """One generator's share of a workload."""
+
+    number: int
+    host: Host
+    pressure: dict[str, Any]
+    """`Pressure` of rust/core/src/wire.rs."""
+
+
+def shared(pressure: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[Share]:
+    """A generator with so many threads on each of the hosts, all keeping one schedule. `pressure` says neither shares nor priority."""
+    return [
+        Share(number, host, {**pressure, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE})
+        for number, host in enumerate(hosts)
+    ]
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,8 @@ class Generator:
     subcommand: str
     settings: dict[str, Any] = field(repr=False)
     """For the node's stdin; it may hold a password."""
+    number: int = 0
+    """Which of the workload's generators it is. Rate and number in flight are the whole workload's."""
     offered: float | None = None
     in_flight: int | None = None
     client: Literal["native", "driver"] = "native"
@@ -43,17 +67,18 @@ class Generator:
     """Operations that come at once."""
 
     @classmethod
-    def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, host: Host, subcommand: str, settings: dict[str, Any],
-                 load: dict[str, Any], client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
-        """A generator that presses with `load`, which is `Load` of rust/core/src/wire.rs."""
+    def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, share: Share, subcommand: str, settings: dict[str, Any],
+                 client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
+        """A generator that presses with its share; its `pressure` is put among the settings."""
+        load = share.pressure["load"]
         offered: float | None = load.get("open", {}).get("rate_per_s")
         if "profile" in load:
             stretches = load["profile"]["stretches"]
             due = sum((s["from_per_s"] + s["to_per_s"]) / 2 * s["seconds"] for s in stretches)
             offered = due / sum(s["seconds"] for s in stretches)
         is_even = workload.arrivals.shape == "even" and "profile" not in load
-        return cls(name, workload.kind, host, subcommand, settings, offered, load.get("closed", {}).get("in_flight"), client, is_even,
-                   workload.arrivals.size or 0)  # fmt: skip
+        return cls(name, workload.kind, share.host, subcommand, {**settings, "pressure": share.pressure}, share.number, offered,
+                   load.get("closed", {}).get("in_flight"), client, is_even, workload.arrivals.size or 0)  # fmt: skip
 
 
 @dataclass
@@ -61,7 +86,6 @@ class _Files:
     """A generator's files below a trial's folder, opened as they are needed."""
 
     folder: Path
-    workload: str
     _open: dict[Path, TextIO] = field(default_factory=dict)
 
     def write(self, name: Path, line: str, header: str = "") -> None:
@@ -75,6 +99,9 @@ class _Files:
     def close(self) -> None:
         for handle in self._open.values():
             handle.close()
+
+
+OnSecond = Callable[[Generator, Event], None]
 
 
 class RunningGenerator:
@@ -101,16 +128,17 @@ class RunningGenerator:
     async def finish(self, folder: Path, on_second: OnSecond) -> Load:
         """Takes in everything until the node is done. Raises `TrialFailedError` if it fails or dies."""
         generator = self.generator
-        files = _Files(folder, generator.workload)
+        files = _Files(folder)
+        name, number = generator.workload, generator.number
         outcome: Outcome | None = None
         try:
             async for event in self.node.events():
                 match event.pop("event"):
                     case "second":
-                        files.write(layout.seconds(generator.workload), json.dumps(event))
-                        on_second(generator.workload, event)
+                        files.write(layout.seconds(name, number), json.dumps(event))
+                        on_second(generator, event)
                     case "histogram":
-                        files.write(layout.histogram(generator.workload, event["which"]), event["line"], HEADER)
+                        files.write(layout.histogram(name, event["which"], number), event["line"], HEADER)
                     case "done":
                         outcome = Outcome.model_validate(event["result"])
                         break
@@ -123,22 +151,27 @@ class RunningGenerator:
         fatal = outcome.extra.get("fatal")
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")
-        return Load(workload=generator.workload, kind=generator.kind, client=generator.client, offered=generator.offered,
+        return Load(workload=name, kind=generator.kind, client=generator.client, offered=generator.offered,
                     in_flight=generator.in_flight, is_even=generator.is_even, burst=generator.burst, outcome=outcome, nice=self.nice)  # fmt: skip
 
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:
-    """Runs generators together: all connected before the first record. Whatever happens, none is left behind."""
+    """Runs generators together: all connected before the first record, all beginning at one time. What the generators of one
+    workload did is one load. Whatever happens, none is left behind."""
     running: list[RunningGenerator] = []
     try:
         for generator in generators:
             running.append(await RunningGenerator.start(generator))
         on_go()
+        start_wall_s = time.time() + START_LEAD_S
         for one in running:
-            await one.node.command("go")
+            await one.node.command("go", start_wall_s=start_wall_s)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
-        return [task.result() for task in tasks]
+        by_workload: dict[str, list[Load]] = defaultdict(list)
+        for task in tasks:
+            by_workload[task.result().workload].append(task.result())
+        return [merged_load(loads) for loads in by_workload.values()]
     except BaseExceptionGroup as failures:
         raise _first(failures) from failures
     finally:

@@ -67,6 +67,7 @@ def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, wor
                    in_flight: int, rate_per_s: float | None, scratch: Path) -> Command:  # fmt: skip
     """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from intended starts. It warms itself up first."""
     mix = workload.mix
+    assert mix is not None  # a stock client with statements of one's own was refused
     if mix.read == 0:
         operation = ["write"]
     elif mix.write == 0:

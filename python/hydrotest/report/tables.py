@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hydrotest.analysis.compare import Row
+from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
 from hydrotest.report.profile import profile_sheet
@@ -26,6 +27,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         soak_sheet(summary),
         fault_sheet(summary),
         profile_sheet(summary),
+        doubling_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
         integrity_sheet(summary),
@@ -149,6 +151,7 @@ def generator_sheet(summary: Summary) -> Sheet:
             row["client"],
             decimal(row["cpu_s_per_million"], 2),
             decimal(row["busiest_thread_pct"], 0),
+            show_bytes(row["memory_bytes"]) if row.get("memory_bytes") else NONE,
             decimal(row.get("run_delay_pct"), 1),
             decimal(row["wait_p99_ms"], 2),
             yes_no(row["has_room"]),
@@ -157,7 +160,7 @@ def generator_sheet(summary: Summary) -> Sheet:
     ]
     return Sheet(
         "Generator",
-        ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "run delay %", "wait p99 ms", "had room"],
+        ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "memory", "run delay %", "wait p99 ms", "had room"],
         rows,
     )
 

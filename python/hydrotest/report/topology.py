@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from hydrotest.spec.models import Experiment, KafkaConsume, Spark
@@ -36,5 +37,6 @@ def topology(experiment: Experiment) -> list[Box]:
             if isinstance(workload, KafkaConsume)
             else f"→ {SYSTEM_OF.get(workload.kind, 'its own program')}"
         )
-        boxes[experiment.generator_host(name)].presses.append(f"{name} {target}")
+        for host, count in Counter(experiment.generator_hosts(name)).items():
+            boxes[host].presses.append(f"{name} {target}" + (f", {count} generators" if count > 1 else ""))
     return list(boxes.values())

@@ -99,7 +99,18 @@ def _bound_sentences(summary: Summary) -> list[str]:
         if row["limit"] is not None:
             stopped = STOPPED[row["stopped_by"]]
             out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}")
+    out += doubling_sentences(summary.get("doublings", []))
     return out or ["No limit was searched, so nothing can be said to bind one."]
+
+
+def doubling_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """Whether the generators were the limit, as twice as many showed."""
+    told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it", None: "told nothing apart"}
+    return [
+        f"{row['workload']} by {2 * row['generators']} generators instead of {row['generators']}: twice as many {told[row['raised']]} "
+        f"({row['change_pct']:+.1f} %, 95 % interval {row['low_pct']:+.1f} to {row['high_pct']:+.1f} %, {row['n']} pairs)."
+        for row in rows
+    ]
 
 
 def bound_sentence(row: dict[str, Any]) -> str:

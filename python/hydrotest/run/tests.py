@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from hydrotest.run.combined import CombinedTest
+from hydrotest.run.doubling import DoublingTest
 from hydrotest.run.fault import FaultTest
 from hydrotest.run.isolated import IsolatedTest
 from hydrotest.run.levels import LevelsTest
 from hydrotest.run.profile import ProfileTest
 from hydrotest.run.soak import SoakTest
 from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.spec.tests import Combined, Fault, Isolated, Profile, Soak
+from hydrotest.spec.tests import Combined, Doubling, Fault, Isolated, Profile, Soak
 from hydrotest.store.records import Trial
 
 
@@ -35,4 +36,6 @@ def make_test(index: int, bench: Bench, pressables: dict[str, Pressable], done: 
         return FaultTest(index, test, bench, pressables, done)
     if isinstance(test, Profile):
         return ProfileTest(index, test, bench, pressables, done)
+    if isinstance(test, Doubling):
+        return DoublingTest(index, test, bench, pressables, done)
     return LevelsTest(index, test, bench, pressables, done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Protocol
 
 from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.node import Event
-from hydrotest.load.native import Generator, run_generators
+from hydrotest.load.native import Generator, OnSecond, run_generators
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.store.folder import RunFolder
@@ -183,7 +184,7 @@ class TrialRunner:
         """
         folder = self.folder.trial_path(number, plan.slug)
         generators = [generator for part in parts for generator in part.generators]
-        what = ", ".join([*map(_describe, generators), *(part.workload for part in parts if part.background is not None)])
+        what = ", ".join([*dict.fromkeys(map(_describe, generators)), *(part.workload for part in parts if part.background is not None)])
         self.listener.trial_started(number, f"{plan.purpose} {what}", plan.seconds)
         cpu_before, wall_before = _cpu_s(), 0.0
         begun = asyncio.Event()
@@ -270,15 +271,18 @@ class TrialRunner:
                 task.cancel()
                 await asyncio.wait([task])
 
-    def _on_second(self) -> Callable[[str, Event], None]:
-        last: dict[str, tuple[float, int]] = {}
+    def _on_second(self) -> OnSecond:
+        last: dict[tuple[str, int], tuple[float, int]] = {}
+        rates: dict[str, dict[int, float]] = defaultdict(dict)
 
-        def on_second(workload: str, event: Event) -> None:
+        def on_second(generator: Generator, event: Event) -> None:
+            workload, number = generator.workload, generator.number
             wall, done = event["wall_s"], event["counts"]["completed"]
-            before = last.get(workload)
-            last[workload] = (wall, done)
+            before = last.get((workload, number))
+            last[workload, number] = (wall, done)
             if before is not None and wall > before[0]:
-                self.listener.second(workload, (done - before[1]) / (wall - before[0]), event["p99_ms"])
+                rates[workload][number] = (done - before[1]) / (wall - before[0])
+                self.listener.second(workload, sum(rates[workload].values()), event["p99_ms"])
 
         return on_second
 

@@ -20,7 +20,7 @@ from hydrotest.spec.models import (
     Spark,
     SparkPerf,
 )
-from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak
+from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
 from hydrotest.units import show_bytes
 
 RECORD_BYTES_MIN = 10
@@ -38,6 +38,9 @@ JVM_OVERHEAD_BYTES = 512 << 20
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
 
+
+SHARES_MAX = 64
+"""Threads of all generators of a workload: as many ids are set aside for each trial."""
 
 REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
 """Consistency levels that no smaller replication can ever answer; the others follow the replication."""
@@ -85,8 +88,10 @@ def check_references(experiment: Experiment, document: Document) -> None:
             checker.known(test.workload, experiment.workloads, "the workload", named)
             if isinstance(test, Profile):
                 _check_profile(experiment, test, checker, named)
-                continue
-            _check_pressed(experiment, test, checker, named)
+            elif isinstance(test, Doubling):
+                _check_doubling(experiment, test, checker, named)
+            else:
+                _check_pressed(experiment, test, checker, named)
         if isinstance(test, Combined | Soak | Fault):
             _check_rates(experiment, test, index, checker)
         if isinstance(test, Fault):
@@ -218,6 +223,13 @@ def _check_profile(experiment: Experiment, test: Profile, checker: _Checker, pla
             )
 
 
+def _check_doubling(experiment: Experiment, test: Doubling, checker: _Checker, place: Path_) -> None:
+    workload = experiment.workloads[test.workload]
+    if not isinstance(workload, RatedWorkload) or workload.client == "stock":
+        raise checker.fail(place, f"{test.workload} has no generator of ours to double", "Name a workload that one presses.")
+    _check_shares(experiment, test.workload, 2 * len(experiment.generator_hosts(test.workload)), place, checker)
+
+
 WINDOW_S_MIN = 3.0
 """Less says nothing about steadiness: counters are read once a second."""
 
@@ -268,8 +280,7 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
         raise checker.fail((*place, "client"), "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
     if isinstance(workload, RatedWorkload) and workload.client == "stock":
         _check_stock(experiment, name, (*place, "client"), checker)
-    if workload.on is not None:
-        checker.known(workload.on, experiment.hosts, "the host", (*place, "on"))
+    _check_generators(experiment, name, checker)
     if isinstance(workload, KafkaProduce):
         kafka = experiment.systems.kafka
         if kafka is None:
@@ -303,11 +314,65 @@ def _check_workload(experiment: Experiment, name: str, checker: _Checker) -> Non
                 f"consistency {workload.consistency} needs {needed} replicas of each row; replication is {workload.replication}",
                 "Raise `replication`, or take a weaker level.",
             )
-        if workload.mix.write + workload.mix.read <= 0:
-            raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
+        _check_content(workload, place, checker)
         if workload.column_size < COLUMN_BYTES_MIN:
             raise checker.fail((*place, "column_size"), f"columns of {workload.column_size} B are too small to account for",
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+
+def _check_content(workload: CassandraLoad, place: Path_, checker: _Checker) -> None:
+    """What is pressed with: the default table by its mix, or tables and statements of the user's own."""
+    if not workload.statements:
+        if workload.mix is None:
+            raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")
+        if workload.mix.write + workload.mix.read <= 0:
+            raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
+        for key in ("table", "values", "populate"):
+            if getattr(workload, key):
+                raise checker.fail((*place, key), f"`{key}` is about statements of your own, and there are none", "Add `statements`.")
+        return
+    if workload.mix is not None:
+        raise checker.fail((*place, "mix"), "statements of your own have weights, and no mix", "Leave one of them out.")
+    if not workload.table:
+        raise checker.fail((*place, "statements"), "there is no table for them", "Add `table: CREATE TABLE …`.")
+    if workload.client != "native":
+        raise checker.fail((*place, "client"), f"`client: {workload.client}` knows the default table only", "Leave it out.")
+    for create in workload.table:
+        if create.split(None, 1)[0].upper() != "CREATE":
+            raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+    if all(statement.weight == 0 for statement in workload.statements.values()):
+        raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
+    if workload.populate is not None:
+        checker.known(workload.populate, workload.statements, "the statement", (*place, "populate"))
+
+
+def _check_generators(experiment: Experiment, name: str, checker: _Checker) -> None:
+    """Where its generators run, and whether there is a share for each."""
+    workload = experiment.workloads[name]
+    place: Path_ = ("workloads", name)
+    for host in workload.on:
+        checker.known(host, experiment.hosts, "the host", (*place, "on"))
+    if not isinstance(workload, RatedWorkload):
+        if len(workload.on) > 1:
+            raise checker.fail((*place, "on"), f"{name} is started from one host", "Name one.")
+        return
+    count = len(experiment.generator_hosts(name))
+    at: Path_ = (*place, "generators" if workload.generators is not None else "on")
+    if count < len(workload.on):
+        raise checker.fail(
+            at, f"{len(workload.on)} hosts and {count} generators: some would have none", "Leave `generators` out, or raise it."
+        )
+    _check_shares(experiment, name, count, at, checker)
+
+
+def _check_shares(experiment: Experiment, name: str, count: int, place: Path_, checker: _Checker) -> None:
+    """Whether so many generators each have something to do."""
+    workload = experiment.workloads[name]
+    if isinstance(workload, Scheduled) and count * workload.threads > SHARES_MAX:
+        raise checker.fail(place, f"{count} generators of {workload.threads} threads are more than {SHARES_MAX} threads", "Take fewer.")
+    source = experiment.workloads.get(workload.reads) if isinstance(workload, KafkaConsume) else None
+    if isinstance(source, KafkaProduce) and count > source.partitions:
+        raise checker.fail(place, f"{count} consumers share {source.partitions} partitions: some would have none", "Take fewer.")
 
 
 def _check_stock(experiment: Experiment, name: str, place: Path_, checker: _Checker) -> None:
@@ -317,8 +382,10 @@ def _check_stock(experiment: Experiment, name: str, place: Path_, checker: _Chec
         raise checker.fail(
             place, f"{name} has `arrivals`; a stock client's operations come evenly, or not by schedule", "Leave one of them out."
         )
+    if len(experiment.generator_hosts(name)) > 1:
+        raise checker.fail(place, f"{name} has several generators; a stock client is one process", "Leave one of them out.")
     if isinstance(workload, KafkaProduce):
-        shaped = [key for key in ("key", "headers") if getattr(workload, key) is not None]
+        shaped = [key for key in ("key", "headers", "transactions") if getattr(workload, key) is not None]
         shaped += ["record_size"] if workload.record_size.size > 1 else []
         shaped += ["compressible"] if workload.compressible > 0 else []
         if shaped:
@@ -343,6 +410,9 @@ def _check_records(workload: KafkaProduce, kafka: Kafka, place: Path_, checker: 
                            f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
     if workload.is_idempotent and workload.acks != -1:
         raise checker.fail((*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`.")
+    if workload.transactions is not None and not workload.is_idempotent:
+        raise checker.fail((*place, "transactions"), "a transactional producer is idempotent too",
+                           "Write `acks: all`, and leave `idempotent` out.")  # fmt: skip
 
 
 def memory_needed(experiment: Experiment) -> dict[str, int]:

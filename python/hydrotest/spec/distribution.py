@@ -17,6 +17,7 @@ Shape = Literal["sequential", "uniform", "gaussian", "zipf"]
 
 _CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
 _KEY_FORMS = "uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
+_NUMBER_FORMS = "uniform(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
 _SIZE_FORMS = "100 B, uniform(100 B, 1 KiB) or gaussian(100 B, 1 KiB[, mean, sd])"
 ZIPF_EXPONENT_DEFAULT = 1.0
 GAUSSIAN_SDS_IN_HALF_RANGE = 3.0
@@ -113,5 +114,46 @@ def show_sizes(sizes: Distribution) -> int | str:
     return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{rest})"
 
 
+class Maker(BaseModel):
+    """How a column's value follows from the number of its row: the number itself, a number that is drawn, or so many bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    make: Literal["row", "number", "bytes"]
+    drawn: Distribution | None = None
+
+    def wire(self) -> Any:
+        """`Maker` of rust/cassandra/src/values.rs."""
+        return "row" if self.drawn is None else {self.make: self.drawn.wire()}
+
+
+def parse_maker(value: object) -> object:
+    """Turns the text form of a maker into one."""
+    if isinstance(value, Maker):
+        return value
+    if value == "row":
+        return Maker(make="row")
+    # A size has its unit; a number has none.
+    if isinstance(value, str) and re.search(r"\d\s*[KMGT]?i?B\b", value):
+        return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
+    match = _CALL.match(value) if isinstance(value, str) else None
+    if match is None or match[1] not in ("uniform", "gaussian", "zipf"):
+        raise ValueError(f"{value!r} makes no value; write row, {_NUMBER_FORMS}, or a size such as {_SIZE_FORMS}")
+    return Maker.model_validate({"make": "number", "drawn": parse_keys(value)})
+
+
+def show_maker(maker: Maker) -> str:
+    """As it was written."""
+    if maker.drawn is None:
+        return "row"
+    if maker.make == "bytes":
+        return f"{show_sizes(maker.drawn)} B" if maker.drawn.size == 1 else str(show_sizes(maker.drawn))
+    drawn = maker.drawn
+    rest = "" if drawn.mean is None else f", {drawn.mean:g}, {drawn.sd:g}"
+    rest += "" if drawn.exponent is None else f", {drawn.exponent:g}"
+    return f"{drawn.shape}({drawn.low}, {drawn.high}{rest})"
+
+
 KeysField = Annotated[Distribution, BeforeValidator(parse_keys)]
 SizesField = Annotated[Distribution, BeforeValidator(parse_sizes), PlainSerializer(show_sizes)]
+MakerField = Annotated[Maker, BeforeValidator(parse_maker), PlainSerializer(show_maker)]

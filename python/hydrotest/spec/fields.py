@@ -27,6 +27,14 @@ def _positive(value: Any) -> Any:
 Name = Annotated[str, AfterValidator(_name)]
 """A name that is also part of file, topic and keyspace names."""
 
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+NamesField = Annotated[list[Name], BeforeValidator(_listed)]
+TextsField = Annotated[list[str], BeforeValidator(_listed)]
+
 SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive)]
 DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive)]
 Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive)]

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField
 from hydrotest.spec.base import Client, Model
-from hydrotest.spec.distribution import Distribution, KeysField, SizesField
-from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, Share, SizeBytes
+from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField
+from hydrotest.spec.fields import Count, DurationS, Fraction, Name, NamesField, Port, PropertyValue, Share, SizeBytes, TextsField
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
 
 MIB = 1 << 20
@@ -125,12 +125,16 @@ class Systems(Model):
 class Workload(Model):
     """What every workload has."""
 
-    on: Name | None = Field(None, description="Host that runs the client; the first host if not given.")
+    on: NamesField = Field(default_factory=list, description="Host or hosts that run the client; the first host if not given.")
 
 
 class RatedWorkload(Workload):
     """One that is pressed at a rate, or with a number in flight."""
 
+    generators: Count | None = Field(
+        None,
+        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule. One for each host if not given.",
+    )
     client: Client = Field(
         "native",
         description="`native`: hydrotest's generator; `stock`: the system's own tool; `driver`: an application's driver (Cassandra).",
@@ -156,6 +160,13 @@ class Headers(Model):
     size: SizeBytes = Field(description="Size of each one's value.")
 
 
+class Transactions(Model):
+    """Records become readable together, when their transaction is committed; that is also when they are at their end."""
+
+    every: DurationS = Field(0.1, description="A transaction is ended when it is this old.")
+    aborts: Share = Field(0.0, description="Share of the transactions that are aborted on purpose; their records are not acknowledged.")
+
+
 class KafkaProduce(Scheduled):
     """Records into a topic."""
 
@@ -178,6 +189,7 @@ class KafkaProduce(Scheduled):
         None,
         description="The broker stores each batch once, whatever is sent again. If not given: with `acks: all`, as Kafka's own producer.",
     )
+    transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
@@ -204,6 +216,9 @@ class KafkaConsume(RatedWorkload):
 
     kind: Literal["kafka-consume"]
     reads: Name = Field(description="The kafka-produce workload whose records are read.")
+    isolation: Literal["read_uncommitted", "read_committed"] = Field(
+        "read_uncommitted", description="Whether records of open and aborted transactions are read too."
+    )
 
 
 class Mix(Model):
@@ -218,12 +233,38 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
+class Statement(Model):
+    """A prepared statement on a table of your own; a value is made for each `?`."""
+
+    cql: str = Field(min_length=1, description="The statement, e.g. INSERT INTO orders (customer, note) VALUES (?, ?).")
+    weight: float = Field(1.0, ge=0, description="How often, beside the others.")
+
+    @property
+    def is_read(self) -> bool:
+        """True for a SELECT."""
+        return self.cql.split(None, 1)[0].upper() == "SELECT"
+
+
 class CassandraLoad(Scheduled):
-    """Reads and writes of single rows; by default cassandra-stress's standard1 table."""
+    """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables of your own (`table`,
+    `statements`)."""
 
     kind: Literal["cassandra"]
-    mix: Mix = Field(description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
+    mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
     keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    table: TextsField = Field(
+        default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
+    )
+    statements: dict[Name, Statement] = Field(default_factory=dict, description="Statements on your own tables, by name.")
+    values: dict[str, MakerField] = Field(
+        default_factory=dict,
+        description="How the values of your tables' columns follow from their row, by column; if not given, the partition key is the row's "
+        "number, and the rest suits its type.",
+    )
+    populate: Name | None = Field(
+        None, description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT."
+    )
+    strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
     consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
         "ONE", description="Consistency level of reads and writes."
     )
@@ -232,7 +273,23 @@ class CassandraLoad(Scheduled):
     column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
     connections: Count = Field(1, description="Connections to each node, per thread.")
+    tick: DurationS = Field(
+        0.00025,
+        description="Operations that fall due within this time begin together; from 1 ms on answers are taken in as seldom, which costs least CPU "
+        "and lengthens response times by up to as much.",
+    )
     timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
+
+    @property
+    def reads(self) -> bool:
+        """True if any operation reads."""
+        return self.mix.read > 0 if self.mix else any(one.is_read for one in self.statements.values())
+
+    @property
+    def filling(self) -> str | None:
+        """The statement of its own that fills the tables."""
+        inserts = [name for name, one in self.statements.items() if one.cql.split(None, 1)[0].upper() == "INSERT"]
+        return self.populate or (inserts[0] if self.reads and inserts else None)
 
 
 class SparkPerf(Workload):
@@ -335,15 +392,18 @@ class Experiment(Model):
         workload = self.workloads[test.workload]
         return test.client or (workload.client if isinstance(workload, RatedWorkload) else "native")
 
-    def generator_host(self, workload: str) -> str:
-        """The host that runs the workload's generator."""
-        return self.workloads[workload].on or next(iter(self.hosts))
+    def generator_hosts(self, workload: str) -> list[str]:
+        """The host of each of the workload's generators; of a job or a command, the one that it is started from."""
+        spec = self.workloads[workload]
+        hosts = spec.on or [next(iter(self.hosts))]
+        count = spec.generators if isinstance(spec, RatedWorkload) else None
+        return [hosts[number % len(hosts)] for number in range(count or len(hosts))]
 
     def machines(self, workload: str) -> dict[str, set[str]]:
         """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
         spec = self.workloads[workload]
         if isinstance(spec, Command):
-            return {workload: {self._machine(self.generator_host(workload))}}
+            return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
         name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark"}.get(spec.kind, spec.kind)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import AnyWorkload, CassandraLoad, Experiment, KafkaConsume, SparkPerf
-from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak
+from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
 
 COMBINED_TRIALS = 6
 """Trials of one search of the safe working point, as seen on two cores."""
@@ -71,6 +71,12 @@ def make_plan(experiment: Experiment) -> Plan:
         elif isinstance(test, Profile):
             course = ", ".join(f"{s.rate:,.0f} to {s.end_rate:,.0f}/s in {s.duration:g} s" for s in test.stretches)
             steps.append(Step(test="profile", workload=test.workload, trials=1, seconds=test.duration + OVERHEAD_S, detail=course))
+        elif isinstance(test, Doubling):
+            trials = 2 * test.pairs
+            seconds = trials * (test.duration + experiment.search.warm_up + OVERHEAD_S)
+            own = len(experiment.generator_hosts(test.workload))
+            detail = f"{test.pairs} pairs without schedule, {own} and {2 * own} generators"
+            steps.append(Step(test="doubling", workload=test.workload, trials=trials, seconds=seconds, detail=detail))
         elif isinstance(test, Saturated):
             steps.append(_levels_step(experiment, test, 1, "without schedule"))
         elif isinstance(test, Levels):

@@ -10,25 +10,29 @@ from pydantic_core import PydanticUndefined
 
 from hydrotest.spec import base, fields, models, tests
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
-from hydrotest.spec.distribution import Distribution, KeysField, SizesField, show_sizes
+from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
     fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`", fields.Fraction: "fraction, e.g. `5 %`",
     fields.Share: "share, `0` to `1` or `100 %`",
-    fields.Name: "name", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
+    fields.Name: "name", fields.NamesField: "name, or list of names",
+    fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
+    MakerField: "`row`, a distribution of numbers, or a size",
     SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
 }  # fmt: skip
 _SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
     ("The file", "", [models.Experiment]),
     ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
     ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Spark]),
-    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.Headers, models.KafkaConsume, models.CassandraLoad, models.SparkPerf, models.Command]),
+    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.Headers, models.Transactions, models.KafkaConsume,
+     models.CassandraLoad, models.Mix, models.Statement,
+     models.SparkPerf, models.Command]),
     ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
     ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
-     [tests.Isolated, tests.Combined, tests.Soak, tests.Fault, tests.Levels, tests.Concurrency, tests.Saturated, tests.Profile,
-      tests.Stretch]),
+     [tests.Isolated, tests.Combined, tests.Soak, tests.Fault, tests.Levels, tests.Concurrency, tests.Saturated, tests.Doubling,
+      tests.Profile, tests.Stretch]),
     ("Search", "`search: {…}`", [models.Search]),
     ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
 ]  # fmt: skip

@@ -120,4 +120,14 @@ class Saturated(Model):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
 
-AnyTest = Annotated[Isolated | Combined | Soak | Fault | Levels | Concurrency | Saturated | Profile, Field(discriminator="test")]
+class Doubling(Model):
+    """Presses without schedule, by the workload's generators and by twice as many, in turn: if those get more out of the system, the
+    generator was the limit."""
+
+    test: Literal["doubling"]
+    workload: Name = Field(description="Which workload.")
+    pairs: int = Field(5, ge=5, le=50, description="Pairs of windows.")
+    duration: DurationS = Field(6.0, description="Measured window of each half of a pair.")
+
+
+AnyTest = Annotated[Isolated | Combined | Soak | Fault | Levels | Concurrency | Saturated | Profile | Doubling, Field(discriminator="test")]

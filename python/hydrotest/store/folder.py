@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from hydrotest.clock import Clock, SystemClock, iso
 from hydrotest.errors import BadInputError
 from hydrotest.store import layout
+from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
 
@@ -132,9 +133,9 @@ class RunFolder:
         return self.path / layout.trial_folder(trial.number, trial.slug)
 
     def seconds(self, trial: Trial, workload: str) -> list[Second]:
-        """A generator's counters second by second."""
-        path = self.folder_of(trial) / layout.seconds(workload)
-        return list(_read_seconds(path)) if path.exists() else []
+        """A workload's counters second by second, over all its generators."""
+        paths = layout.of_all_generators(self.folder_of(trial) / layout.seconds(workload))
+        return merged_seconds([list(_read_seconds(path)) for path in paths])
 
 
 def _read_seconds(path: Path) -> Iterator[Second]:

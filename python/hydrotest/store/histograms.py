@@ -9,6 +9,8 @@ from pathlib import Path
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
+from hydrotest.store import layout
+
 LOWEST_US = 1
 HIGHEST_US = 600_000_000
 DIGITS = 3
@@ -33,6 +35,12 @@ class Interval:
 def empty() -> HdrHistogram:
     """A histogram of the bounds that all of ours have."""
     return HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+
+
+def read_logs(folder: Path, workload: str, which: str) -> Iterator[Interval]:
+    """The intervals of all generators of a workload in a trial's folder: one a second and operation for each."""
+    for path in layout.of_all_generators(folder / layout.histogram(workload, which)):
+        yield from read_log(path)
 
 
 def read_log(path: Path) -> Iterator[Interval]:

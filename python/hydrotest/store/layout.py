@@ -27,14 +27,25 @@ def trial_folder(number: int, slug: str) -> Path:
     return Path(TRIALS) / f"{number:03d}-{slug}"
 
 
-def histogram(workload: str, which: str) -> Path:
-    """An interval log of one workload, below the trial's folder; `which` is one of `HISTOGRAMS`."""
-    return Path("load") / f"{workload}.{which}.hlog"
+def histogram(workload: str, which: str, number: int = 0) -> Path:
+    """An interval log of one of a workload's generators, below the trial's folder; `which` is one of `HISTOGRAMS`."""
+    return Path("load") / f"{_generator(workload, number)}.{which}.hlog"
 
 
-def seconds(workload: str) -> Path:
+def seconds(workload: str, number: int = 0) -> Path:
     """A generator's second-by-second counters, below the trial's folder."""
-    return Path("load") / f"{workload}.jsonl"
+    return Path("load") / f"{_generator(workload, number)}.jsonl"
+
+
+def _generator(workload: str, number: int) -> str:
+    """Names have no dots, so no workload's files are taken for another's."""
+    return f"{workload}.{number}" if number else workload
+
+
+def of_all_generators(first: Path) -> list[Path]:
+    """The files that stand beside a workload's first generator's, its own included; none that are not there."""
+    workload, rest = first.name.split(".", 1)
+    return [path for path in (first, *sorted(first.parent.glob(f"{workload}.[0-9]*.{rest}"))) if path.exists()]
 
 
 def stock_output(workload: str) -> Path:

@@ -23,6 +23,7 @@ Purpose = Literal[
     "soak",
     "profile",
     "fault",
+    "doubling",
 ]
 
 
@@ -53,6 +54,8 @@ class Outcome(Record):
     completed_late: int = 0
     overflows: int = 0
     gave_up: bool = False
+    memory_bytes_max: int = 0
+    """The most memory that the generator had; of several, together."""
     extra: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -146,6 +149,8 @@ class Load(Record):
     stock: StockResult | None = None
     fates: Fates | None = None
     nice: int | None = None
+    generators: int = 1
+    """Processes that shared the schedule; their counters, and their logs where they are read, are added up."""
     iterations: list[Iteration] | None = None
     """What a batch workload ran."""
     event_log: str | None = None

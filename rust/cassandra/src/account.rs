@@ -11,38 +11,36 @@ use hydrotest_core::reporter::{Channel, lock};
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::Window;
 
+use crate::content::{Content, Statement};
 use crate::press::CqlSettings;
 
-/// The recorders of one thread: all operations, and each kind.
+/// The recorders of one thread: all operations, and those of each statement.
 #[derive(Clone)]
 pub(crate) struct Recorders {
     all: Arc<Mutex<Recorder>>,
-    read: Arc<Mutex<Recorder>>,
-    write: Arc<Mutex<Recorder>>,
+    by_statement: Vec<(String, Arc<Mutex<Recorder>>)>,
 }
 
 impl Recorders {
-    pub(crate) fn new(start_ns: u64) -> Self {
+    pub(crate) fn new(start_ns: u64, statements: &[Statement]) -> Self {
         let recorder = || Arc::new(Mutex::new(Recorder::new(start_ns)));
         Self {
             all: recorder(),
-            read: recorder(),
-            write: recorder(),
+            by_statement: statements.iter().map(|one| (one.name.clone(), recorder())).collect(),
         }
     }
 
     /// What the reporter reads.
     pub(crate) fn channels(&self) -> Vec<Channel> {
-        [
-            (None, &self.all),
-            (Some("read"), &self.read),
-            (Some("write"), &self.write),
-        ]
-        .map(|(op, recorder)| Channel {
-            op: op.map(str::to_owned),
+        let channel = |op: Option<&String>, recorder: &Arc<Mutex<Recorder>>| Channel {
+            op: op.cloned(),
             recorder: recorder.clone(),
-        })
-        .to_vec()
+        };
+        let each = self
+            .by_statement
+            .iter()
+            .map(|(name, recorder)| channel(Some(name), recorder));
+        std::iter::once(channel(None, &self.all)).chain(each).collect()
     }
 }
 
@@ -57,8 +55,8 @@ pub(crate) struct Pressed {
     pub(crate) gave_up: bool,
     pub(crate) missing: u64,
     pub(crate) corrupted: u64,
-    pub(crate) writes: u64,
-    pub(crate) reads: u64,
+    /// Operations that were answered well, by their statement's place.
+    pub(crate) answered: Vec<u64>,
     pub(crate) acked: Runs,
     pub(crate) attempted: Runs,
 }
@@ -69,7 +67,9 @@ pub(crate) struct Operation {
     pub(crate) intended_ns: u64,
     /// When it was handed to the client; not yet where it still queues behind our own tasks.
     pub(crate) actual_ns: Option<u64>,
-    pub(crate) is_write: bool,
+    /// Place of its statement.
+    pub(crate) statement: usize,
+    /// The number of its row.
     pub(crate) key: u64,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Answer {
 
 /// One thread's operations.
 pub(crate) struct Account {
-    write_share: f64,
+    statements: Vec<Statement>,
     row_bytes: u64,
     /// Written keys are listed only where they come in order: random ones would be no runs, and lie in a range that was
     /// populated, and so listed, before.
@@ -101,53 +101,74 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(settings: &CqlSettings, share: u64, window: Window, recorders: Recorders) -> Self {
-        let shares = u64::from(settings.pressure.threads);
+        let statements = settings.statements();
+        let shares = u64::from(settings.pressure.shares);
         Self {
-            write_share: settings.write_share,
-            row_bytes: settings.shape.bytes(),
+            row_bytes: match &settings.content {
+                Content::Standard { shape, .. } => shape.bytes(),
+                // What a row of the user's own has depends on what is drawn.
+                Content::Own { .. } => 0,
+            },
             in_order: matches!(settings.keys, Distribution::Sequential { .. }),
             keys: Draw::new(settings.keys, settings.seed, share, shares)
                 .expect("the range was checked with the settings"),
             window,
             recorders,
             ended: false,
-            found: Pressed::default(),
+            found: Pressed {
+                answered: vec![0; statements.len()],
+                ..Pressed::default()
+            },
+            statements,
         }
+    }
+
+    /// The place of a statement, by the shares.
+    fn statement(&mut self) -> usize {
+        let drawn = self.keys.fraction();
+        let mut sum = 0.0;
+        let shares = self.statements.iter().map(|statement| {
+            sum += statement.share;
+            sum
+        });
+        let last = self.statements.len() - 1;
+        shares.take(last).position(|sum| drawn < sum).unwrap_or(last)
     }
 
     /// Draws the next operation and counts it as started.
     pub(crate) fn draw(&mut self, intended_ns: u64) -> Operation {
-        let is_write = self.keys.chance(self.write_share);
+        let statement = self.statement();
         let key = self.keys.number();
-        if is_write && self.in_order {
+        if self.in_order && self.statements[statement].is_write {
             self.found.attempted.insert(key);
         }
         self.window.counts.started.fetch_add(1, Release);
         Operation {
             intended_ns,
             actual_ns: None,
-            is_write,
+            statement,
             key,
         }
     }
 
     /// An operation has come to its end.
     pub(crate) fn end(&mut self, operation: Operation, answer: Answer, now_ns: u64) {
+        let statement = &self.statements[operation.statement];
         let failure = match answer {
             Answer::Written => {
-                self.found.writes += 1;
-                if self.in_order {
+                self.found.answered[operation.statement] += 1;
+                if self.in_order && statement.is_write {
                     self.found.acked.insert(operation.key);
                 }
                 None
             }
             Answer::Read { found, intact } => {
-                self.found.reads += 1;
+                self.found.answered[operation.statement] += 1;
                 self.found.missing += u64::from(!found);
                 self.found.corrupted += u64::from(!intact);
                 None
             }
-            Answer::Failed(name) => Some(format!("{} {name}", if operation.is_write { "write" } else { "read" })),
+            Answer::Failed(name) => Some(format!("{} {name}", statement.name)),
         };
         let failed = failure.is_some();
         if let Some(name) = failure {
@@ -188,12 +209,7 @@ impl Account {
     }
 
     fn record(&self, operation: Operation, now_ns: u64) {
-        let of_kind = if operation.is_write {
-            &self.recorders.write
-        } else {
-            &self.recorders.read
-        };
-        for recorder in [&self.recorders.all, of_kind] {
+        for recorder in [&self.recorders.all, &self.recorders.by_statement[operation.statement].1] {
             lock(recorder).record(operation.intended_ns, operation.actual_ns.unwrap_or(now_ns), now_ns);
         }
     }
@@ -203,5 +219,5 @@ impl Account {
 pub(crate) fn operations_of(settings: &CqlSettings, share: u64) -> u64 {
     settings
         .operations
-        .map_or(u64::MAX, |all| part(all, share, u64::from(settings.pressure.threads)))
+        .map_or(u64::MAX, |all| part(all, share, u64::from(settings.pressure.shares)))
 }

@@ -39,6 +39,13 @@ pub enum Ask {
         replication: String,
         shape: RowShape,
     },
+    /// Makes a keyspace of our own with tables of the user's: each statement begins with CREATE.
+    CreateOwn {
+        cluster: ClusterSettings,
+        keyspace: String,
+        replication: String,
+        statements: Vec<String>,
+    },
     /// Drops a keyspace of our own.
     DropKeyspace { cluster: ClusterSettings, keyspace: String },
     /// Reads every row of standard1, checks each, and tells which row numbers are there.
@@ -75,7 +82,22 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                 keyspace,
                 replication,
                 shape,
-            } => create_table(cluster, keyspace, replication, *shape).await,
+            } => {
+                shape.check().map_err(anyhow::Error::msg)?;
+                let columns: String = (0..shape.columns)
+                    .map(|column| format!(", \"C{column}\" blob"))
+                    .collect();
+                let table = format!(
+                    "CREATE TABLE IF NOT EXISTS standard1 (key blob PRIMARY KEY{columns}) WITH compression = {{'enabled': 'false'}}"
+                );
+                create(cluster, keyspace, replication, &[table]).await
+            }
+            Ask::CreateOwn {
+                cluster,
+                keyspace,
+                replication,
+                statements,
+            } => create(cluster, keyspace, replication, statements).await,
             Ask::DropKeyspace { cluster, keyspace } => {
                 ensure!(
                     keyspace.starts_with(OWN_PREFIX),
@@ -115,17 +137,16 @@ async fn nodes(cluster: &ClusterSettings) -> Result<serde_json::Value> {
     Ok(serde_json::json!({ "version": version.0, "nodes": peers + 1 }))
 }
 
-async fn create_table(
+async fn create(
     cluster: &ClusterSettings,
     keyspace: &str,
     replication: &str,
-    shape: RowShape,
+    statements: &[String],
 ) -> Result<serde_json::Value> {
     ensure!(
         keyspace.starts_with(OWN_PREFIX),
         "keyspace {keyspace} does not begin with {OWN_PREFIX}"
     );
-    shape.check().map_err(anyhow::Error::msg)?;
     let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
     let create =
         format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication} AND durable_writes = true");
@@ -133,16 +154,18 @@ async fn create_table(
         .query_unpaged(create, ())
         .await
         .context("the keyspace was not created")?;
-    let columns: String = (0..shape.columns)
-        .map(|column| format!(", \"C{column}\" blob"))
-        .collect();
-    let table = format!(
-        "CREATE TABLE IF NOT EXISTS {keyspace}.standard1 (key blob PRIMARY KEY{columns}) WITH compression = {{'enabled': 'false'}}"
-    );
-    session
-        .query_unpaged(table, ())
-        .await
-        .context("the table was not created")?;
+    session.use_keyspace(keyspace, false).await?;
+    for statement in statements {
+        let is_create = statement
+            .trim_start()
+            .get(..6)
+            .is_some_and(|word| word.eq_ignore_ascii_case("CREATE"));
+        ensure!(is_create, "{statement:?} does not begin with CREATE");
+        session
+            .query_unpaged(statement.as_str(), ())
+            .await
+            .with_context(|| format!("{statement:?} was refused"))?;
+    }
     session.await_schema_agreement().await?;
     Ok(serde_json::json!({}))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::Pace;
 use hydrotest_core::schedule::Schedule;
@@ -20,19 +20,19 @@ use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
 use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
+use crate::content::{Content, READ, WRITE};
 use crate::press::CqlSettings;
-use crate::rows::{is_intact, key_bytes};
+use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::session::{connect, consistency, error_name};
 use crate::timer::Timer;
 
-/// The longest time between two looks at the schedule.
-const TICK_NS: u64 = 250_000;
 /// How long answers are awaited after the load has ended.
 const DRAIN: Duration = Duration::from_secs(15);
 
 /// One thread's driver: a runtime, a session, prepared statements.
 pub(crate) struct Driver {
     settings: CqlSettings,
+    shape: RowShape,
     share: u64,
     runtime: Runtime,
     session: Arc<Session>,
@@ -42,18 +42,23 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
+        let Content::Standard { shape, .. } = settings.content else {
+            bail!("the driver carries reads and writes of the default table only");
+        };
+        let statements = settings.statements();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let level = consistency(&settings.consistency)?;
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let (session, insert, select) = runtime.block_on(async {
             let session = connect(&settings.cluster, settings.connections, timeout, level).await?;
-            let insert = session.prepare(settings.insert_statement()).await?;
-            let mut select = session.prepare(Statement::new(settings.select_statement())).await?;
+            let insert = session.prepare(statements[WRITE].cql.clone()).await?;
+            let mut select = session.prepare(Statement::new(statements[READ].cql.clone())).await?;
             select.set_use_cached_result_metadata(true);
             anyhow::Ok((session, insert, select))
         })?;
         Ok(Self {
             settings: settings.clone(),
+            shape,
             share: u64::from(share),
             runtime,
             session: Arc::new(session),
@@ -65,6 +70,7 @@ impl Driver {
     pub(crate) fn work(self, window: Window, recorders: Recorders) -> Pressed {
         let Self {
             settings,
+            shape,
             share,
             runtime,
             session,
@@ -86,6 +92,7 @@ impl Driver {
             }),
             window,
             settings,
+            shape,
         });
         LocalSet::new().block_on(&runtime, state.clone().run(pace));
         // Tasks that were never answered still hold the state.
@@ -99,6 +106,7 @@ struct Loop {
     insert: PreparedStatement,
     select: PreparedStatement,
     settings: CqlSettings,
+    shape: RowShape,
     window: Window,
     writer: u32,
     operations: u64,
@@ -171,7 +179,10 @@ impl Loop {
                 tokio::task::spawn_local(self.clone().answer(begun));
                 started += 1;
             }
-            let wake = schedule.intended_ns(started).max(now + TICK_NS).min(self.window.end_ns);
+            let wake = schedule
+                .intended_ns(started)
+                .max(now + self.settings.tick_us * 1_000)
+                .min(self.window.end_ns);
             timer.until(wake).await.expect("a timer can be awaited");
         }
         let started = self.inner.borrow().started;
@@ -212,7 +223,7 @@ impl Loop {
         if let Some(waiting) = self.inner.borrow_mut().in_flight.get_mut(&number) {
             waiting.actual_ns = Some(monotonic_ns());
         }
-        let answer = if operation.is_write {
+        let answer = if operation.statement == WRITE {
             self.write(number, operation).await
         } else {
             self.read(operation).await
@@ -232,9 +243,9 @@ impl Loop {
 
     async fn write(&self, number: u64, operation: Operation) -> Answer {
         let wall = self.window.wall.wall_ns(operation.intended_ns);
-        let mut values: Vec<Vec<u8>> = Vec::with_capacity(self.settings.shape.columns + 1);
+        let mut values: Vec<Vec<u8>> = Vec::with_capacity(self.shape.columns + 1);
         values.push(key_bytes(operation.key).to_vec());
-        values.extend(self.settings.shape.build(operation.key, self.writer, number, wall));
+        values.extend(self.shape.build(operation.key, self.writer, number, wall));
         match self.session.execute_unpaged(&self.insert, values).await {
             Ok(_) => Answer::Written,
             Err(error) => Answer::Failed(error_name(&error)),

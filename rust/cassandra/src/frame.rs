@@ -4,6 +4,8 @@
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 
+use crate::values::Described;
+
 /// What stands before every frame's body: version, flags, stream, opcode, length.
 pub const HEADER_BYTES: usize = 9;
 const REQUEST: u8 = 0x04;
@@ -22,6 +24,7 @@ const STARTUP: u8 = 0x01;
 const READY: u8 = 0x02;
 const AUTHENTICATE: u8 = 0x03;
 const RESULT: u8 = 0x08;
+const QUERY: u8 = 0x07;
 const PREPARE: u8 = 0x09;
 const EXECUTE: u8 = 0x0A;
 const AUTH_RESPONSE: u8 = 0x0F;
@@ -29,9 +32,18 @@ const AUTH_SUCCESS: u8 = 0x10;
 
 const RESULT_VOID: i32 = 1;
 const RESULT_ROWS: i32 = 2;
+const RESULT_KEYSPACE: i32 = 3;
 const RESULT_PREPARED: i32 = 4;
+const ONE_TABLE: i32 = 0x01;
 const ROWS_MORE_PAGES: i32 = 0x02;
 const ROWS_NO_METADATA: i32 = 0x04;
+/// Types that have parts, by the protocol's numbers.
+const CUSTOM: u16 = 0x00;
+const LIST: u16 = 0x20;
+const MAP: u16 = 0x21;
+const SET: u16 = 0x22;
+const UDT: u16 = 0x30;
+const TUPLE: u16 = 0x31;
 
 const QUERY_VALUES: u8 = 0x01;
 const QUERY_SKIP_METADATA: u8 = 0x02;
@@ -52,6 +64,16 @@ pub fn put_startup(out: &mut BytesMut) {
 pub fn put_login(out: &mut BytesMut, user: &str, password: &str) {
     put(out, 0, AUTH_RESPONSE, |body| {
         put_value(body, format!("\0{user}\0{password}").as_bytes())
+    });
+}
+
+/// Appends a statement that is executed once, without values.
+pub fn put_query(out: &mut BytesMut, query: &str, consistency: u16) {
+    put(out, 0, QUERY, |body| {
+        body.put_i32(query.len() as i32);
+        body.put_slice(query.as_bytes());
+        body.put_u16(consistency);
+        body.put_u8(0);
     });
 }
 
@@ -112,14 +134,89 @@ pub enum Response<'a> {
     Authenticate(&'a str),
     /// It took the login.
     LoggedIn,
-    /// A statement's id.
-    Prepared(&'a [u8]),
+    Prepared(Preparation<'a>),
+    /// The keyspace is the one that was asked for.
+    KeyspaceSet,
     /// Done, and there is nothing to give back.
     Void,
     Rows(Rows<'a>),
     Refused(Refusal<'a>),
     /// Anything that was not asked for.
     Other,
+}
+
+/// What a node says of a statement that it has prepared.
+#[derive(Debug)]
+pub struct Preparation<'a> {
+    pub id: &'a [u8],
+    rest: Reader<'a>,
+}
+
+impl Preparation<'_> {
+    /// The columns bound to its marks, the places among them that are the partition key, and the columns that it returns.
+    pub fn columns(mut self) -> Result<(Vec<Described>, Vec<u16>, Vec<Described>)> {
+        let body = &mut self.rest;
+        let (flags, count) = (body.i32()?, body.i32()?);
+        let key = (0..body.i32()?).map(|_| body.u16()).collect::<Result<Vec<u16>>>()?;
+        let bound = described(body, flags, count)?;
+        let (flags, count) = (body.i32()?, body.i32()?);
+        if flags & ROWS_MORE_PAGES != 0 {
+            body.value()?;
+        }
+        let returned = if flags & ROWS_NO_METADATA != 0 {
+            Vec::new()
+        } else {
+            described(body, flags, count)?
+        };
+        Ok((bound, key, returned))
+    }
+}
+
+fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result<Vec<Described>> {
+    let table = |body: &mut Reader<'_>| body.string().and_then(|_| body.string().map(drop));
+    if flags & ONE_TABLE != 0 {
+        table(body)?;
+    }
+    (0..count)
+        .map(|_| {
+            if flags & ONE_TABLE == 0 {
+                table(body)?;
+            }
+            let name = body.string()?.to_owned();
+            let option = body.u16()?;
+            skip_parts(body, option)?;
+            Ok(Described { name, option })
+        })
+        .collect()
+}
+
+/// Passes over what describes a type with parts, behind its number.
+fn skip_parts(body: &mut Reader<'_>, option: u16) -> Result<()> {
+    let one = |body: &mut Reader<'_>| {
+        let option = body.u16()?;
+        skip_parts(body, option)
+    };
+    match option {
+        CUSTOM => body.string().map(drop),
+        LIST | SET => one(body),
+        MAP => one(body).and_then(|()| one(body)),
+        UDT => {
+            body.string()?;
+            body.string()?;
+            for _ in 0..body.u16()? {
+                body.string()?;
+                one(body)?;
+            }
+            Ok(())
+        }
+        TUPLE => {
+            for _ in 0..body.u16()? {
+                one(body)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// An error that a node names.
@@ -224,16 +321,18 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
             RESULT_VOID => Response::Void,
             RESULT_PREPARED => {
                 let length = body.u16()?;
-                Response::Prepared(body.bytes(usize::from(length))?)
+                let id = body.bytes(usize::from(length))?;
+                Response::Prepared(Preparation { id, rest: body })
             }
+            RESULT_KEYSPACE => Response::KeyspaceSet,
             RESULT_ROWS => {
                 let (flags, columns) = (body.i32()?, body.i32()?);
-                ensure!(
-                    flags & ROWS_NO_METADATA != 0,
-                    "the node sent metadata that were not asked for"
-                );
                 if flags & ROWS_MORE_PAGES != 0 {
                     body.value()?;
+                }
+                if flags & ROWS_NO_METADATA == 0 {
+                    // Not asked for, but a conditional write's answer has them: it depends on whether it was applied.
+                    described(&mut body, flags, columns)?;
                 }
                 let count = body.i32()?;
                 Response::Rows(Rows {
@@ -344,8 +443,10 @@ mod tests {
         /// No bytes make the reader panic.
         #[test]
         fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(Some((_, Response::Rows(mut rows), _))) = take(&bytes) {
-                while rows.cell().is_ok() {}
+            match take(&bytes) {
+                Ok(Some((_, Response::Rows(mut rows), _))) => while rows.cell().is_ok() {},
+                Ok(Some((_, Response::Prepared(preparation), _))) => drop(preparation.columns()),
+                _ => {}
             }
         }
     }
@@ -363,6 +464,45 @@ mod tests {
         body.put_i32(RESULT_VOID);
         let frame = answer(3, FLAG_TRACED | FLAG_WARNINGS | FLAG_PAYLOAD, RESULT, &body);
         assert!(matches!(take(&frame).unwrap(), Some((3, Response::Void, _))));
+    }
+
+    #[test]
+    fn the_columns_of_a_prepared_statement_are_told() {
+        let mut body = Vec::new();
+        body.put_i32(RESULT_PREPARED);
+        body.put_slice(&[0, 2, 9, 9]); // id
+        let string = |body: &mut Vec<u8>, text: &str| {
+            body.put_u16(text.len() as u16);
+            body.put_slice(text.as_bytes());
+        };
+        body.put_i32(ONE_TABLE);
+        body.put_i32(2);
+        body.put_i32(1);
+        body.put_u16(1); // the second mark is the partition key
+        string(&mut body, "ks");
+        string(&mut body, "t");
+        string(&mut body, "tags");
+        body.put_slice(&[0, 0x21, 0, 0x0D, 0, 0x20, 0, 0x09]); // map<text, list<int>>
+        string(&mut body, "id");
+        body.put_u16(0x02);
+        body.put_i32(0);
+        body.put_i32(1);
+        string(&mut body, "ks");
+        string(&mut body, "t");
+        string(&mut body, "note");
+        body.put_u16(0x0D);
+        let frame = answer(0, 0, RESULT, &body);
+        let Some((_, Response::Prepared(preparation), _)) = take(&frame).unwrap() else {
+            panic!("a preparation was sent");
+        };
+        assert_eq!(preparation.id, [9, 9]);
+        let (bound, key, returned) = preparation.columns().unwrap();
+        let of = |name: &str, option: u16| Described {
+            name: name.into(),
+            option,
+        };
+        assert_eq!((bound, key), (vec![of("tags", 0x21), of("id", 0x02)], vec![1]));
+        assert_eq!(returned, [of("note", 0x0D)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod account;
 pub mod admin;
+pub mod content;
 mod driver;
 mod frame;
 mod link;
@@ -14,3 +15,4 @@ pub mod session;
 #[cfg(test)]
 mod stub;
 mod timer;
+pub mod values;

@@ -11,7 +11,8 @@ use hydrotest_core::socket::Socket;
 use hydrotest_core::tls;
 use rustls::ClientConfig;
 
-use crate::frame::{self, HEADER_BYTES, Refusal, Response, Rows, UNPREPARED};
+use crate::frame::{self, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
+use crate::values::Described;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,18 +21,16 @@ const STREAMS_MAX: usize = 1 << 15;
 /// Where frames are laid out before they are sent together.
 const OUT_BYTES: usize = 64 << 10;
 
-/// The statements of a workload, by their place here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Insert,
-    Select,
-}
-
-/// How a statement is prepared, and how many values it takes.
+/// What a node said of a statement when it prepared it.
 #[derive(Clone, Debug)]
-pub(crate) struct Statement {
-    pub(crate) query: String,
-    pub(crate) values: u16,
+pub(crate) struct Prepared {
+    /// What every execution begins with.
+    head: Vec<u8>,
+    /// The columns bound to its marks, and which of them are the partition key.
+    pub(crate) values: Vec<Described>,
+    pub(crate) key: Vec<u16>,
+    /// The columns that it returns.
+    pub(crate) returned: Vec<Described>,
 }
 
 /// How nodes let one in.
@@ -56,8 +55,10 @@ impl Door {
 pub(crate) struct Dialect {
     pub(crate) door: Door,
     pub(crate) consistency: u16,
-    pub(crate) insert: Statement,
-    pub(crate) select: Statement,
+    /// What statements are about that name no keyspace.
+    pub(crate) keyspace: Option<String>,
+    /// The statements of a workload, as CQL.
+    pub(crate) statements: Vec<String>,
 }
 
 /// What is out on a stream.
@@ -65,7 +66,8 @@ pub(crate) struct Dialect {
 enum Out {
     Nothing,
     Operation(u64),
-    Prepare(Kind),
+    /// The statement at this place.
+    Prepare(usize),
 }
 
 /// What a node says of an operation.
@@ -88,8 +90,7 @@ pub(crate) struct Link {
     out: BytesMut,
     streams: Vec<Out>,
     free: Vec<i16>,
-    insert_head: Vec<u8>,
-    select_head: Vec<u8>,
+    prepared: Vec<Prepared>,
 }
 
 impl Link {
@@ -109,12 +110,16 @@ impl Link {
             out: BytesMut::with_capacity(OUT_BYTES),
             streams: Vec::new(),
             free: Vec::new(),
-            insert_head: Vec::new(),
-            select_head: Vec::new(),
+            prepared: Vec::new(),
         };
         link.greet()?;
-        link.insert_head = link.prepared_head(&dialect.insert)?;
-        link.select_head = link.prepared_head(&dialect.select)?;
+        if let Some(keyspace) = &dialect.keyspace {
+            link.enter(keyspace)?;
+        }
+        for statement in &dialect.statements {
+            let prepared = link.prepared_now(statement)?;
+            link.prepared.push(prepared);
+        }
         link.socket
             .set_nonblocking()
             .context("a socket cannot be made non-blocking")?;
@@ -139,13 +144,28 @@ impl Link {
         })
     }
 
-    fn prepared_head(&mut self, statement: &Statement) -> Result<Vec<u8>> {
-        frame::put_prepare(&mut self.out, 0, &statement.query);
+    /// Statements that name no keyspace are about this one from here on.
+    fn enter(&mut self, keyspace: &str) -> Result<()> {
+        frame::put_query(&mut self.out, &format!("USE {keyspace}"), self.dialect.consistency);
+        self.call(|response| match response {
+            Response::KeyspaceSet => Ok(()),
+            other => bail!("it answered USE {keyspace} with {other:?}"),
+        })
+    }
+
+    fn prepared_now(&mut self, statement: &str) -> Result<Prepared> {
+        frame::put_prepare(&mut self.out, 0, statement);
         let consistency = self.dialect.consistency;
         self.call(|response| match response {
-            Response::Prepared(id) => Ok(frame::execute_head(id, consistency, statement.values)),
-            other => bail!("it answered the statement {:?} with {other:?}", statement.query),
+            Response::Prepared(preparation) => prepared(preparation, consistency),
+            other => bail!("it answered the statement {statement:?} with {other:?}"),
         })
+        .with_context(|| format!("the statement {statement:?}"))
+    }
+
+    /// What the node said of the statements, in the order of their places.
+    pub(crate) fn prepared(&self) -> &[Prepared] {
+        &self.prepared
     }
 
     /// Sends what is laid out and waits for one answer, while the socket blocks.
@@ -178,26 +198,18 @@ impl Link {
     }
 
     /// Lays out the execution of a statement for operation `number`; `values` writes its values. Needs room.
-    pub(crate) fn execute(&mut self, number: u64, kind: Kind, values: impl FnOnce(&mut BytesMut)) {
+    pub(crate) fn execute(&mut self, number: u64, statement: usize, values: impl FnOnce(&mut BytesMut)) {
         let stream = self.claim(Out::Operation(number));
-        let head = match kind {
-            Kind::Insert => &self.insert_head,
-            Kind::Select => &self.select_head,
-        };
-        frame::put_execute(&mut self.out, stream, head, values);
+        frame::put_execute(&mut self.out, stream, &self.prepared[statement].head, values);
     }
 
     /// Lays out the preparation of a statement that the node has forgotten, unless that is under way. Needs room.
-    pub(crate) fn prepare(&mut self, kind: Kind) {
-        if self.streams.contains(&Out::Prepare(kind)) {
+    pub(crate) fn prepare(&mut self, statement: usize) {
+        if self.streams.contains(&Out::Prepare(statement)) {
             return;
         }
-        let stream = self.claim(Out::Prepare(kind));
-        let statement = match kind {
-            Kind::Insert => &self.dialect.insert,
-            Kind::Select => &self.dialect.select,
-        };
-        frame::put_prepare(&mut self.out, stream, &statement.query);
+        let stream = self.claim(Out::Prepare(statement));
+        frame::put_prepare(&mut self.out, stream, &self.dialect.statements[statement]);
     }
 
     fn claim(&mut self, what: Out) -> i16 {
@@ -237,13 +249,8 @@ impl Link {
             match (out, response) {
                 (Out::Nothing, other) => bail!("node {address} answered what nobody asked: {other:?}"),
                 (Out::Operation(number), response) => each(Some(number), answer(response)),
-                (Out::Prepare(kind), Response::Prepared(id)) => {
-                    let consistency = self.dialect.consistency;
-                    let head = |statement: &Statement| frame::execute_head(id, consistency, statement.values);
-                    match kind {
-                        Kind::Insert => self.insert_head = head(&self.dialect.insert),
-                        Kind::Select => self.select_head = head(&self.dialect.select),
-                    }
+                (Out::Prepare(statement), Response::Prepared(preparation)) => {
+                    self.prepared[statement] = prepared(preparation, self.dialect.consistency)?;
                     each(None, Answer::Prepared);
                 }
                 (Out::Prepare(_), other) => bail!("node {address} does not prepare a statement again: {other:?}"),
@@ -266,6 +273,18 @@ impl Link {
             _ => None,
         })
     }
+}
+
+fn prepared(preparation: Preparation<'_>, consistency: u16) -> Result<Prepared> {
+    let id = preparation.id.to_vec();
+    let (values, key, returned) = preparation.columns()?;
+    let count = u16::try_from(values.len()).context("a statement with more marks than the protocol counts")?;
+    Ok(Prepared {
+        head: frame::execute_head(&id, consistency, count),
+        values,
+        key,
+        returned,
+    })
 }
 
 fn answer(response: Response<'_>) -> Answer<'_> {

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::schedule::Schedule;
@@ -16,14 +16,13 @@ use hydrotest_core::socket::wait;
 use hydrotest_core::trial::Window;
 
 use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
-use crate::frame::put_value;
-use crate::link::{self, Dialect, Door, Kind, Link, Statement};
+use crate::content::Values;
+use crate::link::{self, Dialect, Door, Link};
 use crate::press::CqlSettings;
-use crate::rows::{is_intact, key_bytes};
 use crate::session::{consistency, nodes};
 
-/// The longest time between two looks at the schedule.
-const TICK_NS: u64 = 250_000;
+/// From this tick on the thread sleeps from tick to tick, rather than wake for each answer.
+const SLEEPS_FROM_NS: u64 = 1_000_000;
 /// How long answers are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 /// Between two attempts at a lost connection.
@@ -42,6 +41,7 @@ pub(crate) struct Native {
     settings: CqlSettings,
     share: u64,
     dialect: Dialect,
+    values: Values,
     places: Vec<Place>,
 }
 
@@ -55,17 +55,12 @@ impl Native {
     }
 
     fn connect_to(addresses: &[SocketAddr], settings: &CqlSettings, share: u32) -> Result<Self> {
+        let statements = settings.statements();
         let dialect = Dialect {
             door: Door::new(&settings.cluster)?,
             consistency: consistency(&settings.consistency)? as u16,
-            insert: Statement {
-                query: settings.insert_statement(),
-                values: settings.shape.columns as u16 + 1,
-            },
-            select: Statement {
-                query: settings.select_statement(),
-                values: 1,
-            },
+            keyspace: settings.content.keyspace(&settings.keyspace).map(str::to_owned),
+            statements: statements.iter().map(|statement| statement.cql.clone()).collect(),
         };
         let mut places = Vec::new();
         for _ in 0..settings.connections {
@@ -77,10 +72,14 @@ impl Native {
                 });
             }
         }
+        let prepared = places.iter().find_map(|place| place.link.as_ref().map(Link::prepared));
+        let prepared = prepared.context("there is no node to connect to")?;
+        let values = Values::new(&settings.content, &statements, prepared, settings.keys.range().1)?;
         Ok(Self {
             settings: settings.clone(),
             share: u64::from(share),
             dialect,
+            values,
             places,
         })
     }
@@ -90,7 +89,7 @@ impl Native {
         let pressure = &self.settings.pressure;
         let limits = Limits {
             operations_max: operations_of(&self.settings, self.share),
-            ..Limits::of(pressure, window.end_ns, TICK_NS)
+            ..Limits::of(pressure, window.end_ns, self.settings.tick_us * 1_000)
         };
         let pace = Pace::of(pressure, window.start_ns, self.share);
         let schedule = pace.schedule();
@@ -98,7 +97,8 @@ impl Native {
             account: Account::new(&self.settings, self.share, window.clone(), recorders),
             writer: self.settings.writer + self.share as u32,
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
-            settings: self.settings,
+            tick_ns: self.settings.tick_us * 1_000,
+            values: self.values,
             dialect: self.dialect,
             places: self.places,
             window: window.clone(),
@@ -135,12 +135,13 @@ struct Slot {
 }
 
 struct Presser {
-    settings: CqlSettings,
     account: Account,
+    values: Values,
     dialect: Dialect,
     window: Window,
     writer: u32,
     timeout_ns: u64,
+    tick_ns: u64,
     places: Vec<Place>,
     next_place: usize,
     /// Operations by their number, from `first` on; the first has not ended.
@@ -185,17 +186,11 @@ impl Presser {
         let Some(link) = &mut self.places[place].link else {
             return;
         };
-        let (shape, writer) = (self.settings.shape, self.writer);
-        let key = key_bytes(operation.key);
-        if operation.is_write {
-            let wall_ns = self.window.wall.wall_ns(operation.intended_ns);
-            link.execute(number, Kind::Insert, |values| {
-                put_value(values, &key);
-                shape.put(values, operation.key, writer, number, wall_ns);
-            });
-        } else {
-            link.execute(number, Kind::Select, |values| put_value(values, &key));
-        }
+        let (values, writer) = (&mut self.values, self.writer);
+        let wall_ns = self.window.wall.wall_ns(operation.intended_ns);
+        link.execute(number, operation.statement, |out| {
+            values.put(out, operation, writer, number, wall_ns)
+        });
     }
 
     fn end(&mut self, number: u64, answer: Answer, now_ns: u64) {
@@ -225,7 +220,11 @@ impl Presser {
                     self.lose(index);
                 }
             }
-            let left = until_ns.saturating_sub(monotonic_ns());
+            let mut left = until_ns.saturating_sub(monotonic_ns());
+            if self.tick_ns >= SLEEPS_FROM_NS && !return_early && self.in_flight > 0 {
+                std::thread::sleep(Duration::from_nanos(left.min(self.tick_ns)));
+                left = 0;
+            }
             let sockets = self.places.iter().map(|place| place.link.as_ref().map(Link::socket));
             let active = wait(sockets, left).expect("the kernel polls");
             let before = self.in_flight;
@@ -252,7 +251,8 @@ impl Presser {
                 (Some(number), link::Answer::Void) => self.end(number, Answer::Written, now),
                 (Some(number), link::Answer::Rows(rows)) => {
                     if let Some(operation) = self.operation(number) {
-                        self.end(number, checked(operation.key, rows), now);
+                        let answer = self.values.checked(operation, rows);
+                        self.end(number, answer, now);
                     }
                 }
                 (Some(number), link::Answer::Refused(refusal)) => {
@@ -283,10 +283,9 @@ impl Presser {
             if let Some(operation) = self.operation(number) {
                 // The node takes a connection's frames one after the other, but answers them as it can: an execution that
                 // overtakes its preparation is forgotten once more, and comes here again.
-                let kind = if operation.is_write { Kind::Insert } else { Kind::Select };
                 let link = self.places[place].link.as_mut();
                 if let Some(link) = link.filter(|link| link.has_room_for(2)) {
-                    link.prepare(kind);
+                    link.prepare(operation.statement);
                     self.execute(place, number, operation);
                 } else {
                     self.end(number, Answer::Failed("NoStreamId".into()), monotonic_ns());
@@ -345,22 +344,6 @@ impl Presser {
     }
 }
 
-fn checked(key: u64, mut rows: crate::frame::Rows<'_>) -> Answer {
-    if rows.count == 0 {
-        return Answer::Read {
-            found: false,
-            intact: true,
-        };
-    }
-    let columns = rows.columns;
-    // A cell that is null or cut short ends the row early, and then its checksum does not fit.
-    let cells = (0..columns).map_while(|_| rows.cell().ok().flatten());
-    Answer::Read {
-        found: true,
-        intact: is_intact(&key_bytes(key), cells),
-    }
-}
-
 impl Target for Presser {
     type Error = Infallible;
 
@@ -395,131 +378,4 @@ impl Target for Presser {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use hydrotest_core::clock::WallOffset;
-    use hydrotest_core::cluster::ClusterSettings;
-    use hydrotest_core::draw::Distribution;
-    use hydrotest_core::wire::{Load, Pressure};
-
-    use super::*;
-    use crate::press::Client;
-    use crate::rows::RowShape;
-    use crate::stub::{Reply, Stub};
-
-    /// Presses a stub with `operations` by 16 in flight; what was found, and the operations that were completed.
-    fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Pressed, u64) {
-        let stub = Stub::listen(reply);
-        let settings = CqlSettings {
-            client: Client::Native,
-            cluster: ClusterSettings::plain(vec![]),
-            keyspace: "hydrotest_stub".into(),
-            shape: RowShape {
-                columns: 2,
-                column_bytes: 30,
-            },
-            consistency: "ONE".into(),
-            write_share: 0.5,
-            keys: Distribution::Uniform { min: 0, max: 99 },
-            seed: 1,
-            operations: Some(operations),
-            connections: 1,
-            request_timeout_ms: timeout_ms,
-            writer: 0,
-            pressure: Pressure {
-                load: Load::Closed { in_flight: 16 },
-                seconds: 5.0,
-                give_up_s: None,
-                in_flight_max: 1_000,
-                threads: 1,
-                nice: 0,
-            },
-        };
-        let client = Native::connect_to(&[stub.address], &settings, 0).unwrap();
-        let start = monotonic_ns();
-        let window = Window::new(start, start + 5_000_000_000, WallOffset::take(), Arc::default());
-        let found = client.work(window.clone(), Recorders::new(start));
-        (found, window.counts.read().completed)
-    }
-
-    fn total(found: &Pressed) -> u64 {
-        found.errors.values().sum()
-    }
-
-    #[test]
-    fn every_operation_is_answered_and_every_row_checked() {
-        let (found, completed) = press(2_000, 5_000, |_| Reply::Good);
-        assert_eq!(
-            (completed, found.writes + found.reads, total(&found)),
-            (2_000, 2_000, 0)
-        );
-        // The stub knows no checksum: none of its rows is one of ours.
-        assert_eq!((found.corrupted, found.missing), (found.reads, 0));
-        assert_eq!(found.unanswered, 0);
-    }
-
-    #[test]
-    fn a_row_that_is_not_there_is_missing_and_not_corrupted() {
-        let (found, _) = press(200, 5_000, |_| Reply::NoRow);
-        assert_eq!((found.corrupted, found.missing), (0, found.reads));
-    }
-
-    #[test]
-    fn a_forgotten_statement_is_prepared_again_and_nothing_fails() {
-        let (found, completed) = press(1_000, 5_000, |number| {
-            if number % 100 < 20 {
-                Reply::Forgotten
-            } else {
-                Reply::Good
-            }
-        });
-        assert_eq!((completed, total(&found)), (1_000, 0));
-    }
-
-    #[test]
-    fn a_refusal_fails_by_its_own_name() {
-        let (found, completed) = press(1_000, 5_000, |number| {
-            if number % 10 == 0 {
-                Reply::Refused(0x1001)
-            } else {
-                Reply::Good
-            }
-        });
-        assert_eq!(completed + total(&found), 1_000);
-        assert!(
-            found.errors.keys().all(|name| name.ends_with(" Overloaded")),
-            "{:?}",
-            found.errors
-        );
-        assert!(total(&found) >= 90);
-    }
-
-    #[test]
-    fn a_cut_connection_fails_what_was_out_and_is_replaced() {
-        let (found, completed) = press(u64::from(u32::MAX), 5_000, |number| {
-            if number == 500 { Reply::Cut } else { Reply::Good }
-        });
-        assert_eq!(
-            found
-                .errors
-                .keys()
-                .filter(|name| name.ends_with("ConnectionLost"))
-                .count()
-                .min(1),
-            1
-        );
-        assert!(completed > 500, "{completed} were completed");
-    }
-
-    #[test]
-    fn silence_is_a_timeout_and_a_late_answer_no_second_end() {
-        let (found, completed) = press(
-            1_000,
-            100,
-            |number| if number == 50 { Reply::Late } else { Reply::Good },
-        );
-        assert_eq!((completed, total(&found)), (999, 1));
-        assert!(found.errors.keys().all(|name| name.ends_with("ClientTimeout")));
-    }
-}
+mod tests;

@@ -55,12 +55,9 @@ fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU
         let answer = match header[4] {
             0x01 => frame(&header, 0x02, &[]),
             0x09 => {
-                let id = if body[4..].starts_with(b"INSERT") {
-                    INSERT
-                } else {
-                    SELECT
-                };
-                frame(&header, 0x08, &[&[0, 0, 0, 4, 0, 2], id].concat())
+                let is_insert = body[4..].starts_with(b"INSERT");
+                let (id, marks) = if is_insert { (INSERT, 3) } else { (SELECT, 1) };
+                frame(&header, 0x08, &prepared(id, marks))
             }
             0x0A => match reply(executed.fetch_add(1, Ordering::Relaxed)) {
                 Reply::Good if &body[2..4] == INSERT => frame(&header, 0x08, &[0, 0, 0, 1]),
@@ -91,6 +88,20 @@ fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU
 fn frame(request: &[u8; 9], opcode: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32).to_be_bytes();
     [&[RESPONSE, 0, request[2], request[3], opcode], &length[..], body].concat()
+}
+
+/// A statement with so many blobs, which returns nothing that is described.
+fn prepared(id: &[u8], marks: u8) -> Vec<u8> {
+    // One table for all columns, so many of them, none of the partition key; keyspace and table.
+    let head = [
+        &[0, 0, 0, 4, 0, 2],
+        id,
+        &[0, 0, 0, 1, 0, 0, 0, marks, 0, 0, 0, 0, 0, 1, b'k', 0, 1, b't'],
+    ]
+    .concat();
+    let column = [0, 1, b'c', 0, 3];
+    let nothing = [0, 0, 0, 4, 0, 0, 0, 0];
+    [head, column.repeat(usize::from(marks)), nothing.to_vec()].concat()
 }
 
 /// Rows of two cells each, without metadata.

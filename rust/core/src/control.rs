@@ -58,12 +58,12 @@ pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
 }
 
 impl Control {
-    /// Waits for `go`; false if `stop` came first.
-    pub fn wait_for_go(&self) -> bool {
+    /// Waits for `go` and tells the wall time to begin at, in seconds since the epoch; None if `stop` came first.
+    pub fn wait_for_go(&self) -> Option<f64> {
         loop {
             match self.commands.recv() {
-                Ok(Command::Go) => return true,
-                Ok(Command::Stop) | Err(_) => return false,
+                Ok(Command::Go { start_wall_s }) => return Some(start_wall_s),
+                Ok(Command::Stop) | Err(_) => return None,
                 Ok(_) => {}
             }
         }

@@ -101,9 +101,14 @@ impl Draw {
         }
     }
 
-    /// True with probability `share`, from the same random stream.
-    pub fn chance(&mut self, share: f64) -> bool {
-        self.random.random::<f64>() < share
+    /// A number from 0 to below 1, from the same random stream.
+    pub fn fraction(&mut self) -> f64 {
+        self.random.random()
+    }
+
+    /// From here on draws what a new one with this seed would: so that a number follows from what it is for.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = SmallRng::seed_from_u64(seed);
     }
 }
 

@@ -18,9 +18,9 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The pace of one thread of those that share a load whose schedule begins at `start_ns`.
+    /// The pace of one thread, which keeps share `share` of a load whose schedule begins at `start_ns`.
     pub fn of(pressure: &Pressure, start_ns: u64, share: u64) -> Self {
-        let shares = u64::from(pressure.threads);
+        let shares = u64::from(pressure.shares);
         let open = |course| Self::Open {
             schedule: Schedule::new(start_ns, course).split(share, shares),
             in_flight_max: pressure.in_flight_max,

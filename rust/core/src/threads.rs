@@ -33,6 +33,14 @@ pub fn own_threads() -> Vec<ThreadUse> {
     threads
 }
 
+/// The most memory that this process has had resident, in bytes (`VmHWM` of `/proc/self/status`); 0 where it is not told.
+pub fn peak_memory_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
 /// How far ahead of others the calling thread, and every thread that it starts later, is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {

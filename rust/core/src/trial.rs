@@ -12,8 +12,8 @@ use crate::reporter::{Channel, Reporter, SharedCounts};
 use crate::threads::{raise_priority, sharpen_timers};
 use crate::wire::{Counts, Event, emit};
 
-/// Time between `go` and second 0, in which the threads come up.
-const LEAD_NS: u64 = 20_000_000;
+/// A second 0 further from `go` than this comes from another clock.
+const LEAD_S_MAX: f64 = 10.0;
 
 /// What a generator thread needs to know of its trial.
 #[derive(Clone)]
@@ -73,25 +73,41 @@ pub struct Finished<R> {
     pub ended_wall_s: f64,
 }
 
+/// Waits for `go`: the clocks, and second 0 (monotonic). None if `stop` came first.
+fn begin(control: &Control) -> Result<Option<(WallOffset, u64)>, String> {
+    let Some(start_wall_s) = control.wait_for_go() else {
+        return Ok(None);
+    };
+    let wall = WallOffset::take();
+    let lead_s = start_wall_s - wall.wall_s(monotonic_ns());
+    if lead_s.abs() > LEAD_S_MAX {
+        return Err(format!(
+            "told to begin {lead_s:.1} s from now: this host's clock differs from the controller's; set it (chrony, NTP)"
+        ));
+    }
+    Ok(Some((wall, wall.monotonic_ns((start_wall_s * 1e9) as u64))))
+}
+
 /// Says `ready`, waits for `go`, runs the threads for `seconds` and reports meanwhile.
-/// `None` if the controller stopped the trial before it began.
+/// `None` if the controller stopped the trial before it began; an error in words if the hosts' clocks do not agree.
+///
+/// Second 0 comes with `go`, so that all generators of a trial begin together. One that hears of it late begins late, and
+/// its `wait` says so.
 pub fn conduct<R: Send + 'static>(
     control: &Control,
     seconds: f64,
     nice: i32,
     threads: Vec<Prepared<R>>,
-) -> Option<Finished<R>> {
+) -> Result<Option<Finished<R>>, String> {
     let priority = raise_priority(nice);
     emit(&Event::Ready {
         pid: std::process::id(),
         nice: priority.nice,
         real_time: priority.real_time,
     });
-    if !control.wait_for_go() {
-        return None;
-    }
-    let wall = WallOffset::take();
-    let start_ns = monotonic_ns() + LEAD_NS;
+    let Some((wall, start_ns)) = begin(control)? else {
+        return Ok(None);
+    };
     let end_ns = start_ns + (seconds * 1e9) as u64;
     let window = Window::new(start_ns, end_ns, wall, control.stop.clone());
     let (counts, ended_ns) = (window.counts.clone(), window.ended_ns.clone());
@@ -143,10 +159,10 @@ pub fn conduct<R: Send + 'static>(
         0 => reported,
         at => at.min(reported),
     };
-    Some(Finished {
+    Ok(Some(Finished {
         results,
         counts: at_end,
         started_wall_s: wall.wall_s(start_ns),
         ended_wall_s: wall.wall_s(ended),
-    })
+    }))
 }

@@ -1,9 +1,10 @@
 //! What the controller and a node say to each other: one JSON object a line. The controller writes
-//! the settings, then `{"command":"go"}`; the node answers with events. Golden copies of these
+//! the settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these
 //! messages lie in `contract/messages/`, and the tests of both sides read them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,13 +33,22 @@ pub struct Pressure {
     pub give_up_s: Option<f64>,
     /// Operations in flight that an open loop may never exceed; reaching it is reported and voids the trial.
     pub in_flight_max: u64,
-    /// Generator threads; they share one schedule.
+    /// Generator threads of this node.
     pub threads: u32,
+    /// The threads of all nodes of a workload share one schedule, each keeping one of so many shares …
+    pub shares: u32,
+    /// … and this node's threads keep this one and those that follow it.
+    pub first_share: u32,
     /// Scheduling priority asked for (negative is higher); what was got is in the `ready` event.
     pub nice: i32,
 }
 
 impl Pressure {
+    /// The shares that this node's threads keep.
+    pub fn own_shares(&self) -> Range<u32> {
+        self.first_share..self.first_share + self.threads
+    }
+
     /// An error in words if no generator can press so.
     pub fn check(&self) -> Result<(), String> {
         let is_rate = |rate_per_s: f64| rate_per_s.is_finite() && rate_per_s >= 0.0;
@@ -55,6 +65,11 @@ impl Pressure {
                 .map_or(Ok(()), |stretch| Err(format!("{stretch:?} cannot be offered"))),
             Load::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
             _ if self.threads == 0 => Err("a generator needs at least one thread".into()),
+            _ if self.own_shares().end > self.shares => Err(format!(
+                "shares {:?} of {} are not there to be kept",
+                self.own_shares(),
+                self.shares
+            )),
             _ => Ok(()),
         }
     }
@@ -64,8 +79,8 @@ impl Pressure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Begin.
-    Go,
+    /// Begin at this wall time, seconds since the epoch: the same for all generators of a trial.
+    Go { start_wall_s: f64 },
     /// End early, but report what there is.
     Stop,
     /// For the sampler: follow the process tree of `pid` under the name `service`.
@@ -177,6 +192,8 @@ pub struct Outcome {
     pub overflows: u64,
     /// True when the trial ended early because of `give_up_s`.
     pub gave_up: bool,
+    /// The most memory that the node had (resident), in bytes.
+    pub memory_bytes_max: u64,
     /// What only this kind of generator can tell.
     pub extra: serde_json::Value,
 }

@@ -14,7 +14,7 @@ use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListO
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
     AlterUserScramCredentialsRequest, BrokerId, CreateTopicsRequest, DeleteTopicsRequest, InitProducerIdRequest,
-    ListOffsetsRequest, MetadataRequest, MetadataResponse, ProducerId,
+    ListOffsetsRequest, MetadataRequest, MetadataResponse, ProducerId, TransactionalId,
 };
 use kafka_protocol::protocol::StrBytes;
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,14 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::batch::Identity;
 use crate::connection::Connection;
-use crate::protocol::{error_name, is_passing, topic_name};
+use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing, topic_name};
 
 /// Only what hydrotest made is ever deleted; its names begin so.
 pub const OWN_PREFIX: &str = "hydrotest";
 const TOPIC_WAIT: Duration = Duration::from_secs(30);
 const SERVER_TIMEOUT_MS: i32 = 20_000;
+/// After which a coordinator aborts what a producer has left; Kafka's own `transaction.timeout.ms`.
+const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 
 /// Where a topic's partitions are led: partition → broker address.
 pub type Leaders = BTreeMap<i32, String>;
@@ -137,11 +139,12 @@ fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataRespo
     )
 }
 
-/// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound.
-pub fn identity(connection: &mut Connection) -> Result<Identity> {
+/// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound. With an id for
+/// transactions it is asked of their coordinator, and what an earlier producer of that id left open is aborted.
+pub fn identity(connection: &mut Connection, transactional_id: Option<&TransactionalId>) -> Result<Identity> {
     let request = InitProducerIdRequest::default()
-        .with_transactional_id(None)
-        .with_transaction_timeout_ms(SERVER_TIMEOUT_MS)
+        .with_transactional_id(transactional_id.cloned())
+        .with_transaction_timeout_ms(TRANSACTION_TIMEOUT_MS)
         .with_producer_id(ProducerId(-1))
         .with_producer_epoch(-1);
     let give_up = Instant::now() + TOPIC_WAIT;
@@ -152,9 +155,13 @@ pub fn identity(connection: &mut Connection) -> Result<Identity> {
                 return Ok(Identity {
                     producer_id: answer.producer_id.0,
                     epoch: answer.producer_epoch,
+                    is_transactional: transactional_id.is_some(),
                 });
             }
-            Some(_) if is_passing(answer.error_code) && Instant::now() < give_up => {
+            Some(_)
+                if (is_passing(answer.error_code) || answer.error_code == CONCURRENT_TRANSACTIONS)
+                    && Instant::now() < give_up =>
+            {
                 std::thread::sleep(Duration::from_millis(50));
             }
             Some(name) => bail!("the broker gives no producer id: {name}"),
@@ -162,8 +169,12 @@ pub fn identity(connection: &mut Connection) -> Result<Identity> {
     }
 }
 
-/// The offset behind the last record of each partition, asked of its leader.
-pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str) -> Result<BTreeMap<i32, i64>> {
+/// Which end of a partition (`isolation_level`): that of all records, or that of those that no undecided transaction holds back.
+pub const END: i8 = 0;
+pub const COMMITTED_END: i8 = 1;
+
+/// The offset behind the last record of each partition, asked of its leader. `which` is `END` or `COMMITTED_END`.
+pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -> Result<BTreeMap<i32, i64>> {
     let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     for (&partition, address) in leaders {
         by_leader.entry(address).or_default().push(partition);
@@ -179,6 +190,7 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str) -> Result<BT
         });
         let request = ListOffsetsRequest::default()
             .with_replica_id(BrokerId(-1))
+            .with_isolation_level(which)
             .with_topics(vec![
                 ListOffsetsTopic::default()
                     .with_name(topic_name(topic))
@@ -240,7 +252,7 @@ fn create_topic(
     // CreateTopics answers before the leaders exist, and before every broker knows of them.
     let leaders = leaders(&mut connection, topic)?;
     let give_up = Instant::now() + TOPIC_WAIT;
-    while let Err(error) = end_offsets(access, &leaders, topic) {
+    while let Err(error) = end_offsets(access, &leaders, topic, END) {
         ensure!(
             Instant::now() < give_up,
             "topic {topic} does not become usable: {error:#}"

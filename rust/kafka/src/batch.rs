@@ -1,6 +1,8 @@
 //! Record batches, format version 2, written and read directly.
 //! Source: Kafka documentation, "Message Format"; `org.apache.kafka.common.record.DefaultRecordBatch`.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use anyhow::{Result, bail, ensure};
 
 use crate::compression::Codec;
@@ -11,7 +13,10 @@ pub const BATCH_HEADER_BYTES: usize = 61;
 /// Offset of the first byte that the batch checksum covers (attributes).
 const CHECKED_FROM: usize = 21;
 const COMPRESSION_MASK: i16 = 0x07;
+const TRANSACTIONAL_BIT: i16 = 0x10;
 const CONTROL_BIT: i16 = 0x20;
+/// Type of a control record, behind its version in the key.
+const ABORT: i16 = 0;
 /// What surrounds a record's key, value and headers, at most: five numbers of variable length and the attributes.
 const RECORD_OVERHEAD_BYTES: usize = 16;
 
@@ -37,6 +42,8 @@ impl Record<'_> {
 pub struct Identity {
     pub producer_id: i64,
     pub epoch: i16,
+    /// Its batches belong to transactions.
+    pub is_transactional: bool,
 }
 
 /// Writes records into a batch, in place: no copy between here and the socket buffer, unless they are compressed.
@@ -107,7 +114,9 @@ impl BatchWriter {
         header[8..12].copy_from_slice(&length.to_be_bytes());
         header[12..16].copy_from_slice(&(-1i32).to_be_bytes()); // partition leader epoch: the broker's
         header[16] = 2; // magic
-        header[21..23].copy_from_slice(&codec.number().to_be_bytes());
+        let in_transaction = as_whom.is_some_and(|(identity, _)| identity.is_transactional);
+        let attributes = codec.number() | if in_transaction { TRANSACTIONAL_BIT } else { 0 };
+        header[21..23].copy_from_slice(&attributes.to_be_bytes());
         header[23..27].copy_from_slice(&(self.count as i32 - 1).to_be_bytes());
         header[27..35].copy_from_slice(&timestamp_ms.to_be_bytes());
         header[35..43].copy_from_slice(&timestamp_ms.to_be_bytes());
@@ -141,9 +150,60 @@ pub struct Walked {
     pub corrupt_records: u64,
 }
 
+/// The aborted transactions of one answer to a fetch, by which a reader of committed records leaves theirs out.
+/// Source: `CompletedFetch.nextFetchedRecord` of Kafka's own consumer.
+#[derive(Clone, Debug, Default)]
+pub struct Aborted {
+    /// (offset of the first record, producer), in order of the offsets, not come to yet.
+    to_come: VecDeque<(i64, i64)>,
+    /// Producers whose batches belong to an aborted transaction, here.
+    producers: BTreeSet<i64>,
+}
+
+impl Aborted {
+    /// From (offset of the first record, producer) of each.
+    pub fn new(transactions: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut to_come: Vec<(i64, i64)> = transactions.into_iter().collect();
+        to_come.sort_unstable();
+        Self {
+            to_come: to_come.into(),
+            producers: BTreeSet::new(),
+        }
+    }
+
+    /// True if the batch that ends at `last_offset` belongs to an aborted transaction.
+    fn holds(&mut self, batch: &[u8], last_offset: i64) -> bool {
+        while let Some(&(_, producer)) = self.to_come.front().filter(|(first, _)| *first <= last_offset) {
+            self.producers.insert(producer);
+            self.to_come.pop_front();
+        }
+        let attributes = i16_at(batch, 21);
+        let producer = i64_at(batch, 43);
+        if attributes & CONTROL_BIT != 0 {
+            if control_type(&batch[BATCH_HEADER_BYTES..]) == Some(ABORT) {
+                self.producers.remove(&producer);
+            }
+            return false;
+        }
+        attributes & TRANSACTIONAL_BIT != 0 && self.producers.contains(&producer)
+    }
+}
+
+/// Whether a control batch's record is a commit or an abort.
+fn control_type(records: &[u8]) -> Option<i16> {
+    let mut at = 0;
+    take_length(records, &mut at).ok()?;
+    at += 1; // attributes
+    take_varint(records, &mut at).ok()?; // timestamp delta
+    take_varint(records, &mut at).ok()?; // offset delta
+    let key = take_length(records, &mut at).ok()?;
+    (key >= 4 && at + 4 <= records.len()).then(|| i16_at(records, at + 2))
+}
+
 /// Walks every whole batch in `bytes` and hands each record's value to `each`. Records before
-/// `from_offset` (a fetch may begin inside a batch) are left out. A cut batch at the end is normal.
-pub fn walk(bytes: &[u8], from_offset: i64, mut each: impl FnMut(&[u8])) -> Result<Walked> {
+/// `from_offset` (a fetch may begin inside a batch) and those of `aborted` transactions are left out. A cut batch at the end is
+/// normal.
+pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: impl FnMut(&[u8])) -> Result<Walked> {
     let mut walked = Walked {
         next_offset: from_offset,
         ..Walked::default()
@@ -171,7 +231,7 @@ pub fn walk(bytes: &[u8], from_offset: i64, mut each: impl FnMut(&[u8])) -> Resu
             walked.corrupt_records += count;
             continue;
         }
-        if attributes & CONTROL_BIT != 0 {
+        if aborted.holds(batch, walked.next_offset - 1) || attributes & CONTROL_BIT != 0 {
             continue;
         }
         let codec = Codec::of(attributes & COMPRESSION_MASK)?;
@@ -307,7 +367,7 @@ mod tests {
             let (key, headers): (Option<&[u8]>, &[u8]) = if keyed { (Some(b"key"), &[2, 2, b'h', 2, b'x']) } else { (None, &[0]) };
             let bytes = batch_as(records, size, codec, key, headers);
             let mut seen = Vec::new();
-            let walked = walk(&bytes, 0, |value| {
+            let walked = walk(&bytes, 0, &mut Aborted::default(), |value| {
                 let Some(Opened::Whole(stamp)) = open(value) else { panic!("the stamp is whole") };
                 seen.push(stamp.sequence);
             }).unwrap();
@@ -319,7 +379,7 @@ mod tests {
         /// No input makes the reader panic.
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = walk(&bytes, 0, |_| {});
+            let _ = walk(&bytes, 0, &mut Aborted::default(), |_| {});
         }
 
         /// Nor does a batch with a good checksum whose records are nonsense.
@@ -331,8 +391,87 @@ mod tests {
             bytes[from..].copy_from_slice(&noise[..end - from]);
             let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
             bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
-            let _ = walk(&bytes, 0, |_| {});
+            let _ = walk(&bytes, 0, &mut Aborted::default(), |_| {});
         }
+    }
+
+    /// Batches of one record each, one after the other: whose, and what they are.
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Plain,
+        InTransaction,
+        Marker { commits: bool },
+    }
+
+    fn log_of(batches: &[(i64, Kind)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (offset, (producer_id, kind)) in batches.iter().enumerate() {
+            let mut writer = BatchWriter::new(1 << 20);
+            let is_transactional = !matches!(kind, Kind::Plain);
+            let stamp = Stamp {
+                producer: *producer_id as u32,
+                sequence: offset as u64,
+                intended_wall_ns: 5,
+            };
+            let key: Option<&[u8]> = match kind {
+                Kind::Marker { commits: true } => Some(&[0, 0, 0, 1]),
+                Kind::Marker { commits: false } => Some(&[0, 0, 0, 0]),
+                _ => None,
+            };
+            let random = filler(30, 7);
+            let record = Record {
+                key,
+                random: &random,
+                zeros: 0,
+                headers: &[0],
+            };
+            writer.push(record, stamp);
+            let identity = Identity {
+                producer_id: *producer_id,
+                epoch: 0,
+                is_transactional,
+            };
+            let mut batch = writer.finish(0, Codec::None, Some((identity, 0))).unwrap();
+            batch[..8].copy_from_slice(&(offset as i64).to_be_bytes());
+            if matches!(kind, Kind::Marker { .. }) {
+                let attributes = i16_at(&batch, 21) | CONTROL_BIT;
+                batch[21..23].copy_from_slice(&attributes.to_be_bytes());
+                let checksum = crc32c::crc32c(&batch[CHECKED_FROM..]);
+                batch[17..21].copy_from_slice(&checksum.to_be_bytes());
+            }
+            bytes.extend(batch);
+        }
+        bytes
+    }
+
+    fn sequences_of(bytes: &[u8], aborted: &[(i64, i64)]) -> Vec<u64> {
+        let mut seen = Vec::new();
+        walk(bytes, 0, &mut Aborted::new(aborted.iter().copied()), |value| {
+            let Some(Opened::Whole(stamp)) = open(value) else {
+                panic!("the stamp is whole")
+            };
+            seen.push(stamp.sequence);
+        })
+        .unwrap();
+        seen
+    }
+
+    #[test]
+    fn what_was_aborted_is_left_out_and_nothing_else() {
+        use Kind::{InTransaction, Marker, Plain};
+        let log = log_of(&[
+            (1, InTransaction),             // 0, aborted at 3
+            (2, InTransaction),             // 1, committed at 5
+            (1, InTransaction),             // 2
+            (1, Marker { commits: false }), // 3
+            (1, InTransaction),             // 4, committed at 6
+            (2, Marker { commits: true }),  // 5
+            (1, Marker { commits: true }),  // 6
+            (1, Plain),                     // 7
+        ]);
+        assert_eq!(sequences_of(&log, &[(0, 1)]), [1, 4, 7]);
+        // A reader of all that is there is told of none.
+        assert_eq!(sequences_of(&log, &[]), [0, 1, 2, 4, 7]);
     }
 
     #[test]
@@ -341,7 +480,7 @@ mod tests {
         let last = bytes.len() - 1;
         bytes[last - 10] ^= 1;
         bytes.extend(batch_of(2, 50));
-        let walked = walk(&bytes, 0, |_| {}).unwrap();
+        let walked = walk(&bytes, 0, &mut Aborted::default(), |_| {}).unwrap();
         assert_eq!(
             (walked.corrupt_batches, walked.corrupt_records, walked.records),
             (1, 5, 2)
@@ -351,13 +490,13 @@ mod tests {
     #[test]
     fn a_cut_batch_at_the_end_is_left_for_the_next_fetch() {
         let bytes = batch_of(5, 50);
-        let walked = walk(&bytes[..bytes.len() - 1], 3, |_| {}).unwrap();
+        let walked = walk(&bytes[..bytes.len() - 1], 3, &mut Aborted::default(), |_| {}).unwrap();
         assert_eq!((walked.records, walked.next_offset), (0, 3));
     }
 
     #[test]
     fn records_before_the_fetch_offset_are_left_out() {
-        let walked = walk(&batch_of(5, 50), 3, |_| {}).unwrap();
+        let walked = walk(&batch_of(5, 50), 3, &mut Aborted::default(), |_| {}).unwrap();
         assert_eq!((walked.records, walked.next_offset), (2, 5));
     }
 }

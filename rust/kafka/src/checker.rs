@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
 
-use crate::batch::walk;
+use crate::batch::{Aborted, walk};
 use crate::payload::{Opened, Stamp, open, widen};
 
 /// Sequences of one producer in one partition.
@@ -60,10 +60,11 @@ impl Partition {
         (self.written_offset - self.next_offset).max(0)
     }
 
-    /// Checks the records of one answer; returns how many, and their value bytes.
+    /// Checks the records of one answer, but for those of `aborted` transactions; returns how many, and their value bytes.
     pub(crate) fn check(
         &mut self,
         data: &[u8],
+        aborted: &mut Aborted,
         corrupted: &mut u64,
         mut arrived: impl FnMut(&Stamp),
     ) -> Result<(u64, u64)> {
@@ -72,7 +73,7 @@ impl Partition {
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
         let trackers = &mut self.trackers;
-        let walked = walk(data, self.next_offset, |value| {
+        let walked = walk(data, self.next_offset, aborted, |value| {
             let Some(opened) = open(value) else {
                 flawed += 1;
                 return;

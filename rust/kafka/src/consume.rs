@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
@@ -12,6 +13,7 @@ use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
+use hydrotest_core::threads::peak_memory_bytes;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::Outcome;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
@@ -19,7 +21,8 @@ use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::admin::{end_offsets, leaders};
+use crate::admin::{COMMITTED_END, END, Leaders, end_offsets, leaders};
+use crate::batch::Aborted;
 use crate::checker::Partition;
 use crate::finder::Finder;
 use crate::links::Links;
@@ -33,6 +36,9 @@ const RETRY_NS: u64 = 100_000_000;
 /// After a followed trial: the producer's last records may take this long to come, and no longer than the other bound.
 const SETTLE_NS: u64 = 500_000_000;
 const DRAIN_NS: u64 = 15_000_000_000;
+
+/// A transaction's end is written to its partitions after the producer has its answer; this long, at most.
+const DECISION_WAIT: Duration = Duration::from_secs(10);
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +65,14 @@ pub struct ConsumeSettings {
     pub partition_bytes: i32,
     /// Connections per broker; each has one request out at a time.
     pub connections: usize,
+    /// Leave out what was aborted, and what no transaction has committed yet (Kafka's `isolation.level=read_committed`).
+    pub committed: bool,
     /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends the trial.
     pub retries: bool,
+    /// Of so many consumers of the topic …
+    pub shares: u32,
+    /// … this one reads partitions `share, share + shares, …`.
+    pub share: u32,
     pub nice: i32,
 }
 
@@ -77,6 +89,12 @@ pub struct Seen {
 /// Runs the generator. `None` if stopped before it began.
 pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outcome>> {
     ensure!(settings.connections > 0, "a consumer needs at least one connection");
+    ensure!(
+        settings.share < settings.shares,
+        "share {} of {} is not there",
+        settings.share,
+        settings.shares
+    );
     let mut consumer = Consumer::connect(settings)?;
     let thread: Prepared<(Consumer, Option<String>)> = Box::new(move |window: &Window| {
         consumer.window = Some(window.clone());
@@ -88,7 +106,8 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
         }
         (channels, Box::new(move || consumer.work()))
     });
-    let Some(finished) = conduct(control, settings.seconds, settings.nice, vec![thread]) else {
+    let finished = conduct(control, settings.seconds, settings.nice, vec![thread]).map_err(anyhow::Error::msg)?;
+    let Some(finished) = finished else {
         return Ok(None);
     };
     let (consumer, fatal) = finished
@@ -100,6 +119,7 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
         counts: finished.counts,
         started_wall_s: finished.started_wall_s,
         ended_wall_s: finished.ended_wall_s,
+        memory_bytes_max: peak_memory_bytes(),
         overflows: consumer
             .recorder
             .as_ref()
@@ -109,11 +129,22 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
     }))
 }
 
+/// Waits until every transaction in a topic that nobody writes to any more is committed or aborted.
+fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTreeMap<i32, i64>) -> Result<()> {
+    let give_up = Instant::now() + DECISION_WAIT;
+    // What is undecided for longer stays unread, and is told as in flight.
+    while end_offsets(access, leaders, topic, COMMITTED_END)? != *ends && Instant::now() < give_up {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
 struct Consumer {
     settings: ConsumeSettings,
     topic: TopicName,
     /// Each has at most one request out.
     links: Links<()>,
+    /// In the order of their indices.
     partitions: Vec<Partition>,
     corrupted: u64,
     window: Option<Window>,
@@ -128,20 +159,24 @@ impl Consumer {
         let access = Access::new(&settings.cluster)?;
         let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
         let follows = settings.reading == Reading::Follow;
-        let ends = end_offsets(&access, &leaders, &settings.topic)?;
+        let ends = end_offsets(&access, &leaders, &settings.topic, END)?;
+        if settings.committed && !follows {
+            await_decisions(&access, &leaders, &settings.topic, &ends)?;
+        }
         let finder = || Finder::new(&access, &settings.topic, settings.connections);
         let mut links = Links::new(settings.retries.then(finder));
         // Per broker: its links, and how many of its partitions were given out.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
         let mut partitions = Vec::new();
-        for (&index, address) in &leaders {
-            let (own, led) = of_broker.entry(address).or_default();
-            if own.len() < settings.connections {
-                own.push(links.add(access.open(address)?)?);
+        let own = |index: i32| index.cast_unsigned() % settings.shares == settings.share;
+        for (&index, address) in leaders.iter().filter(|(index, _)| own(**index)) {
+            let (opened, led) = of_broker.entry(address).or_default();
+            if opened.len() < settings.connections {
+                opened.push(links.add(access.open(address)?)?);
             }
             partitions.push(Partition {
                 index,
-                link: own[*led % settings.connections],
+                link: opened[*led % settings.connections],
                 next_offset: 0,
                 end_offset: if follows { i64::MAX } else { ends[&index] },
                 written_offset: ends[&index],
@@ -251,6 +286,7 @@ impl Consumer {
             .with_max_wait_ms(FETCH_WAIT_MS)
             .with_min_bytes(1)
             .with_max_bytes(FETCH_BYTES_MAX)
+            .with_isolation_level(i8::from(self.settings.committed))
             .with_topics(vec![
                 FetchTopic::default()
                     .with_topic(self.topic.clone())
@@ -272,13 +308,13 @@ impl Consumer {
         let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
         for data in response.responses.iter().flat_map(|topic| &topic.partitions) {
             let index = data.partition_index;
-            let Some(partition) = self
+            let Ok(at) = self
                 .partitions
-                .get_mut(index as usize)
-                .filter(|partition| partition.index == index)
+                .binary_search_by_key(&index, |partition| partition.index)
             else {
                 bail!("the broker sent partition {index}, which was not asked for");
             };
+            let partition = &mut self.partitions[at];
             match error_name(data.error_code) {
                 Some(_) if self.links.passes(data.error_code) => {
                     partition.not_before_ns = now + RETRY_NS;
@@ -295,8 +331,10 @@ impl Consumer {
                     recorder.record(intended_ns, intended_ns, now);
                 }
             };
+            let transactions = data.aborted_transactions.iter().flatten();
+            let mut aborted = Aborted::new(transactions.map(|one| (one.first_offset, one.producer_id.0)));
             let data = data.records.as_deref().unwrap_or_default();
-            let walked = partition.check(data, &mut self.corrupted, arrived)?;
+            let walked = partition.check(data, &mut aborted, &mut self.corrupted, arrived)?;
             records += walked.0;
             bytes += walked.1;
             if partition.is_read() {

@@ -18,3 +18,4 @@ pub mod produce;
 mod producer;
 pub mod protocol;
 pub mod record;
+pub mod transaction;

@@ -125,6 +125,11 @@ impl<T> Links<T> {
             .filter_map(|link| link.out.front().map(|(_, what)| what))
     }
 
+    /// What belongs to the oldest request of a link: the next answer is to that one.
+    pub(crate) fn front(&self, link: usize) -> Option<&T> {
+        self.links[link].out.front().map(|(_, what)| what)
+    }
+
     /// What belongs to all requests that are out.
     pub(crate) fn all_out(&self) -> impl Iterator<Item = &T> {
         self.links.iter().flat_map(|link| link.out.iter().map(|(_, what)| what))

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::runs::Runs;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use kafka_protocol::messages::{ProduceRequest, TopicName};
+use kafka_protocol::messages::{AddPartitionsToTxnRequest, EndTxnRequest, ProduceRequest, TopicName};
 
 use crate::access::Access;
 use crate::admin::{Leaders, identity};
@@ -20,6 +20,7 @@ use crate::links::Links;
 use crate::produce::ProduceSettings;
 use crate::protocol::{DUPLICATE_SEQUENCE, OUT_OF_ORDER_SEQUENCE, error_name, topic_name};
 use crate::record::Made;
+use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
 const SERVER_TIMEOUT_MS: i32 = 30_000;
 /// Before a refused batch is sent again; Kafka's own `retry.backoff.ms`.
@@ -29,8 +30,34 @@ const REQUEST_BYTES_MAX: usize = 4 << 20;
 /// Sequences go from 0 to 2³¹ − 1 and round (`DefaultRecordBatch.incrementSequence`).
 const SEQUENCES: u64 = 1 << 31;
 
-/// Records that have come to their end, and the refusal's name; None where they are stored.
-pub(crate) type Ended = (Records, Option<String>);
+/// What became of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Stored; in a transaction, committed.
+    Stored,
+    /// Their transaction was aborted, as was asked.
+    Aborted,
+    /// Refused for good, by the broker's name for the reason.
+    Refused(String),
+}
+
+/// Records that have come to their end.
+pub(crate) type Ended = (Records, End);
+
+/// What is out on a link.
+enum Out {
+    Batches(Vec<Batch>),
+    Step(Step),
+}
+
+impl Out {
+    fn batches(&self) -> &[Batch] {
+        match self {
+            Self::Batches(batches) => batches,
+            Self::Step(_) => &[],
+        }
+    }
+}
 
 pub(crate) struct Outbox {
     topic: TopicName,
@@ -40,7 +67,8 @@ pub(crate) struct Outbox {
     requests_in_flight: usize,
     /// As whom it writes, where the broker is to store each batch once.
     identity: Option<Identity>,
-    links: Links<Vec<Batch>>,
+    links: Links<Out>,
+    pub(crate) transactions: Option<Transactions>,
     pub(crate) partitions: Vec<Partition>,
     /// When which partition got an open batch, oldest first; of some the batch is sealed already.
     opened: VecDeque<(u64, usize)>,
@@ -51,18 +79,31 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn connect(settings: &ProduceSettings, access: &Access, leaders: &Leaders) -> Result<Self> {
+    pub(crate) fn connect(
+        settings: &ProduceSettings,
+        access: &Access,
+        producer: u32,
+        leaders: &Leaders,
+    ) -> Result<Self> {
         let finder = || Finder::new(access, &settings.topic, 1);
         let mut links = Links::new(settings.retries.then(finder));
         let mut partitions = Vec::new();
         let mut known = None;
+        let mut transactions = None;
+        if let Some(wanted) = settings.transactions {
+            let id = transactional_id(&settings.topic, producer);
+            let mut connection = access.open(&coordinator(access, &id)?)?;
+            let identity = identity(&mut connection, Some(&id))?;
+            known = Some(identity);
+            transactions = Some(Transactions::new(id, links.add(connection)?, identity, wanted));
+        }
         for (&index, address) in leaders {
             let link = match links.position(address) {
                 Some(link) => link,
                 None => {
                     let mut connection = access.open(address)?;
                     if settings.idempotent && known.is_none() {
-                        known = Some(identity(&mut connection)?);
+                        known = Some(identity(&mut connection, None)?);
                     }
                     links.add(connection)?
                 }
@@ -85,6 +126,7 @@ impl Outbox {
             requests_in_flight: settings.requests_in_flight,
             identity: known,
             links,
+            transactions,
             partitions,
             opened: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -158,7 +200,13 @@ impl Outbox {
 
     /// Records that were handed over and have not come to their end.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = &Records> {
-        let out = self.links.all_out().flatten();
+        let stored = self.transactions.iter().flat_map(|transactions| &transactions.stored);
+        self.unanswered().chain(stored)
+    }
+
+    /// Records that no broker has answered for yet.
+    fn unanswered(&self) -> impl Iterator<Item = &Records> {
+        let out = self.links.all_out().flat_map(Out::batches);
         let ready = self.partitions.iter().flat_map(|partition| &partition.ready);
         let open = self.partitions.iter().filter_map(|partition| partition.open.as_ref());
         out.chain(ready)
@@ -168,7 +216,7 @@ impl Outbox {
 
     /// The oldest of each partition and connection: the oldest of all is among them.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = &Records> {
-        let out = self.links.oldest().filter_map(|batches| batches.first());
+        let out = self.links.oldest().filter_map(|out| out.batches().first());
         let ready = self
             .waiting
             .iter()
@@ -180,6 +228,11 @@ impl Outbox {
         out.chain(ready)
             .map(|batch| &batch.records)
             .chain(open.map(|open| &open.records))
+            .chain(
+                self.transactions
+                    .iter()
+                    .filter_map(|transactions| transactions.stored.first()),
+            )
     }
 
     /// Waits for answers, at most `timeout_ns`, and takes them in: what came to its end.
@@ -187,8 +240,11 @@ impl Outbox {
         let mut ended = Vec::new();
         if self.acks == 0 {
             // Nobody answers: what has left is at its end, as for Kafka's own producer.
-            let left = self.links.take_left().into_iter().flatten();
-            ended.extend(left.map(|batch| (batch.records, None)));
+            for out in self.links.take_left() {
+                if let Out::Batches(batches) = out {
+                    ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
+                }
+            }
         }
         for link in self.links.wait(if ended.is_empty() { timeout_ns } else { 0 })? {
             match self.links.pump(link) {
@@ -200,8 +256,10 @@ impl Outbox {
     }
 
     /// Sends ready batches, several partitions in one request: a broker answers one request per
-    /// connection at a time, so few large requests carry more than many small ones.
-    pub(crate) fn send_ready(&mut self, now_ns: u64) -> Result<()> {
+    /// connection at a time, so few large requests carry more than many small ones. `at_once`: a transaction need not grow
+    /// older when nothing else is under way.
+    pub(crate) fn send_ready(&mut self, now_ns: u64, at_once: bool) -> Result<()> {
+        self.ask_coordinator(now_ns, at_once)?;
         for link in 0..self.links.len() {
             while !self.waiting.is_empty()
                 && self.links.is_up(link)
@@ -212,6 +270,7 @@ impl Outbox {
                     break;
                 }
                 let request = ProduceRequest::default()
+                    .with_transactional_id(self.transactions.as_ref().map(|transactions| transactions.id.clone()))
                     .with_acks(self.acks)
                     .with_timeout_ms(SERVER_TIMEOUT_MS)
                     .with_topic_data(vec![
@@ -219,12 +278,40 @@ impl Outbox {
                             .with_name(self.topic.clone())
                             .with_partition_data(data),
                     ]);
-                if let Err(error) = self.links.send(link, &request, batches) {
+                if let Err(error) = self.links.send(link, &request, Out::Batches(batches)) {
                     self.lose(link, error)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Lets partitions join the transaction, or ends it, when it is time.
+    fn ask_coordinator(&mut self, now_ns: u64, at_once: bool) -> Result<()> {
+        let is_quiet = self.links.all_out().all(|out| out.batches().is_empty());
+        let at_once = at_once && self.opened_ns().is_none();
+        let Some(transactions) = self.transactions.as_mut().filter(|one| self.links.is_up(one.link)) else {
+            return Ok(());
+        };
+        let Some(step) = transactions.step(now_ns, self.waiting.iter().copied(), is_quiet, at_once) else {
+            return Ok(());
+        };
+        let link = transactions.link;
+        let sent = match &step {
+            Step::Join(joining) => {
+                let indices = joining
+                    .iter()
+                    .map(|&partition| self.partitions[partition].index)
+                    .collect();
+                let request = transactions.join_request(&self.topic, indices);
+                self.links.send(link, &request, Out::Step(step))
+            }
+            Step::End { commits } => {
+                let request = transactions.end_request(*commits);
+                self.links.send(link, &request, Out::Step(step))
+            }
+        };
+        sent.or_else(|error| self.lose(link, error))
     }
 
     /// One batch of each partition that goes by `link` and has one, as far as they have room in one request.
@@ -234,7 +321,12 @@ impl Outbox {
         for _ in 0..self.waiting.len() {
             let Some(index) = self.waiting.pop_front() else { break };
             let partition = &mut self.partitions[index];
-            let goes = partition.link == link && partition.not_before_ns <= now_ns && bytes < REQUEST_BYTES_MAX;
+            let is_in = self
+                .transactions
+                .as_ref()
+                .is_none_or(|transactions| transactions.takes(index));
+            let goes =
+                is_in && partition.link == link && partition.not_before_ns <= now_ns && bytes < REQUEST_BYTES_MAX;
             if let Some(mut batch) = goes.then(|| partition.ready.pop_front()).flatten() {
                 bytes += batch.bytes.len();
                 let encoded = if retries {
@@ -258,8 +350,11 @@ impl Outbox {
 
     /// What was out on a lost connection is sent again by another.
     fn lose(&mut self, link: usize, reason: anyhow::Error) -> Result<()> {
-        for batch in self.links.lose(link, reason)?.into_iter().flatten() {
-            self.send_again(batch, 0);
+        for out in self.links.lose(link, reason)? {
+            match out {
+                Out::Batches(batches) => batches.into_iter().for_each(|batch| self.send_again(batch, 0)),
+                Out::Step(_) => self.transactions.iter_mut().for_each(Transactions::lost),
+            }
         }
         Ok(())
     }
@@ -277,29 +372,83 @@ impl Outbox {
     }
 
     fn take_answers(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<()> {
-        while let Some((batches, response)) = self.links.take::<ProduceRequest>(link)? {
-            let answers: BTreeMap<i32, i16> = response
-                .responses
-                .iter()
-                .flat_map(|topic| &topic.partition_responses)
-                .map(|partition| (partition.index, partition.error_code))
-                .collect();
-            for batch in batches {
-                let index = self.partitions[batch.records.partition].index;
-                let code = *answers
-                    .get(&index)
-                    .with_context(|| format!("a broker's answer lacks partition {index}"))?;
-                match code {
-                    // It is stored already: the answer to an earlier sending was lost.
-                    DUPLICATE_SEQUENCE => ended.push((batch.records, None)),
-                    code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
-                        self.send_again(batch, monotonic_ns() + RETRY_NS);
+        loop {
+            let took = match self.links.front(link) {
+                None => false,
+                Some(Out::Batches(_)) => self.take_produced(link, ended)?,
+                Some(Out::Step(Step::Join(_))) => self.take_joined(link)?,
+                Some(Out::Step(Step::End { .. })) => self.take_ended(link, ended)?,
+            };
+            if !took {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take_joined(&mut self, link: usize) -> Result<bool> {
+        let Some((Out::Step(Step::Join(partitions)), response)) = self.links.take::<AddPartitionsToTxnRequest>(link)?
+        else {
+            return Ok(false);
+        };
+        if let Some(transactions) = &mut self.transactions {
+            transactions.joined(&partitions, &response, monotonic_ns())?;
+        }
+        Ok(true)
+    }
+
+    fn take_ended(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
+        let Some((Out::Step(Step::End { commits }), response)) = self.links.take::<EndTxnRequest>(link)? else {
+            return Ok(false);
+        };
+        let transactions = self.transactions.as_mut();
+        let over = transactions
+            .map(|one| one.ended(commits, response.error_code, monotonic_ns()))
+            .transpose()?;
+        if let Some(over) = over.flatten() {
+            let end = match over.broken {
+                _ if over.committed => End::Stored,
+                Some(name) => End::Refused(format!("aborted, for {name}")),
+                None => End::Aborted,
+            };
+            ended.extend(over.records.into_iter().map(|records| (records, end.clone())));
+        }
+        Ok(true)
+    }
+
+    fn take_produced(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
+        let Some((Out::Batches(batches), response)) = self.links.take::<ProduceRequest>(link)? else {
+            return Ok(false);
+        };
+        let answers: BTreeMap<i32, i16> = response
+            .responses
+            .iter()
+            .flat_map(|topic| &topic.partition_responses)
+            .map(|partition| (partition.index, partition.error_code))
+            .collect();
+        for batch in batches {
+            let index = self.partitions[batch.records.partition].index;
+            let code = *answers
+                .get(&index)
+                .with_context(|| format!("a broker's answer lacks partition {index}"))?;
+            match code {
+                // It is stored already: the answer to an earlier sending was lost.
+                0 | DUPLICATE_SEQUENCE => match &mut self.transactions {
+                    Some(transactions) => transactions.stored.push(batch.records),
+                    None => ended.push((batch.records, End::Stored)),
+                },
+                code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
+                    self.send_again(batch, monotonic_ns() + RETRY_NS);
+                }
+                code => {
+                    let name = error_name(code).unwrap_or_default();
+                    if let Some(transactions) = &mut self.transactions {
+                        transactions.refuse(&name);
                     }
-                    code => ended.push((batch.records, error_name(code))),
+                    ended.push((batch.records, End::Refused(name)));
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// True if a batch was refused only because the one before it was, which will be sent again.
@@ -307,6 +456,6 @@ impl Outbox {
         let waits = |earlier: &Records| {
             earlier.partition == batch.records.partition && earlier.first_sequence < batch.records.first_sequence
         };
-        code == OUT_OF_ORDER_SEQUENCE && self.links.retries() && self.under_way().any(waits)
+        code == OUT_OF_ORDER_SEQUENCE && self.links.retries() && self.unanswered().any(waits)
     }
 }

@@ -7,6 +7,7 @@ use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::Channel;
+use hydrotest_core::threads::peak_memory_bytes;
 use hydrotest_core::trial::{Finished, Prepared, Window, conduct};
 use hydrotest_core::wire::{Outcome, Pressure};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use crate::compression::Codec;
 use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
 use crate::record::RecordSettings;
+use crate::transaction::TransactionSettings;
 
 /// What to produce, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub struct ProduceSettings {
     pub acks: i16,
     /// The broker stores each batch once, in the order of their sequences (Kafka's `enable.idempotence`); with `acks` −1.
     pub idempotent: bool,
+    /// Records are put into transactions; needs `idempotent`.
+    pub transactions: Option<TransactionSettings>,
     /// A batch is sent when it has this many bytes …
     pub batch_bytes: usize,
     /// … or when its first record has waited this long.
@@ -40,7 +44,7 @@ pub struct ProduceSettings {
     /// Send again, until the trial is over, what a lost connection or a passing refusal left without an answer. Such records
     /// may be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
     pub retries: bool,
-    /// Id of the first thread as a producer; thread `i` is `producer + i`.
+    /// The thread with share `i` is producer `producer + i`.
     pub producer: u32,
     pub pressure: Pressure,
 }
@@ -63,15 +67,19 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
         "an idempotent producer needs the acknowledgement of all replicas"
     );
     ensure!(
-        settings.producer + settings.pressure.threads <= PRODUCERS_MAX,
+        settings.transactions.is_none() || settings.idempotent,
+        "a transactional producer is idempotent too"
+    );
+    ensure!(
+        settings.producer + settings.pressure.shares <= PRODUCERS_MAX,
         "producer ids end at {PRODUCERS_MAX}"
     );
     settings.pressure.check().map_err(anyhow::Error::msg)?;
     let access = Access::new(&settings.cluster)?;
     let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
     let mut threads: Vec<Prepared<Produced>> = Vec::new();
-    for index in 0..settings.pressure.threads {
-        let mut producer = Producer::connect(settings, &access, index, &leaders)?;
+    for share in settings.pressure.own_shares() {
+        let mut producer = Producer::connect(settings, &access, share, &leaders)?;
         threads.push(Box::new(move |window: &Window| {
             let recorder = Arc::new(Mutex::new(Recorder::new(window.start_ns)));
             let channel = Channel {
@@ -82,7 +90,8 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
             (vec![channel], Box::new(move || producer.work()))
         }));
     }
-    let finished = conduct(control, settings.pressure.seconds, settings.pressure.nice, threads);
+    let finished =
+        conduct(control, settings.pressure.seconds, settings.pressure.nice, threads).map_err(anyhow::Error::msg)?;
     Ok(finished.map(|finished| into_outcome(finished, settings.acks != 0)))
 }
 
@@ -91,10 +100,11 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
         counts: finished.counts,
         started_wall_s: finished.started_wall_s,
         ended_wall_s: finished.ended_wall_s,
+        memory_bytes_max: peak_memory_bytes(),
         ..Outcome::default()
     };
     let mut acked = Vec::new();
-    let mut resent = 0;
+    let (mut resent, mut committed, mut aborted) = (0, 0, 0);
     let mut fatal = None;
     for part in finished.results {
         for (name, count) in part.errors {
@@ -107,9 +117,13 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
         outcome.counts.cap_hits += part.driven.cap_hits;
         acked.extend(part.acked);
         resent += part.resent;
+        committed += part.committed;
+        aborted += part.aborted;
         fatal = fatal.or(part.fatal);
     }
-    outcome.extra =
-        serde_json::json!({ "acked": acked, "acknowledges": acknowledges, "resent": resent, "fatal": fatal });
+    outcome.extra = serde_json::json!({
+        "acked": acked, "acknowledges": acknowledges, "resent": resent,
+        "transactions": { "committed": committed, "aborted": aborted }, "fatal": fatal,
+    });
     outcome
 }

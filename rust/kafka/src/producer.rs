@@ -17,7 +17,7 @@ use crate::admin::Leaders;
 use crate::compression::Codec;
 use crate::flight::{Op, Records, record_span};
 use crate::murmur::partition_of;
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::produce::{Acked, ProduceSettings};
 use crate::record::Maker;
 
@@ -38,6 +38,9 @@ pub(crate) struct Produced {
     pub(crate) overflows: u64,
     /// Records sent more than once: a lost connection or a refusal left their fate open.
     pub(crate) resent: u64,
+    /// Transactions.
+    pub(crate) committed: u64,
+    pub(crate) aborted: u64,
     pub(crate) fatal: Option<String>,
 }
 
@@ -70,10 +73,10 @@ impl Producer {
                 settings.codec != Codec::None,
                 id,
                 u64::from(share),
-                u64::from(settings.pressure.threads),
+                u64::from(settings.pressure.shares),
             )?,
             turn: share as usize % leaders.len(),
-            outbox: Outbox::connect(settings, access, leaders)?,
+            outbox: Outbox::connect(settings, access, id, leaders)?,
             in_flight: 0,
             completed_late: 0,
             ended: false,
@@ -127,6 +130,8 @@ impl Producer {
             completed_late: self.completed_late,
             overflows,
             resent: self.outbox.resent,
+            committed: self.outbox.transactions.as_ref().map_or(0, |one| one.committed),
+            aborted: self.outbox.transactions.as_ref().map_or(0, |one| one.aborted),
             fatal,
             errors: self.errors,
         }
@@ -156,20 +161,20 @@ impl Producer {
         Ok(())
     }
 
-    /// Records have come to their end: stored (`refused` is None), or refused for good.
-    fn complete(&mut self, records: Records, refused: Option<String>) {
+    /// Records have come to their end.
+    fn complete(&mut self, records: Records, end: End) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         self.in_flight -= records.count;
-        if refused.is_none() && self.settings.acks != 0 {
+        if matches!(end, End::Stored) && self.settings.acks != 0 {
             let range = (records.first_sequence, records.first_sequence + records.count);
             self.outbox.partitions[records.partition]
                 .acked
                 .insert_range(range.0, range.1);
         }
         if self.ended {
-            match refused {
-                None => self.completed_late += records.count,
-                Some(name) => *self.errors.entry(name).or_default() += records.count,
+            match end {
+                End::Stored | End::Aborted => self.completed_late += records.count,
+                End::Refused(name) => *self.errors.entry(name).or_default() += records.count,
             }
             return;
         }
@@ -180,12 +185,12 @@ impl Producer {
         }
         drop(recorder);
         let counts = &self.window().counts;
-        match refused {
-            None => {
+        match end {
+            End::Stored | End::Aborted => {
                 counts.bytes.fetch_add(records.value_bytes, Relaxed);
                 counts.completed.fetch_add(records.count, Release);
             }
-            Some(name) => {
+            End::Refused(name) => {
                 counts.failed.fetch_add(records.count, Release);
                 *self.errors.entry(name).or_default() += records.count;
             }
@@ -241,15 +246,15 @@ impl Target for Producer {
             self.outbox
                 .seal_due(now.saturating_sub(linger_ns), || (wall.wall_ns(now) / 1_000_000) as i64)?;
             self.outbox.mend()?;
-            self.outbox.send_ready(now)?;
+            self.outbox.send_ready(now, self.schedule.is_none() || self.ended)?;
             let due = self
                 .outbox
                 .opened_ns()
                 .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
             let ended = self.outbox.wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
             let answered = !ended.is_empty();
-            for (records, refused) in ended {
-                self.complete(records, refused);
+            for (records, end) in ended {
+                self.complete(records, end);
             }
             if monotonic_ns() >= until_ns || (return_early && (answered || self.in_flight == 0)) {
                 return Ok(());

@@ -7,12 +7,13 @@ use anyhow::{Context, Result, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::error::ResponseError;
 use kafka_protocol::messages::{
-    AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse, ApiKey, ApiVersionsRequest,
-    ApiVersionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
-    FetchRequest, FetchResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest,
-    ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, RequestHeader,
-    ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
-    TopicName,
+    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse, ApiKey, ApiVersionsRequest, ApiVersionsResponse, CreateTopicsRequest,
+    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, EndTxnRequest, EndTxnResponse, FetchRequest,
+    FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse, InitProducerIdRequest, InitProducerIdResponse,
+    ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse,
+    RequestHeader, ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest,
+    SaslHandshakeResponse, TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
 
@@ -21,6 +22,8 @@ const CLIENT_ID: &str = "hydrotest";
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
 pub const DUPLICATE_SEQUENCE: i16 = 46;
+/// Of a transactional one: the coordinator has not done with the last transaction yet.
+pub const CONCURRENT_TRANSACTIONS: i16 = 51;
 
 /// A request that we send, tied to its versions and its response.
 pub trait Call: Encodable + HeaderVersion {
@@ -49,6 +52,9 @@ calls! {
     ProduceRequest => ProduceResponse, Produce, 7..=9;
     FetchRequest => FetchResponse, Fetch, 11..=12;
     InitProducerIdRequest => InitProducerIdResponse, InitProducerId, 3..=4;
+    FindCoordinatorRequest => FindCoordinatorResponse, FindCoordinator, 4..=4;
+    AddPartitionsToTxnRequest => AddPartitionsToTxnResponse, AddPartitionsToTxn, 1..=3;
+    EndTxnRequest => EndTxnResponse, EndTxn, 1..=4;
     AlterUserScramCredentialsRequest => AlterUserScramCredentialsResponse, AlterUserScramCredentials, 0..=0;
     SaslHandshakeRequest => SaslHandshakeResponse, SaslHandshake, 1..=1;
     SaslAuthenticateRequest => SaslAuthenticateResponse, SaslAuthenticate, 1..=2;

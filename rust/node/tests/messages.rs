@@ -28,6 +28,7 @@ fn settings_are_understood() {
     round_trips::<ProduceSettings>(&golden("produce.settings.json"));
     round_trips::<ConsumeSettings>(&golden("consume.settings.json"));
     round_trips::<CqlSettings>(&golden("cql.settings.json"));
+    round_trips::<CqlSettings>(&golden("cql-own.settings.json"));
 }
 
 #[test]

@@ -34,6 +34,8 @@ class Pressing:
     in_flight: int | None = None
     stretches: tuple[Stretch, ...] = ()
     """A rate that changes."""
+    times: int = 1
+    """So many times as many generators as the workload has."""
 
     @property
     def peak_per_s(self) -> float:
@@ -84,7 +86,10 @@ class Pressable(ABC):
     def __init__(self, name: str, bench: Bench) -> None:
         self.name = name
         self.bench = bench
-        self.host = bench.hosts[bench.experiment.generator_host(name)]
+        self.hosts = [bench.hosts[host] for host in bench.experiment.generator_hosts(name)]
+        """One for each generator."""
+        self.host = self.hosts[0]
+        """Questions are asked from here."""
         self.is_prepared = False
 
     async def prepare(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hydrotest.analysis.integrity import kafka_fates, normalised, size
 from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
@@ -54,7 +56,7 @@ class Produce(Rated):
         async def tear_down() -> None:
             await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.cluster, topic), topic)
 
-        return Part(self.name, self.spec.kind, [self.generator(topic, number, pressing, plan)], set_up, account, tear_down)
+        return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
         spec = self.bench.experiment.workloads[load.workload]
@@ -65,22 +67,34 @@ class Produce(Rated):
         kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
-    def generator(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> Generator:
-        """The producing generator for one trial."""
+    def generators(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> list[Generator]:
+        """The producing generators for one trial."""
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_kafka.saturating_in_flight(self.spec))
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
         cap = max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
         pressure = self.bench.pressure(self.name, load, plan, min(cap, most))
-        return load_kafka.producer(self.name, self.spec, self.host, self.cluster, topic, number, pressure, plan.purpose == "fault")
+        return load_kafka.producers(
+            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == "fault"
+        )
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
         """Reads every record back and adds the account."""
         assert load.outcome is not None
         folder = self.bench.runner.folder.trial_path(number, slug)
         self.bench.listener.phase(f"accounting for every record of {self.name}")
-        read = await run_generators([load_kafka.verifier(self.host, self.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
-        assert read[0].outcome is not None
-        return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, read[0].outcome.extra)})
+        begun = time.monotonic()
+        read = await run_generators(
+            [load_kafka.verifier(self.host, self.cluster, topic, self.spec.transactions is not None)],
+            folder,
+            lambda: None,
+            lambda _w, _e: None,
+        )
+        found = read[0].outcome
+        assert found is not None
+        fates = kafka_fates(load.outcome.extra, found.extra)
+        self.bench.runner.folder.journal("records accounted for", trial=number, workload=self.name, seen=fates.seen,
+                                         seconds=time.monotonic() - begun, memory_bytes=found.memory_bytes_max)  # fmt: skip
+        return load.model_copy(update={"fates": fates})
 
 
 class Consume(Rated):
@@ -92,6 +106,7 @@ class Consume(Rated):
         self.source = source
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
+        self._reads_committed = spec.isolation == "read_committed"
 
     async def _prepare(self) -> None:
         await self.source.prepare()
@@ -99,7 +114,7 @@ class Consume(Rated):
         await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
-        filling = Part(self.source.name, self.source.spec.kind, [self.source.generator(self.topic, number, SATURATING, plan)])
+        filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, SATURATING, plan))
         trial = await self.bench.runner.press(number, plan, [filling])
         if trial.status == "failed":
             raise RunFailedError(f"the topic for {self.name} cannot be filled: {trial.reason}")
@@ -115,20 +130,21 @@ class Consume(Rated):
         return await self.trial(plan, SATURATING)
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
-        generator = load_kafka.consumer(self.name, self.host, self.source.cluster, self.topic, plan.seconds, "repeat")
+        generators = load_kafka.consumers(self.name, self.hosts * pressing.times, self.source.cluster, self.topic, plan.seconds, "repeat",
+                                          committed=self._reads_committed)  # fmt: skip
 
         async def account(load: Load, _loads: Loads) -> Load:
             assert load.outcome is not None
             assert self._filled is not None
             return load.model_copy(update={"fates": kafka_fates(self._filled.extra, load.outcome.extra)})
 
-        return Part(self.name, self.spec.kind, [generator], account=account)
+        return Part(self.name, self.spec.kind, generators, account=account)
 
     def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
         topic = self.source.topic(number)
-        generator = load_kafka.consumer(self.name, self.host, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
-                                        plan.purpose == "fault", self.source.spec.arrivals.shape == "even")  # fmt: skip
+        generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
+                                          plan.purpose == "fault", self.source.spec.arrivals.shape == "even", self._reads_committed)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome
@@ -136,7 +152,7 @@ class Consume(Rated):
             assert written is not None
             return load.model_copy(update={"fates": kafka_fates(written.extra, load.outcome.extra)})
 
-        return Part(self.name, self.spec.kind, [generator], account=account)
+        return Part(self.name, self.spec.kind, generators, account=account)
 
     async def finish(self) -> None:
         if self.is_prepared:

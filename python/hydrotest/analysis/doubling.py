@@ -1,0 +1,43 @@
+"""Was the generator the limit? What twice as many generators got out of the same system."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+from hydrotest.analysis.intervals import paired_change
+from hydrotest.analysis.measured import Measured
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Doubling
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+
+
+def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+    """One row for each doubling test. Rates a second without schedule (geometric means over the pairs), changes in percent.
+
+    `raised`: true if twice as many got significantly more; false if the interval ends below what a limit is told to
+    (`search: {precision}`); else null, not told apart.
+    """
+    rows = []
+    for index, test in enumerate(experiment.tests):
+        if not isinstance(test, Doubling):
+            continue
+        own = len(experiment.generator_hosts(test.workload))
+        achieved: dict[int, dict[int, float]] = defaultdict(dict)
+        for trial in trials:
+            if trial.test == index and trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None:
+                measured = Measured.read(run, trial, test.workload)
+                achieved[trial.pair][measured.load.generators] = measured.achieved
+        pairs = [(of[own], of[2 * own]) for of in achieved.values() if of.get(own) and of.get(2 * own)]
+        if len(pairs) < 2:
+            continue
+        change = paired_change(pairs)
+        if change["significant"] and change["change_pct"] > 0:
+            raised: bool | None = True
+        else:
+            raised = False if change["high_pct"] <= experiment.search.precision * 100 else None
+        once, twice = (math.exp(sum(math.log(pair[side]) for pair in pairs) / len(pairs)) for side in (0, 1))
+        rows.append({"workload": test.workload, "test": index, "generators": own, "once": once, "twice": twice, **change, "raised": raised})
+    return rows

@@ -1,0 +1,134 @@
+//! The client against a stub of a node: forgotten statements, lost connections, silence, refusals.
+
+use std::sync::Arc;
+
+use hydrotest_core::clock::WallOffset;
+use hydrotest_core::cluster::ClusterSettings;
+use hydrotest_core::draw::Distribution;
+use hydrotest_core::wire::{Load, Pressure};
+
+use super::*;
+use crate::content::{Content, READ};
+use crate::press::Client;
+use crate::rows::RowShape;
+use crate::stub::{Reply, Stub};
+
+/// Presses a stub with `operations` by 16 in flight; what was found, and the operations that were completed.
+fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Pressed, u64) {
+    let stub = Stub::listen(reply);
+    let settings = CqlSettings {
+        client: Client::Native,
+        cluster: ClusterSettings::plain(vec![]),
+        keyspace: "hydrotest_stub".into(),
+        content: Content::Standard {
+            shape: RowShape {
+                columns: 2,
+                column_bytes: 30,
+            },
+            write_share: 0.5,
+        },
+        consistency: "ONE".into(),
+        keys: Distribution::Uniform { min: 0, max: 99 },
+        seed: 1,
+        operations: Some(operations),
+        connections: 1,
+        request_timeout_ms: timeout_ms,
+        tick_us: 250,
+        writer: 0,
+        pressure: Pressure {
+            load: Load::Closed { in_flight: 16 },
+            seconds: 5.0,
+            give_up_s: None,
+            in_flight_max: 1_000,
+            threads: 1,
+            shares: 1,
+            first_share: 0,
+            nice: 0,
+        },
+    };
+    let client = Native::connect_to(&[stub.address], &settings, 0).unwrap();
+    let start = monotonic_ns();
+    let window = Window::new(start, start + 5_000_000_000, WallOffset::take(), Arc::default());
+    let found = client.work(window.clone(), Recorders::new(start, &settings.statements()));
+    (found, window.counts.read().completed)
+}
+
+fn total(found: &Pressed) -> u64 {
+    found.errors.values().sum()
+}
+
+#[test]
+fn every_operation_is_answered_and_every_row_checked() {
+    let (found, completed) = press(2_000, 5_000, |_| Reply::Good);
+    assert_eq!(
+        (completed, found.answered.iter().sum::<u64>(), total(&found)),
+        (2_000, 2_000, 0)
+    );
+    // The stub knows no checksum: none of its rows is one of ours.
+    assert_eq!((found.corrupted, found.missing), (found.answered[READ], 0));
+    assert_eq!(found.unanswered, 0);
+}
+
+#[test]
+fn a_row_that_is_not_there_is_missing_and_not_corrupted() {
+    let (found, _) = press(200, 5_000, |_| Reply::NoRow);
+    assert_eq!((found.corrupted, found.missing), (0, found.answered[READ]));
+}
+
+#[test]
+fn a_forgotten_statement_is_prepared_again_and_nothing_fails() {
+    let (found, completed) = press(1_000, 5_000, |number| {
+        if number % 100 < 20 {
+            Reply::Forgotten
+        } else {
+            Reply::Good
+        }
+    });
+    assert_eq!((completed, total(&found)), (1_000, 0));
+}
+
+#[test]
+fn a_refusal_fails_by_its_own_name() {
+    let (found, completed) = press(1_000, 5_000, |number| {
+        if number % 10 == 0 {
+            Reply::Refused(0x1001)
+        } else {
+            Reply::Good
+        }
+    });
+    assert_eq!(completed + total(&found), 1_000);
+    assert!(
+        found.errors.keys().all(|name| name.ends_with(" Overloaded")),
+        "{:?}",
+        found.errors
+    );
+    assert!(total(&found) >= 90);
+}
+
+#[test]
+fn a_cut_connection_fails_what_was_out_and_is_replaced() {
+    let (found, completed) = press(u64::from(u32::MAX), 5_000, |number| {
+        if number == 500 { Reply::Cut } else { Reply::Good }
+    });
+    assert_eq!(
+        found
+            .errors
+            .keys()
+            .filter(|name| name.ends_with("ConnectionLost"))
+            .count()
+            .min(1),
+        1
+    );
+    assert!(completed > 500, "{completed} were completed");
+}
+
+#[test]
+fn silence_is_a_timeout_and_a_late_answer_no_second_end() {
+    let (found, completed) = press(
+        1_000,
+        100,
+        |number| if number == 50 { Reply::Late } else { Reply::Good },
+    );
+    assert_eq!((completed, total(&found)), (999, 1));
+    assert!(found.errors.keys().all(|name| name.ends_with("ClientTimeout")));
+}

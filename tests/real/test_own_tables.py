@@ -1,0 +1,108 @@
+"""Tables and statements of the user's own, of every type that values are made for, on a real Cassandra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.errors import RunFailedError
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.spec.models import CassandraLoad
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
+PLAN = TrialPlan("own", "search", 0.5, 2.0)
+
+ORDERS: dict[str, Any] = {
+    "kind": "cassandra",
+    "keys": "uniform(0, 2K)",
+    "table": """CREATE TABLE orders (
+        customer uuid, day date, id int, a ascii, b bigint, c blob, d boolean, e decimal, f double, g float, h inet, i smallint,
+        j text, k time, l timestamp, m timeuuid, n tinyint, o varint, PRIMARY KEY ((customer, day), id))""",
+    "statements": {
+        "place": {
+            "cql": "INSERT INTO orders (customer, day, id, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        },
+        "look": {
+            "cql": "SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, n, o FROM orders WHERE customer = ? AND day = ? AND id = ?",
+            "weight": 3,
+        },
+        "list": {"cql": "SELECT id, j FROM orders WHERE customer = ? AND day = ?"},
+        "once": {"cql": "INSERT INTO orders (customer, day, id, j) VALUES (?, ?, ?, ?) IF NOT EXISTS", "weight": 0.1},
+        "change": {"cql": "UPDATE orders SET j = ? WHERE customer = ? AND day = ? AND id = ?"},
+    },
+    "values": {"day": "uniform(0, 30)", "id": "zipf(0, 100)", "j": "uniform(1 B, 200 B)"},
+}
+
+
+def store(bench: Bench, settings: dict[str, Any], keyspace: str) -> Store:
+    made = Store("store", CassandraLoad.model_validate(settings), bench)
+    made.keyspace = keyspace
+    return made
+
+
+async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
+    orders = store(bench, ORDERS, "hydrotest_t_orders")
+    await orders.fill()
+    trial = await orders.open_loop(500, PLAN)
+    await orders.finish()
+    assert trial.status == "done", trial.reason
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+    answered = outcome.extra["answered"]
+    assert set(answered) == {"place", "look", "list", "once", "change"}
+    assert answered["look"] > 2 * answered["place"] > 0
+    measured = Measured.read(bench.runner.folder, trial, "store")
+    assert measured.histogram(op="look").get_total_count() > 0
+
+
+async def test_rows_that_others_changed_are_found(bench: Bench) -> None:
+    """The same rows written with other values by another workload: every checked read says so."""
+    orders = store(bench, ORDERS, "hydrotest_t_changed")
+    await orders.fill()
+    other = {**ORDERS, "statements": {"change": ORDERS["statements"]["change"]}, "values": {**ORDERS["values"], "j": "300 B"}}
+    spoiler = store(bench, other, "hydrotest_t_changed")
+    spoiled = await spoiler.open_loop(1_000, PLAN)
+    assert spoiled.status == "done", spoiled.reason
+    looking = store(bench, {**ORDERS, "statements": {**ORDERS["statements"], "change": {"cql": ORDERS["statements"]["change"]["cql"], "weight": 0}}},
+                    "hydrotest_t_changed")  # fmt: skip
+    trial = await looking.open_loop(500, PLAN)
+    await orders.finish()
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.extra["corrupted_reads"] > 0
+
+
+async def test_rows_that_are_not_there_are_missing(bench: Bench) -> None:
+    settings = {**ORDERS, "statements": {"look": ORDERS["statements"]["look"]}}
+    orders = store(bench, settings, "hydrotest_t_missing")
+    await orders.fill()
+    trial = await orders.open_loop(200, PLAN)
+    await orders._drop(orders.keyspace)
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.extra["missing_reads"] == outcome.extra["answered"]["look"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"table": "CREATE TABLE orders (customer uuid PRIMARY KEY, tags set<text>)",
+          "statements": {"place": {"cql": "INSERT INTO orders (customer, tags) VALUES (?, ?)"}}, "populate": "place"}, "column tags has a type"),
+        ({"values": {"n": "uniform(0, 1M)"}}, "column n is of type TinyInt and cannot hold 999999"),
+        ({"statements": {"look": {"cql": "SELECT nothing FROM orders WHERE customer = ? AND day = ?"}}, "populate": "look"}, "Undefined column name nothing"),
+    ],
+)  # fmt: skip
+async def test_what_does_not_fit_is_told(change: dict[str, Any], told: str, bench: Bench) -> None:
+    orders = store(bench, {**ORDERS, **change}, "hydrotest_t_unfit")
+    try:
+        with pytest.raises(RunFailedError, match=told):
+            await orders.fill()
+    finally:
+        await orders._drop("hydrotest_t_unfit")

@@ -1,0 +1,94 @@
+"""The checks of a generator's room, each made to fire on a real broker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.room import Room, judge_room
+from hydrotest.analysis.verdict import judge
+from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.node import Node
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads import kafka
+from hydrotest.run.workloads.base import Bench, Rated
+from hydrotest.spec.models import Objective
+from hydrotest.store.records import Trial
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
+PLAN = TrialPlan("room", "search", 1.0, 4.0, patience_s=30.0)
+OBJECTIVE = Objective.model_validate({"p99": "200 ms"})
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+class QuotaHost(LocalHost):
+    """This machine, with nodes that get a share of a core only."""
+
+    group: Path
+
+    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+        node = await super().node(subcommand, settings)
+        if subcommand == "produce":
+            (self.group / "cgroup.procs").write_text(str(node.pid))
+        return node
+
+
+@pytest.fixture
+def five_percent_of_a_core() -> Iterator[Path]:
+    """A cgroup, version 1 or 2."""
+    is_first_version = (CGROUPS / "cpu" / "cgroup.procs").exists()
+    group = CGROUPS / ("cpu" if is_first_version else "") / f"hydrotest-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made: {error}")
+    if is_first_version:
+        (group / "cpu.cfs_period_us").write_text("100000")
+        (group / "cpu.cfs_quota_us").write_text("5000")
+    else:
+        (group / "cpu.max").write_text("5000 100000")
+    yield group
+    group.rmdir()
+
+
+def judged(bench: Bench, trial: Trial) -> Room:
+    assert trial.status == "done", trial.reason
+    measured = Measured.read(bench.runner.folder, trial, "ingest")
+    verdict = judge(measured, OBJECTIVE)
+    assert not verdict.accepted
+    room = judge_room(measured, 200.0)
+    assert not room.has_room
+    return room
+
+
+async def test_a_generator_with_a_core_has_room(bench: Bench, pressables: dict[str, Rated]) -> None:
+    trial = await pressables["ingest"].open_loop(20_000, PLAN)
+    room = judge_room(Measured.read(bench.runner.folder, trial, "ingest"), 200.0)
+    assert room.has_room, room.reasons
+
+
+async def test_one_with_a_twentieth_of_a_core_has_none(
+    bench: Bench, pressables: dict[str, Rated], five_percent_of_a_core: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # A quota binds only what the ordinary scheduler runs.
+    monkeypatch.setattr("hydrotest.load.native.NICE", 0)
+    ingest = pressables["ingest"]
+    host = QuotaHost("here", tmp_path)
+    host.group = five_percent_of_a_core
+    ingest.hosts = [host]
+    room = judged(bench, await ingest.open_loop(200_000, PLAN))
+    told = " ".join(room.reasons)
+    assert "waited for a core" in told or "late at p99" in told
+
+
+async def test_one_that_may_have_little_in_flight_has_none(
+    bench: Bench, pressables: dict[str, Rated], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka, "IN_FLIGHT_BYTES_MAX", 50 * 110)  # fifty records
+    room = judged(bench, await pressables["ingest"].open_loop(50_000, PLAN))
+    assert "its in-flight cap was reached" in " ".join(room.reasons)

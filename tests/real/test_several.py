@@ -1,0 +1,88 @@
+"""Several generators of one workload on real systems: one schedule, one account."""
+
+from __future__ import annotations
+
+import pytest
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.run.pressing import press_together
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.kafka import Consume
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
+PLAN = TrialPlan("several", "search", 1.0, 3.0)
+
+
+async def test_three_producers_keep_one_schedule(bench: Bench, pressables: dict[str, Rated]) -> None:
+    trial = await pressables["ingest"].trial(PLAN, Pressing(rate_per_s=20_000, times=3))
+    assert trial.status == "done", trial.reason
+    load, measured = trial.load("ingest"), Measured.read(bench.runner.folder, trial, "ingest")
+    assert load.generators == 3
+    assert load.fates is not None
+    assert load.outcome is not None
+    # As many as one would have sent: no share is missing, none is kept twice.
+    assert 79_900 <= load.fates.sent <= 80_001
+    assert load.fates.seen == load.fates.acked == load.fates.sent
+    assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
+    assert measured.achieved == pytest.approx(20_000, rel=0.02)
+    assert {part["producer"] for part in load.outcome.extra["acked"]} == {trial.number * 64 + share for share in range(3)}
+    assert len({thread.name.split("@")[1] for thread in measured.threads}) == 3
+    whole = Measured.read(bench.runner.folder, trial.model_copy(update={"warm_up_s": 0.0, "window_s": 4.0}), "ingest")
+    # What fell due in the very last moment and was not begun counts at its age.
+    assert load.fates.sent <= whole.histogram("wait").get_total_count() <= 80_001
+
+
+async def test_in_a_closed_loop_they_share_what_is_in_flight(bench: Bench, pressables: dict[str, Rated]) -> None:
+    trial = await pressables["ingest"].trial(PLAN, Pressing(in_flight=900, times=2))
+    seconds = bench.runner.folder.seconds(trial, "ingest")
+    assert max(value for second in seconds for value in second.in_flight) <= 900
+
+
+async def test_two_consumers_follow_and_see_every_record(bench: Bench, pressables: dict[str, Rated]) -> None:
+    ingest, drain = pressables["ingest"], pressables["drain"]
+    assert isinstance(drain, Consume)
+    drain.hosts = drain.hosts * 2
+    plan = TrialPlan("several-follow", "together", 1.0, 3.0, tenancy="combined")
+    trial = await press_together(bench, plan, [ingest, drain], {"ingest": 20_000})
+    assert trial.status == "done", trial.reason
+    fates = trial.load("drain").fates
+    assert fates is not None
+    assert trial.load("drain").generators == 2
+    assert fates.seen == fates.sent
+    assert (fates.lost, fates.duplicated, fates.in_flight) == (0, 0, 0)
+    latency = Measured.read(bench.runner.folder, trial, "drain").latency
+    assert latency is not None
+
+
+async def test_two_consumers_share_the_partitions_of_a_full_topic(pressables: dict[str, Rated]) -> None:
+    drain = pressables["drain"]
+    assert isinstance(drain, Consume)
+    drain.source.is_prepared = True  # no warm-up here
+    await drain.prepare()
+    try:
+        trial = await drain.trial(PLAN, Pressing(times=2))
+    finally:
+        await drain.finish()
+    fates, outcome = trial.load("drain").fates, trial.load("drain").outcome
+    assert fates is not None
+    assert outcome is not None
+    assert (fates.lost, fates.duplicated, fates.corrupted) == (0, 0, 0)
+    assert {part["partition"] for part in outcome.extra["seen"]} == set(range(6))
+
+
+async def test_three_populate_a_table_and_each_row_is_there(bench: Bench) -> None:
+    store = Store("store", bench.experiment.workloads["store"], bench)  # type: ignore[arg-type]
+    store.keyspace = "hydrotest_t_several"
+    store.hosts = store.hosts * 3
+    await store.fill()
+    trial = await store.open_loop(600, PLAN)
+    await store.finish()
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    assert 2_390 <= outcome.counts.started <= 2_401
+    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+    entry = [e for e in bench.runner.folder.read_journal() if e["what"] == "rows accounted for"][-1]
+    assert (entry["fates"]["seen"], entry["fates"]["lost"]) == (5_000, 0)
