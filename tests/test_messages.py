@@ -10,7 +10,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load import cassandra, kafka
-from hydrotest.spec.models import CassandraLoad, KafkaProduce
+from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
 from hydrotest.store.records import Outcome, Second
 
 MESSAGES = Path("contract/messages")

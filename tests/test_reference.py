@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hydrotest.spec.models import Experiment, KafkaProduce, SparkPerf
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.reference import reference
 from hydrotest.spec.tests import Combined
+from hydrotest.spec.workloads import KafkaProduce, SparkPerf
 
 PAGE = Path("docs/experiment.md")
 

@@ -11,7 +11,7 @@ from hydrotest.errors import RunFailedError
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.models import CassandraLoad
+from hydrotest.spec.workloads import CassandraLoad
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("own", "search", 0.5, 2.0)

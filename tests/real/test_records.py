@@ -12,8 +12,8 @@ from hydrotest.run.pressing import press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.models import KafkaConsume, KafkaProduce
 from hydrotest.spec.tests import Stretch
+from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]

@@ -9,7 +9,8 @@ from typing import Any
 
 from hydrotest.analysis.event_log import EventLog, Group, read_event_log
 from hydrotest.analysis.intervals import t_interval
-from hydrotest.spec.models import Experiment, SparkPerf
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Trial
 

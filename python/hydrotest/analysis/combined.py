@@ -14,8 +14,9 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
-from hydrotest.spec.models import Experiment, KafkaConsume
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
+from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Load, Trial
 

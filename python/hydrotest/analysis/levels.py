@@ -7,8 +7,9 @@ from typing import Any
 from hydrotest.analysis.latency import latency_ms, operations
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
-from hydrotest.spec.models import CassandraLoad, Experiment
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Saturated
+from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Load, Trial
 

@@ -15,8 +15,9 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.analysis.verdict import Verdict, judge
-from hydrotest.spec.models import Experiment, KafkaConsume, SparkPerf
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
+from hydrotest.spec.workloads import KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 

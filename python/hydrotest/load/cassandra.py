@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import Generator, shared
-from hydrotest.spec.check import SHARES_MAX
-from hydrotest.spec.models import CassandraLoad
+from hydrotest.spec.check_workloads import SHARES_MAX
+from hydrotest.spec.workloads import CassandraLoad
 
 SATURATING_IN_FLIGHT = 128
 """Requests in flight that keep a small ring busy; Cassandra's own default is 128 native transport threads."""

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator, shared
-from hydrotest.spec.check import SHARES_MAX
-from hydrotest.spec.models import KafkaProduce
+from hydrotest.spec.check_workloads import SHARES_MAX
+from hydrotest.spec.workloads import KafkaProduce
 
 REQUESTS_IN_FLIGHT = 5
 """Kafka's default for max.in.flight.requests.per.connection."""

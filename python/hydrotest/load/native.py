@@ -14,7 +14,7 @@ from typing import Any, Literal, TextIO
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.node import Event, Node
-from hydrotest.spec.models import CassandraLoad, KafkaProduce
+from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
 from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER
 from hydrotest.store.merging import merged_load

@@ -13,7 +13,7 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
 from hydrotest.hosts.node import Node, how_it_ended
-from hydrotest.spec.models import SparkPerf
+from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.spec.models import CassandraLoad, KafkaConsume, KafkaProduce
+from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce
 from hydrotest.store.records import StockResult
 
 MIB = 1 << 20

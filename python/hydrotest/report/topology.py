@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hydrotest.spec.models import Experiment, KafkaConsume, Spark
+from hydrotest.spec.models import Experiment, Spark
+from hydrotest.spec.workloads import KafkaConsume
 
 SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
 

@@ -16,25 +16,19 @@ from hydrotest.spec.models import (
     LATER_KINDS,
     LATER_SYSTEMS,
     Cassandra,
-    CassandraLoad,
     CassandraSecurity,
-    Command,
     Experiment,
-    Headers,
     Kafka,
-    KafkaConsume,
-    KafkaProduce,
     KafkaSecurity,
     LocalHost,
-    Mix,
     Objective,
     Search,
     Spark,
-    SparkPerf,
     Systems,
     WarmUp,
 )
 from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak, Stretch
+from hydrotest.spec.workloads import CassandraLoad, Command, Headers, KafkaConsume, KafkaProduce, Mix, SparkPerf
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,

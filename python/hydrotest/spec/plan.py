@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from hydrotest.spec.check import memory_needed
-from hydrotest.spec.models import AnyWorkload, CassandraLoad, Experiment, KafkaConsume, SparkPerf
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
+from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, KafkaConsume, SparkPerf
 
 COMBINED_TRIALS = 6
 """Trials of one search of the safe working point, as seen on two cores."""

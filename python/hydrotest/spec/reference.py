@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hydrotest.spec import base, fields, models, tests
+from hydrotest.spec import base, fields, models, tests, workloads
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
 
@@ -26,9 +26,9 @@ _SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
     ("The file", "", [models.Experiment]),
     ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
     ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Spark]),
-    ("Workloads", "`workloads: {NAME: {kind: …}}`", [models.KafkaProduce, models.Headers, models.Transactions, models.KafkaConsume,
-     models.CassandraLoad, models.Mix, models.Statement,
-     models.SparkPerf, models.Command]),
+    ("Workloads", "`workloads: {NAME: {kind: …}}`", [workloads.KafkaProduce, workloads.Headers, workloads.Transactions, workloads.KafkaConsume,
+     workloads.CassandraLoad, workloads.Mix, workloads.Statement,
+     workloads.SparkPerf, workloads.Command]),
     ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
     ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
      [tests.Isolated, tests.Combined, tests.Soak, tests.Fault, tests.Levels, tests.Concurrency, tests.Saturated, tests.Doubling,

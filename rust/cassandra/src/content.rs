@@ -10,7 +10,8 @@ use crate::account::{Answer, Operation};
 use crate::frame::{Rows, put_value};
 use crate::link::Prepared;
 use crate::rows::{RowShape, is_intact, key_bytes};
-use crate::values::{Maker, Shape};
+use crate::shape::Shape;
+use crate::values::Maker;
 
 /// What is executed, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

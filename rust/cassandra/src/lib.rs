@@ -12,6 +12,7 @@ mod native;
 pub mod press;
 pub mod rows;
 pub mod session;
+mod shape;
 #[cfg(test)]
 mod stub;
 mod timer;

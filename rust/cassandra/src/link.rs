@@ -12,7 +12,7 @@ use hydrotest_core::tls;
 use rustls::ClientConfig;
 
 use crate::frame::{self, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
-use crate::values::Described;
+use crate::shape::Described;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
 
-use crate::batch::{Aborted, walk};
 use crate::payload::{Opened, Stamp, open, widen};
+use crate::walk::{Aborted, walk};
 
 /// Sequences of one producer in one partition.
 #[derive(Debug, Default)]

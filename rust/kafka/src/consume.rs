@@ -22,12 +22,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::{COMMITTED_END, END, Leaders, end_offsets, leaders};
-use crate::batch::Aborted;
 use crate::checker::Partition;
 use crate::finder::Finder;
 use crate::links::Links;
 use crate::payload::Stamp;
 use crate::protocol::{error_name, topic_name};
+use crate::walk::Aborted;
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;

@@ -19,3 +19,4 @@ mod producer;
 pub mod protocol;
 pub mod record;
 pub mod transaction;
+pub mod walk;

@@ -1,14 +1,15 @@
 //! A producer's batches: open ones, sealed ones on their way to the leaders of their partitions, and back as answers; sent
 //! again where a connection or a leadership was lost in between.
 
-use std::collections::{BTreeMap, VecDeque};
+mod answers;
 
-use anyhow::{Context, Result};
+use std::collections::VecDeque;
+
+use anyhow::Result;
 use bytes::Bytes;
-use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::runs::Runs;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use kafka_protocol::messages::{AddPartitionsToTxnRequest, EndTxnRequest, ProduceRequest, TopicName};
+use kafka_protocol::messages::{ProduceRequest, TopicName};
 
 use crate::access::Access;
 use crate::admin::{Leaders, identity};
@@ -18,7 +19,7 @@ use crate::finder::Finder;
 use crate::flight::{Batch, Op, Partition, Records};
 use crate::links::Links;
 use crate::produce::ProduceSettings;
-use crate::protocol::{DUPLICATE_SEQUENCE, OUT_OF_ORDER_SEQUENCE, error_name, topic_name};
+use crate::protocol::topic_name;
 use crate::record::Made;
 use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
@@ -369,93 +370,5 @@ impl Outbox {
     pub(crate) fn mend(&mut self) -> Result<()> {
         self.links
             .mend(&mut self.partitions, |partition| (partition.index, &mut partition.link))
-    }
-
-    fn take_answers(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<()> {
-        loop {
-            let took = match self.links.front(link) {
-                None => false,
-                Some(Out::Batches(_)) => self.take_produced(link, ended)?,
-                Some(Out::Step(Step::Join(_))) => self.take_joined(link)?,
-                Some(Out::Step(Step::End { .. })) => self.take_ended(link, ended)?,
-            };
-            if !took {
-                return Ok(());
-            }
-        }
-    }
-
-    fn take_joined(&mut self, link: usize) -> Result<bool> {
-        let Some((Out::Step(Step::Join(partitions)), response)) = self.links.take::<AddPartitionsToTxnRequest>(link)?
-        else {
-            return Ok(false);
-        };
-        if let Some(transactions) = &mut self.transactions {
-            transactions.joined(&partitions, &response, monotonic_ns())?;
-        }
-        Ok(true)
-    }
-
-    fn take_ended(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
-        let Some((Out::Step(Step::End { commits }), response)) = self.links.take::<EndTxnRequest>(link)? else {
-            return Ok(false);
-        };
-        let transactions = self.transactions.as_mut();
-        let over = transactions
-            .map(|one| one.ended(commits, response.error_code, monotonic_ns()))
-            .transpose()?;
-        if let Some(over) = over.flatten() {
-            let end = match over.broken {
-                _ if over.committed => End::Stored,
-                Some(name) => End::Refused(format!("aborted, for {name}")),
-                None => End::Aborted,
-            };
-            ended.extend(over.records.into_iter().map(|records| (records, end.clone())));
-        }
-        Ok(true)
-    }
-
-    fn take_produced(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
-        let Some((Out::Batches(batches), response)) = self.links.take::<ProduceRequest>(link)? else {
-            return Ok(false);
-        };
-        let answers: BTreeMap<i32, i16> = response
-            .responses
-            .iter()
-            .flat_map(|topic| &topic.partition_responses)
-            .map(|partition| (partition.index, partition.error_code))
-            .collect();
-        for batch in batches {
-            let index = self.partitions[batch.records.partition].index;
-            let code = *answers
-                .get(&index)
-                .with_context(|| format!("a broker's answer lacks partition {index}"))?;
-            match code {
-                // It is stored already: the answer to an earlier sending was lost.
-                0 | DUPLICATE_SEQUENCE => match &mut self.transactions {
-                    Some(transactions) => transactions.stored.push(batch.records),
-                    None => ended.push((batch.records, End::Stored)),
-                },
-                code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
-                    self.send_again(batch, monotonic_ns() + RETRY_NS);
-                }
-                code => {
-                    let name = error_name(code).unwrap_or_default();
-                    if let Some(transactions) = &mut self.transactions {
-                        transactions.refuse(&name);
-                    }
-                    ended.push((batch.records, End::Refused(name)));
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// True if a batch was refused only because the one before it was, which will be sent again.
-    fn is_out_of_turn(&self, batch: &Batch, code: i16) -> bool {
-        let waits = |earlier: &Records| {
-            earlier.partition == batch.records.partition && earlier.first_sequence < batch.records.first_sequence
-        };
-        code == OUT_OF_ORDER_SEQUENCE && self.links.retries() && self.unanswered().any(waits)
     }
 }

@@ -12,7 +12,7 @@ from hydrotest.jobs.core_jar import MAIN, core_jar
 from hydrotest.load.spark import Application, Driver
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
-from hydrotest.spec.models import Command, SparkPerf
+from hydrotest.spec.workloads import Command, SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration, Load, Trial

@@ -8,7 +8,7 @@ from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
-from hydrotest.spec.models import CassandraLoad
+from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.records import Load, Outcome
 
 STREAMS = 32_000

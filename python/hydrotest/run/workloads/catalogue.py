@@ -6,7 +6,7 @@ from hydrotest.run.workloads.base import Bench, Pressable
 from hydrotest.run.workloads.batch import Batch, Neighbour
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.models import AnyWorkload, CassandraLoad, Command, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Command, KafkaConsume, KafkaProduce, SparkPerf
 
 
 def make_pressables(bench: Bench) -> dict[str, Pressable]:

@@ -10,7 +10,7 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, remove_quietly
-from hydrotest.spec.models import KafkaConsume, KafkaProduce
+from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_MARGIN_S = 1.0

@@ -1,0 +1,163 @@
+"""Checks of the workloads: what a model alone cannot see of them."""
+
+from __future__ import annotations
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.models import Experiment, Kafka
+from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
+
+RECORD_BYTES_MIN = 10
+"""What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
+RECORD_BYTES_MAX = 1_000_000
+"""So that a batch holds at least one."""
+BATCH_BYTES_MAX = 1_048_588
+"""Kafka's default for message.max.bytes."""
+COLUMN_BYTES_MIN = 24
+"""What accounts for a row."""
+SHARES_MAX = 64
+"""Threads of all generators of a workload: as many ids are set aside for each trial."""
+REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
+"""Consistency levels that no smaller replication can ever answer; the others follow the replication."""
+
+
+def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
+    workload = experiment.workloads[name]
+    place: Path_ = ("workloads", name)
+    if isinstance(workload, RatedWorkload) and workload.client == "driver" and not isinstance(workload, CassandraLoad):
+        raise checker.fail((*place, "client"), "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
+    if isinstance(workload, RatedWorkload) and workload.client == "stock":
+        check_stock(experiment, name, (*place, "client"), checker)
+    _check_generators(experiment, name, checker)
+    if isinstance(workload, KafkaProduce):
+        kafka = experiment.systems.kafka
+        if kafka is None:
+            raise checker.fail(place, f"{name} needs the system kafka", "Add it under `systems`.")
+        if workload.replication > len(kafka.hosts):
+            raise checker.fail(
+                (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
+            )
+        _check_records(workload, kafka, place, checker)
+    elif isinstance(workload, KafkaConsume):
+        checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
+        if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
+            raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no topic", "Name a kafka-produce workload.")
+    elif isinstance(workload, SparkPerf):
+        if experiment.systems.spark is None:
+            raise checker.fail(place, f"{name} needs the system spark", "Add it under `systems`.")
+        if len(set(workload.tests)) < len(workload.tests):
+            raise checker.fail((*place, "tests"), "a test stands twice", "Name each once.")
+    elif isinstance(workload, CassandraLoad):
+        if experiment.systems.cassandra is None:
+            raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
+        if workload.replication > len(experiment.systems.cassandra.hosts):
+            raise checker.fail(
+                (*place, "replication"),
+                f"replication {workload.replication} needs as many nodes; there are {len(experiment.systems.cassandra.hosts)}",
+            )
+        needed = REPLICAS_NEEDED.get(workload.consistency, 1)
+        if workload.replication < needed:
+            raise checker.fail(
+                (*place, "consistency"),
+                f"consistency {workload.consistency} needs {needed} replicas of each row; replication is {workload.replication}",
+                "Raise `replication`, or take a weaker level.",
+            )
+        _check_content(workload, place, checker)
+        if workload.column_size < COLUMN_BYTES_MIN:
+            raise checker.fail((*place, "column_size"), f"columns of {workload.column_size} B are too small to account for",
+                               f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+
+def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> None:
+    """What is pressed with: the default table by its mix, or tables and statements of the user's own."""
+    if not workload.statements:
+        if workload.mix is None:
+            raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")
+        if workload.mix.write + workload.mix.read <= 0:
+            raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
+        for key in ("table", "values", "populate"):
+            if getattr(workload, key):
+                raise checker.fail((*place, key), f"`{key}` is about statements of your own, and there are none", "Add `statements`.")
+        return
+    if workload.mix is not None:
+        raise checker.fail((*place, "mix"), "statements of your own have weights, and no mix", "Leave one of them out.")
+    if not workload.table:
+        raise checker.fail((*place, "statements"), "there is no table for them", "Add `table: CREATE TABLE …`.")
+    if workload.client != "native":
+        raise checker.fail((*place, "client"), f"`client: {workload.client}` knows the default table only", "Leave it out.")
+    for create in workload.table:
+        if create.split(None, 1)[0].upper() != "CREATE":
+            raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+    if all(statement.weight == 0 for statement in workload.statements.values()):
+        raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
+    if workload.populate is not None:
+        checker.known(workload.populate, workload.statements, "the statement", (*place, "populate"))
+
+
+def _check_generators(experiment: Experiment, name: str, checker: Checker) -> None:
+    """Where its generators run, and whether there is a share for each."""
+    workload = experiment.workloads[name]
+    place: Path_ = ("workloads", name)
+    for host in workload.on:
+        checker.known(host, experiment.hosts, "the host", (*place, "on"))
+    if not isinstance(workload, RatedWorkload):
+        if len(workload.on) > 1:
+            raise checker.fail((*place, "on"), f"{name} is started from one host", "Name one.")
+        return
+    count = len(experiment.generator_hosts(name))
+    at: Path_ = (*place, "generators" if workload.generators is not None else "on")
+    if count < len(workload.on):
+        raise checker.fail(
+            at, f"{len(workload.on)} hosts and {count} generators: some would have none", "Leave `generators` out, or raise it."
+        )
+    check_shares(experiment, name, count, at, checker)
+
+
+def check_shares(experiment: Experiment, name: str, count: int, place: Path_, checker: Checker) -> None:
+    """Whether so many generators each have something to do."""
+    workload = experiment.workloads[name]
+    if isinstance(workload, Scheduled) and count * workload.threads > SHARES_MAX:
+        raise checker.fail(place, f"{count} generators of {workload.threads} threads are more than {SHARES_MAX} threads", "Take fewer.")
+    source = experiment.workloads.get(workload.reads) if isinstance(workload, KafkaConsume) else None
+    if isinstance(source, KafkaProduce) and count > source.partitions:
+        raise checker.fail(place, f"{count} consumers share {source.partitions} partitions: some would have none", "Take fewer.")
+
+
+def check_stock(experiment: Experiment, name: str, place: Path_, checker: Checker) -> None:
+    """Refuses what a system's own tool cannot do, rather than leave it out. `place` is where the tool was asked for."""
+    workload = experiment.workloads[name]
+    if isinstance(workload, Scheduled) and workload.arrivals.shape != "even":
+        raise checker.fail(
+            place, f"{name} has `arrivals`; a stock client's operations come evenly, or not by schedule", "Leave one of them out."
+        )
+    if len(experiment.generator_hosts(name)) > 1:
+        raise checker.fail(place, f"{name} has several generators; a stock client is one process", "Leave one of them out.")
+    if isinstance(workload, KafkaProduce):
+        shaped = [key for key in ("key", "headers", "transactions") if getattr(workload, key) is not None]
+        shaped += ["record_size"] if workload.record_size.size > 1 else []
+        shaped += ["compressible"] if workload.compressible > 0 else []
+        if shaped:
+            what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
+            raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
+    cassandra = experiment.systems.cassandra
+    if isinstance(workload, CassandraLoad) and cassandra is not None and cassandra.security is not None:
+        raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",
+                           "Leave `security` out, or `client: stock`.")  # fmt: skip
+
+
+def _check_records(workload: KafkaProduce, kafka: Kafka, place: Path_, checker: Checker) -> None:
+    if workload.record_size.low < RECORD_BYTES_MIN:
+        raise checker.fail((*place, "record_size"), f"records of {workload.record_size.low} B are too small to account for",
+                           f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+    largest = workload.record_size.high - 1 + workload.beside_value_bytes
+    if largest > RECORD_BYTES_MAX:
+        raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
+                           f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
+    if workload.batch_size > BATCH_BYTES_MAX and "message.max.bytes" not in kafka.config:
+        raise checker.fail((*place, "batch_size"), f"batches of {workload.batch_size:,} B are larger than brokers take if not told otherwise",
+                           f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
+    if workload.is_idempotent and workload.acks != -1:
+        raise checker.fail((*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`.")
+    if workload.transactions is not None and not workload.is_idempotent:
+        raise checker.fail((*place, "transactions"), "a transactional producer is idempotent too",
+                           "Write `acks: all`, and leave `idempotent` out.")  # fmt: skip

@@ -1,0 +1,205 @@
+"""What presses on the systems, as frozen models. What a field means stands in its description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from hydrotest.spec.arrivals import Arrivals, ArrivalsField
+from hydrotest.spec.base import Client, Model
+from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField
+from hydrotest.spec.fields import Count, DurationS, Name, NamesField, Share, SizeBytes, TextsField
+
+KEY_BYTES = 8
+"""Size of a record's key."""
+
+
+class Workload(Model):
+    """What every workload has."""
+
+    on: NamesField = Field(default_factory=list, description="Host or hosts that run the client; the first host if not given.")
+
+
+class RatedWorkload(Workload):
+    """One that is pressed at a rate, or with a number in flight."""
+
+    generators: Count | None = Field(
+        None,
+        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule. One for each host if not given.",
+    )
+    client: Client = Field(
+        "native",
+        description="`native`: hydrotest's generator; `stock`: the system's own tool; `driver`: an application's driver (Cassandra).",
+    )
+
+
+class Scheduled(RatedWorkload):
+    """One whose operations follow a schedule of their own."""
+
+    arrivals: ArrivalsField = Field(
+        Arrivals(), description="How operations come at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
+    )
+
+
+def _acks(value: object) -> object:
+    return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
+
+
+class Headers(Model):
+    """Headers of each record."""
+
+    count: Count = Field(description="How many.")
+    size: SizeBytes = Field(description="Size of each one's value.")
+
+
+class Transactions(Model):
+    """Records become readable together, when their transaction is committed; that is also when they are at their end."""
+
+    every: DurationS = Field(0.1, description="A transaction is ended when it is this old.")
+    aborts: Share = Field(0.0, description="Share of the transactions that are aborted on purpose; their records are not acknowledged.")
+
+
+class KafkaProduce(Scheduled):
+    """Records into a topic."""
+
+    kind: Literal["kafka-produce"]
+    partitions: Count = Field(6, description="Partitions of the topic.")
+    replication: Count = Field(1, description="Replicas of each partition.")
+    record_size: SizesField = Field(
+        Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
+    )
+    compressible: Share = Field(0.0, description="Share of each value that is zeros, and so compresses away; the rest does not.")
+    key: KeysField | None = Field(
+        None, description="Numbers of the records' keys; records with one key are in one partition. Without it batches go round."
+    )
+    headers: Headers | None = Field(None, description="Headers of each record.")
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
+    acks: Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)] = Field(
+        -1, description="`all`, 1 or 0. Without acknowledgements nobody is told what is lost."
+    )
+    idempotent: bool | None = Field(
+        None,
+        description="The broker stores each batch once, whatever is sent again. If not given: with `acks: all`, as Kafka's own producer.",
+    )
+    transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
+    batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
+    linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+
+    @property
+    def is_idempotent(self) -> bool:
+        """As given, or as Kafka's own producer would be."""
+        return self.acks == -1 if self.idempotent is None else self.idempotent
+
+    @property
+    def beside_value_bytes(self) -> int:
+        """Key and headers of a record."""
+        headers = 0 if self.headers is None else self.headers.count * self.headers.size
+        return headers + (0 if self.key is None else KEY_BYTES)
+
+    @property
+    def record_bytes(self) -> float:
+        """Key, value and headers of a record, on average."""
+        return self.record_size.middle + self.beside_value_bytes
+
+
+class KafkaConsume(RatedWorkload):
+    """Reads what another workload writes."""
+
+    kind: Literal["kafka-consume"]
+    reads: Name = Field(description="The kafka-produce workload whose records are read.")
+    isolation: Literal["read_uncommitted", "read_committed"] = Field(
+        "read_uncommitted", description="Whether records of open and aborted transactions are read too."
+    )
+
+
+class Mix(Model):
+    """Weights of the operations."""
+
+    write: float = Field(0, ge=0)
+    read: float = Field(0, ge=0)
+
+    @property
+    def write_share(self) -> float:
+        """Share of writes, 0 to 1."""
+        return self.write / (self.write + self.read)
+
+
+class Statement(Model):
+    """A prepared statement on a table of your own; a value is made for each `?`."""
+
+    cql: str = Field(min_length=1, description="The statement, e.g. INSERT INTO orders (customer, note) VALUES (?, ?).")
+    weight: float = Field(1.0, ge=0, description="How often, beside the others.")
+
+    @property
+    def is_read(self) -> bool:
+        """True for a SELECT."""
+        return self.cql.split(None, 1)[0].upper() == "SELECT"
+
+
+class CassandraLoad(Scheduled):
+    """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables of your own (`table`,
+    `statements`)."""
+
+    kind: Literal["cassandra"]
+    mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
+    keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    table: TextsField = Field(
+        default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
+    )
+    statements: dict[Name, Statement] = Field(default_factory=dict, description="Statements on your own tables, by name.")
+    values: dict[str, MakerField] = Field(
+        default_factory=dict,
+        description="How the values of your tables' columns follow from their row, by column; if not given, the partition key is the row's "
+        "number, and the rest suits its type.",
+    )
+    populate: Name | None = Field(
+        None, description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT."
+    )
+    strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
+    consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
+        "ONE", description="Consistency level of reads and writes."
+    )
+    replication: Count = Field(1, description="Replicas of each row.")
+    columns: Count = Field(5, description="Blob columns of a row.")
+    column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+    connections: Count = Field(1, description="Connections to each node, per thread.")
+    tick: DurationS = Field(
+        0.00025,
+        description="Operations that fall due within this time begin together; from 1 ms on answers are taken in as seldom, which costs least CPU "
+        "and lengthens response times by up to as much.",
+    )
+    timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
+
+    @property
+    def reads(self) -> bool:
+        """True if any operation reads."""
+        return self.mix.read > 0 if self.mix else any(one.is_read for one in self.statements.values())
+
+    @property
+    def filling(self) -> str | None:
+        """The statement of its own that fills the tables."""
+        inserts = [name for name, one in self.statements.items() if one.cql.split(None, 1)[0].upper() == "INSERT"]
+        return self.populate or (inserts[0] if self.reads and inserts else None)
+
+
+class SparkPerf(Workload):
+    """Tests of the spark-perf suite, in turn."""
+
+    kind: Literal["spark-perf"]
+    tests: list[Literal["agg-by-key", "sort-by-key"]] = Field(min_length=1, description="Which tests.")
+    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage, 200 million × this many records.")
+    data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
+    seed: Count = Field(5, description="Of the data.")
+
+
+class Command(Workload):
+    """A neighbour: any program that runs while a combined test presses, such as a backup or a batch job of your own."""
+
+    kind: Literal["command"]
+    argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started anew if it ends. No secrets here.")
+
+
+AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad | SparkPerf | Command, Field(discriminator="kind")]
