@@ -40,6 +40,7 @@ bench: install ## the benchmarks behind benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/generators.py
 	$(BIN)/python benchmarks/truth.py
 	$(BIN)/python benchmarks/checker.py
+	$(BIN)/python benchmarks/tick.py
 	$(BIN)/python benchmarks/stock_check.py
 	$(BIN)/python benchmarks/interference.py
 	$(BIN)/python benchmarks/repeatability.py
