@@ -101,6 +101,8 @@ CASES = {
         10,
         "does not begin with CREATE",
     ),
+    "a blank table": ("mix: {write: 1, read: 3}, ", "table: ' ', statements: {a: {cql: SELECT}}, ", 10, "does not begin with CREATE"),
+    "a blank statement": ("mix: {write: 1, read: 3}, ", "table: CREATE, statements: {a: {cql: ' '}}, ", 10, "a is blank"),
     "values of nothing": ("mix: {write: 1, read: 3}, ", "mix: {write: 1}, values: {a: row}, ", 10, "`values` is about statements"),
     "a value that is none": (
         "mix: {write: 1, read: 3}, ",

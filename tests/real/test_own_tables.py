@@ -28,7 +28,7 @@ ORDERS: dict[str, Any] = {
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         },
         "look": {
-            "cql": "SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, n, o FROM orders WHERE customer = ? AND day = ? AND id = ?",
+            "cql": "SELECT customer, day, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o FROM orders WHERE customer = ? AND day = ? AND id = ?",
             "weight": 3,
         },
         "list": {"cql": "SELECT id, j FROM orders WHERE customer = ? AND day = ?"},

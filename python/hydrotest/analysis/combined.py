@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hydrotest.analysis.intervals import paired_change
+from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
@@ -226,8 +225,8 @@ class Together:
 def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
     """Geometric means of both sides, and the change between them; see `paired_change`."""
     return {
-        "isolated": math.exp(sum(math.log(before) for before, _ in pairs) / len(pairs)),
-        "combined": math.exp(sum(math.log(after) for _, after in pairs) / len(pairs)),
+        "isolated": geometric_mean([before for before, _ in pairs]),
+        "combined": geometric_mean([after for _, after in pairs]),
         **paired_change(pairs, family),
     }
 

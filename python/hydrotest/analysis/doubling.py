@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from typing import Any
 
-from hydrotest.analysis.intervals import paired_change
+from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Doubling
@@ -38,6 +37,6 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
             raised: bool | None = True
         else:
             raised = False if change["high_pct"] <= experiment.search.precision * 100 else None
-        once, twice = (math.exp(sum(math.log(pair[side]) for pair in pairs) / len(pairs)) for side in (0, 1))
+        once, twice = (geometric_mean([pair[side] for pair in pairs]) for side in (0, 1))
         rows.append({"workload": test.workload, "test": index, "generators": own, "once": once, "twice": twice, **change, "raised": raised})
     return rows

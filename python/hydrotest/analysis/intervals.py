@@ -49,6 +49,11 @@ CHANGE_MIN = 0.01
 """A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
 
 
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
 def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
     """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
 

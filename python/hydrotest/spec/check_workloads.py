@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.models import Experiment, Kafka
-from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
+from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf, verb
 
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
@@ -86,8 +86,11 @@ def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> N
     if workload.client != "native":
         raise checker.fail((*place, "client"), f"`client: {workload.client}` knows the default table only", "Leave it out.")
     for create in workload.table:
-        if create.split(None, 1)[0].upper() != "CREATE":
+        if verb(create) != "CREATE":
             raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+    for name, statement in workload.statements.items():
+        if not verb(statement.cql):
+            raise checker.fail((*place, "statements", name, "cql"), f"{name} is blank", "Write a statement, e.g. SELECT … WHERE … = ?.")
     if all(statement.weight == 0 for statement in workload.statements.values()):
         raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
     if workload.populate is not None:

@@ -126,6 +126,11 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
+def verb(cql: str) -> str:
+    """The word that a statement begins with, in capitals; empty if there is none."""
+    return cql.split(None, 1)[0].upper() if cql.strip() else ""
+
+
 class Statement(Model):
     """A prepared statement on a table of your own; a value is made for each `?`."""
 
@@ -135,7 +140,7 @@ class Statement(Model):
     @property
     def is_read(self) -> bool:
         """True for a SELECT."""
-        return self.cql.split(None, 1)[0].upper() == "SELECT"
+        return verb(self.cql) == "SELECT"
 
 
 class CassandraLoad(Scheduled):
@@ -179,9 +184,15 @@ class CassandraLoad(Scheduled):
         return self.mix.read > 0 if self.mix else any(one.is_read for one in self.statements.values())
 
     @property
+    def is_filled_before(self) -> bool:
+        """True if each row of `keys` is written once, before: reads must find a row, and random writes to the default table must
+        fall on rows whose presence can be checked."""
+        return self.filling is not None if self.statements else self.reads or self.keys.shape != "sequential"
+
+    @property
     def filling(self) -> str | None:
         """The statement of its own that fills the tables."""
-        inserts = [name for name, one in self.statements.items() if one.cql.split(None, 1)[0].upper() == "INSERT"]
+        inserts = [name for name, one in self.statements.items() if verb(one.cql) == "INSERT"]
         return self.populate or (inserts[0] if self.reads and inserts else None)
 
 

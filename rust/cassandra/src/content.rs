@@ -144,17 +144,20 @@ impl Values {
             .filter(|(statement, _)| statement.is_write)
             .flat_map(|(_, prepared)| prepared.values.iter().map(|column| column.name.clone()))
             .collect();
+        // Of all statements: one that binds only a part of the key is not told which columns are the key.
+        let keys: Vec<String> = prepared
+            .iter()
+            .flat_map(|prepared| {
+                prepared
+                    .key
+                    .iter()
+                    .map(|&at| prepared.values[usize::from(at)].name.clone())
+            })
+            .collect();
         let shape = |(statement, prepared): (&Statement, &Prepared)| {
             let maker = |name: &str| makers.get(name).copied();
-            Shape::new(
-                &prepared.values,
-                &prepared.key,
-                &prepared.returned,
-                maker,
-                &written,
-                rows_max,
-            )
-            .with_context(|| format!("statement {}", statement.name))
+            Shape::new(&prepared.values, &keys, &prepared.returned, maker, &written, rows_max)
+                .with_context(|| format!("statement {}", statement.name))
         };
         Ok(Self::Own {
             shapes: statements.iter().zip(prepared).map(shape).collect::<Result<_>>()?,

@@ -133,36 +133,30 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// What a node said of a statement: the columns bound to its marks, which of those are the partition key, and the columns
-    /// that it returns. `written` are the columns that statements of this workload write.
+    /// What a node said of a statement: the columns bound to its marks and those that it returns. `keys` are the columns of
+    /// partition keys, `written` are the columns that statements of this workload write.
     pub(crate) fn new(
         bound: &[Described],
-        key: &[u16],
+        keys: &[String],
         returned: &[Described],
         maker: impl Fn(&str) -> Option<Maker>,
         written: &[String],
         rows_max: u64,
     ) -> Result<Self> {
-        let column = |described: &Described, is_key: bool| {
-            Column::new(
-                &described.name,
-                described.kind()?,
-                maker(&described.name),
-                is_key,
-                rows_max,
-            )
+        let column = |described: &Described| {
+            let name = &described.name;
+            Column::new(name, described.kind()?, maker(name), keys.contains(name), rows_max)
         };
         let bound = bound
             .iter()
-            .enumerate()
-            .map(|(at, described)| column(described, key.contains(&(at as u16))))
+            .map(column)
             .collect::<Result<Vec<Column>>>()
             .context("a statement cannot be bound")?;
         // Where no bound column is the row's own, other rows may have been written over what is read.
         let is_one_row = bound.iter().any(Column::is_unique);
         let known = |described: &Described| {
             let is_known = written.contains(&described.name);
-            is_known.then(|| column(described, false)).transpose()
+            is_known.then(|| column(described)).transpose()
         };
         let returned = is_one_row
             .then(|| returned.iter().map(known).collect::<Result<Vec<_>>>())
@@ -296,7 +290,8 @@ mod tests {
         let bound = described(&[("customer", 0x02), ("id", 0x09)]);
         let returned = described(&[("note", 0x0D), ("count", 0x02)]);
         let written = ["customer", "id", "note"].map(String::from);
-        let mut own = Shape::new(&bound, &[0], &returned, |_| None, &written, 1_000).unwrap();
+        let keys = ["customer".to_owned()];
+        let mut own = Shape::new(&bound, &keys, &returned, |_| None, &written, 1_000).unwrap();
         assert!(own.is_checked());
         let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
         Column::new("note", Kind::Text, None, false, 1_000)
@@ -312,9 +307,19 @@ mod tests {
         let shared =
             |name: &str| (name == "customer").then_some(Maker::Number(Distribution::Uniform { min: 0, max: 9 }));
         assert!(
-            !Shape::new(&bound, &[0], &returned, shared, &written, 1_000)
+            !Shape::new(&bound, &keys, &returned, shared, &written, 1_000)
                 .unwrap()
                 .is_checked()
         );
+    }
+
+    #[test]
+    fn a_key_that_is_returned_is_the_key_that_was_bound() {
+        let bound = described(&[("customer", 0x02)]);
+        let (keys, written) = (["customer".to_owned()], ["customer".to_owned()]);
+        let mut own = Shape::new(&bound, &keys, &bound, |_| None, &written, 1_000).unwrap();
+        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
+        own.put(&mut out, 7);
+        assert!(own.is_intact(std::iter::once(Some(&out[4..])), 7, &mut scratch));
     }
 }

@@ -39,8 +39,7 @@ class Store(Rated):
     async def fill(self) -> None:
         """Makes the table, with every row in it where that is needed."""
         await load_cassandra.create_table(self.host, self.cluster, self.keyspace, self.spec)
-        # Reads must find a row, and random writes must fall on rows whose presence can be checked.
-        if self.spec.filling is not None if self.spec.statements else self.spec.reads or self.spec.keys.shape != "sequential":
+        if self.spec.is_filled_before:
             await self._populate()
 
     async def _populate(self) -> None:
