@@ -120,3 +120,26 @@ def test_a_majority_decides() -> None:
     assert limit.low is not None
     assert limit.high is not None
     assert limit.low <= 1000 < limit.high
+
+
+@pytest.mark.parametrize("disturbed", range(1, 6))
+def test_what_lasts_a_turn_does_not_move_the_limit(disturbed: int) -> None:
+    """Every trial of one turn is rejected; each is tried again in the next one, when that has passed."""
+    search = LimitSearch(1500, 0.1)
+    while (rate := search.propose()) is not None:
+        search.tell(rate <= 1000 and search.turn != disturbed)
+    limit = search.limit()
+    assert limit.low is not None
+    assert limit.low <= 1000 < limit.low * 1.1 * 1.001
+
+
+def test_independent_searches_take_turns() -> None:
+    """In each turn all that are not over have one trial, and each of them begins some turn."""
+    search = LimitSearch(1500, 0.1)
+    turns: dict[int, list[str]] = {}
+    while (rate := search.propose()) is not None:
+        turns.setdefault(search.turn, []).append(search.stage)
+        search.tell(rate <= 1000)
+    assert set(turns.pop(0)) == {"main"}
+    assert all(len(set(stages)) == len(stages) for stages in turns.values())
+    assert [stages[0] for stages in turns.values()][:3] == ["repeat-1", "repeat-2", "repeat-3"]

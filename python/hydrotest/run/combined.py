@@ -78,8 +78,10 @@ class CombinedTest:
         for trial in self.done:
             if trial.purpose in ("search", "repeat") and trial.fraction is not None:
                 searcher.replay(trial, proposed_of(trial.fraction))
-        for number in range(settings.repeats + 1):
-            await searcher.run_stage("main" if number == 0 else f"repeat-{number}")
+        turn = 0
+        while not searcher.over:
+            await searcher.run_turn(turn)
+            turn += 1
         low = search.limit().low
         return None if low is None else low / FRACTION_UNIT
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
@@ -23,8 +25,8 @@ of later rejections, 1.2 times."""
 
 
 class IsolatedTest:
-    """Limits of some workloads, one at a time. Each main search goes through first; then the independent
-    searches take turns, so that they are spread over the run and meet the machine at different speeds."""
+    """Limits of some workloads, one at a time. Each main search goes through first; then the workloads take turns, in which each of
+    their independent searches has a trial, so that all are spread over the run and meet the machine at different speeds."""
 
     def __init__(self, index: int, test: Isolated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
         self.index = index
@@ -40,12 +42,14 @@ class IsolatedTest:
         consumers = [p for p in self.pressables if isinstance(p, Consume)]
         for batch in (p for p in self.pressables if isinstance(p, Batch)):
             await self._times(batch)
-        for round_number in range(self.bench.experiment.search.repeats + 1):
+        repeats = self.bench.experiment.search.repeats
+        for turn in count():
             for searcher in searchers:
-                await searcher.run_stage("main" if round_number == 0 else f"repeat-{round_number}")
-            if round_number > 0:
-                for consumer in consumers:
-                    await self._catch_up(consumer, round_number)
+                await searcher.run_turn(turn)
+            for consumer in consumers if 1 <= turn <= repeats else []:
+                await self._catch_up(consumer, turn)
+            if turn >= repeats and all(searcher.over for searcher in searchers):
+                break
 
     async def _searchers(self) -> list[Searcher]:
         return [await self._searcher(p) for p in self.pressables if isinstance(p, Rated) and not isinstance(p, Consume)]
@@ -97,14 +101,14 @@ class IsolatedTest:
         times = ", ".join(f"{i.test} {i.seconds:.1f} s" for i in trial.load(batch.name).iterations or [])
         self.bench.listener.trial_ended(trial, None, times)
 
-    async def _catch_up(self, consumer: Consume, round_number: int) -> None:
-        if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= round_number:
+    async def _catch_up(self, consumer: Consume, number: int) -> None:
+        if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= number:
             return
         await consumer.prepare()
         self._pressed = consumer.name
-        self.bench.listener.phase(f"{consumer.name} catches up, {round_number} of {self.bench.experiment.search.repeats}")
+        self.bench.listener.phase(f"{consumer.name} catches up, {number} of {self.bench.experiment.search.repeats}")
         settings = self.bench.experiment.search
-        plan = TrialPlan(f"catch-up-{consumer.name}", "catch-up", settings.warm_up, settings.window, self.index, f"repeat-{round_number}")
+        plan = TrialPlan(f"catch-up-{consumer.name}", "catch-up", settings.warm_up, settings.window, self.index, f"repeat-{number}")
         trial = await until_done(self.bench, lambda: consumer.catch_up(plan))
         rate = Measured.read(self.bench.runner.folder, trial, consumer.name).achieved
         self.bench.listener.trial_ended(trial, None, f"{show_rate(rate)}/s")

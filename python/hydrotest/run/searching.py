@@ -31,9 +31,15 @@ class Searcher:
             if not self.excuses.excuse(verdict):
                 self.search.tell(verdict.accepted)
 
-    async def run_stage(self, stage: str) -> None:
-        """Goes on until this stage of the search is over."""
-        while (proposed := self.search.propose()) is not None and self.search.stage == stage:
+    @property
+    def over(self) -> bool:
+        """Nothing is left to try."""
+        return self.search.propose() is None
+
+    async def run_turn(self, turn: int) -> None:
+        """Goes on until this turn of the search is over: 0 is the whole main search, then each independent one has a trial."""
+        while (proposed := self.search.propose()) is not None and self.search.turn == turn:
+            stage = self.search.stage
             self.bench.listener.phase(f"{self.name}: {stage} search")
             value = proposed
             trial = await until_done(self.bench, lambda: self.attempt(value, stage))  # noqa: B023 - awaited here
