@@ -63,3 +63,9 @@ def test_a_level_line_is_not_sure_to_rise() -> None:
         assert slope is not None
         sure += slope.is_sure
     assert sure <= 25  # 5 % of 200 expected
+
+
+def test_a_line_without_any_scatter_is_level() -> None:
+    slope = slope_per_hour([float(at) for at in range(100)], [3_000.0] * 100)
+    assert slope is not None
+    assert (slope.per_hour, slope.low, slope.high, slope.is_sure) == (0.0, 0.0, 0.0, False)

@@ -233,6 +233,13 @@ CASES = {
     "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "is empty"),
     "an empty mix": ("{write: 1, read: 3}", "{write: 0, read: 0}", 10, "the mix is empty"),
     "records too small to account for": ("100 B", "9 B", 8, "Take at least 10 B"),
+    "an address of elsewhere": (
+        "{connect: local}",
+        "{connect: local, address: 10.0.0.1}",
+        3,
+        "is no address of this machine's loopback network",
+    ),
+    "an address that is none": ("{connect: local}", "{connect: local, address: there}", 3, "write e.g. 127.0.0.2"),
     "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
     "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
     "broken YAML": ("hosts:", "hosts: [", 4, "is not YAML"),
@@ -313,6 +320,17 @@ def test_two_services_on_one_machine_cannot_share_a_port(tmp_path: Path) -> None
     with pytest.raises(BadInputError, match="cannot share a port") as caught:
         load_experiment(write(tmp_path, text))
     assert caught.value.line == 6
+
+
+def test_nodes_of_a_ring_need_an_address_each(tmp_path: Path) -> None:
+    text = GOOD.replace("  here: {connect: local}", "  here: {connect: local}\n  too: {connect: local}")
+    text = text.replace("cassandra: {hosts: [here]}", "cassandra: {hosts: [here, too], port: 9042}")
+    with pytest.raises(BadInputError, match=r"(?s)here and too both have the address 127\.0\.0\.1.*127\.0\.0\.2") as caught:
+        load_experiment(write(tmp_path, text))
+    assert caught.value.line == 7
+    apart = text.replace("  too: {connect: local}", "  too: {connect: local, address: 127.0.0.2, rack: other}")
+    experiment, _ = load_experiment(write(tmp_path, apart))
+    assert experiment.hosts["too"].rack == "other"
 
 
 def test_key_distributions() -> None:

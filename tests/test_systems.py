@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.models import Cassandra, Kafka
 from hydrotest.systems import fetch as fetching
-from hydrotest.systems.base import jars_of
-from hydrotest.systems.cassandra.system import CassandraSystem
+from hydrotest.systems.base import jars_of, shared_port
+from hydrotest.systems.cassandra.system import CassandraSystem, Place
 from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id, render
 
 
@@ -50,10 +51,28 @@ def test_the_experiments_config_has_the_last_word(tmp_path: Path) -> None:
     assert "log.dirs=/x" in properties
     assert "auto.create.topics.enable=true" in properties
     assert "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093" in properties
-    cassandra = CassandraSystem(Cassandra(hosts=["here"], config={"concurrent_writes": 1}), [host], "r", tmp_path, nothing)
-    settings = cassandra.settings(tmp_path)
+    place = Place(dc="datacenter1", rack="rack1")
+    cassandra = CassandraSystem(Cassandra(hosts=["here"], config={"concurrent_writes": 1}), [host], [place], "r", tmp_path, nothing)
+    settings = cassandra.settings(0, tmp_path)
     assert settings["concurrent_writes"] == 1
     assert settings["rpc_address"] == "127.0.0.1"
+
+
+def test_a_port_is_held_by_address(tmp_path: Path) -> None:
+    one, two = LocalHost("one", tmp_path), LocalHost("two", tmp_path, "127.0.0.2")
+    port = two.free_port()
+    with socket.socket() as listening:
+        listening.bind((two.address, port))
+        listening.listen()
+        assert two.port_holder(port) is not None
+        assert one.port_holder(port) is None
+        assert shared_port([one, two], None, "test") != port
+        with pytest.raises(BadInputError, match=f"port {port} for test is taken"):
+            shared_port([one, two], port, "test")
+    with socket.socket() as everywhere:
+        everywhere.bind(("", port))
+        everywhere.listen()
+        assert one.port_holder(port) is not None
 
 
 def test_poms_are_pinned_and_name_no_repository() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.analysis.verdict import judge
+from hydrotest.hosts.command import run_command
 from hydrotest.run.pressing import press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
@@ -15,6 +20,8 @@ from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.tests import Stretch
 from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store.records import Trial
+from hydrotest.systems.fetch import KAFKA, fetch
+from hydrotest.systems.java import find_java
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("shapes", "search", 0.5, 1.5)
@@ -141,3 +148,26 @@ async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -
     aborted = fates.sent - fates.acked
     assert aborted > 0.3 * fates.sent
     assert fates.unacked_present == (0 if isolation == "read_committed" else aborted)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def quota(bench: Bench, tmp_path: Path) -> AsyncIterator[None]:
+    """Any client may write 20 kB/s, set by Kafka's own tool, for one test."""
+
+    async def change(*what: str) -> None:
+        argv = [str(find_java()), "-cp", f"{fetch(KAFKA, print)}/*", "kafka.admin.ConfigCommand", "--bootstrap-server",
+                bench.systems["kafka"].endpoints[0], "--alter", *what, "--entity-type", "clients", "--entity-default"]  # fmt: skip
+        await run_command("kafka.admin.ConfigCommand", argv, bench.hosts["here"], tmp_path / "quota.log")
+
+    await change("--add-config", "producer_byte_rate=20000")
+    yield
+    await change("--delete-config", "producer_byte_rate")
+
+
+@pytest.mark.usefixtures("quota")
+async def test_a_client_above_its_quota_says_so(bench: Bench) -> None:
+    produce = Produce("ingest", KafkaProduce.model_validate({"kind": "kafka-produce"}), bench)
+    trial = await produce.open_loop(2_000, PLAN)
+    verdict = judge(Measured.read(bench.runner.folder, trial, "ingest"), bench.experiment.objective("ingest"))
+    assert not verdict.accepted
+    assert any("the broker throttled this client" in reason for reason in verdict.reasons), verdict.reasons

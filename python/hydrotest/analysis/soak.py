@@ -55,6 +55,8 @@ def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope |
         return None
     times = [math.fsum(times_s[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
     means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
+    if max(means) == min(means):
+        return Slope(0.0, 0.0, 0.0, BATCHES)  # least squares has no error to tell of a line without any scatter
     line = stats.linregress(times, means)
     half = float(stats.t.ppf(0.975, BATCHES - 2)) * float(line.stderr)
     return Slope(float(line.slope) * 3600, (float(line.slope) - half) * 3600, (float(line.slope) + half) * 3600, BATCHES)

@@ -45,6 +45,8 @@ class Verdict:
     void: str | None
     disturbed: str | None = None
     """What else happened meanwhile: a service compiled, the hypervisor took the cores away. A rejection then tells of that."""
+    throttled: str | None = None
+    """That the system held the client back on purpose, in words."""
 
     @property
     def accepted(self) -> bool:
@@ -60,7 +62,8 @@ class Verdict:
     @property
     def reasons(self) -> list[str]:
         """What failed, in words."""
-        return ([self.void] if self.void else []) + [check.words for check in self.checks if not check.held]
+        failed = [check.words for check in self.checks if not check.held]
+        return ([self.void] if self.void else []) + ([self.throttled] if self.throttled and failed else []) + failed
 
 
 def judge(measured: Measured, objective: Objective) -> Verdict:
@@ -82,7 +85,7 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
     ]
     # Only a rejection needs an excuse, and reading the samples for it takes time.
     disturbed = None if all(check.held for check in checks) else disturbance(measured)
-    return Verdict(checks, room, void, disturbed)
+    return Verdict(checks, room, void, disturbed, _throttled(measured))
 
 
 def disturbance(measured: Measured) -> str | None:
@@ -90,6 +93,15 @@ def disturbance(measured: Measured) -> str | None:
     busy = [f"{service} was compiling with {cores:.2f} cores" for service, cores in measured.compiling.items() if cores > COMPILING_MAX]
     busy += [f"the hypervisor took {share:.0%} of {host}'s cores" for host, share in measured.stolen.items() if share > STEAL_MAX]
     return "; ".join(busy) or None
+
+
+def _throttled(measured: Measured) -> str | None:
+    """What a broker says to a client above its quota (`throttle_time_ms`)."""
+    assert measured.load.outcome is not None
+    told = measured.load.outcome.extra.get("throttled", {})
+    if not told.get("answers"):
+        return None
+    return f"the broker throttled this client, which was above its quota: {told['answers']:,} answers with {told['ms'] / told['answers']:,.0f} ms on average"
 
 
 def _errors(measured: Measured) -> str:

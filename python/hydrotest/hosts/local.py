@@ -40,9 +40,9 @@ def node_binary() -> Path:
 class LocalHost:
     """The machine that the controller runs on."""
 
-    def __init__(self, name: str, scratch: Path) -> None:
+    def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1") -> None:
         self.name = name
-        self.address = "127.0.0.1"
+        self.address = address
         self._scratch = scratch
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
@@ -78,7 +78,7 @@ class LocalHost:
         raise SystemFailedError(f"no port of {self.address} between {FREE_PORT_MIN} and {_first_ephemeral_port()} is free")
 
     def port_holder(self, port: int) -> str | None:
-        inodes = _listening_inodes(port)
+        inodes = _listening_inodes(self.address, port)
         if not inodes:
             return None
         for process in Path("/proc").glob("[0-9]*"):
@@ -116,11 +116,15 @@ def _cpu_model() -> str:
     return platform.machine()
 
 
-def _listening_inodes(port: int) -> set[str]:
+def _listening_inodes(address: str, port: int) -> set[str]:
+    """Of the sockets that listen on a port of an address, or of all addresses."""
+    # As the kernel prints it: four bytes, the last first; behind a prefix where the socket takes IPv6 too.
+    wanted = socket.inet_aton(address)[::-1].hex().upper()
     inodes = set()
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         for line in table.read_text().splitlines()[1:] if table.exists() else []:
             fields = line.split()
-            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+            at, _, number = fields[1].rpartition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port and (at.endswith(wanted) or not at.strip("0")):
                 inodes.add(fields[9])
     return inodes

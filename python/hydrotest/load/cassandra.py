@@ -69,7 +69,8 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
 
 
 def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:
-    """Write every row of the workload's range once."""
+    """Write every row of the workload's range once, to all its replicas: a read at a weak level that asked one which a write has not
+    reached yet would take it for lost."""
     pressure = {"load": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
                 "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
     filling = generators(name, workload, hosts, cluster, keyspace, trial, pressure)
@@ -78,5 +79,5 @@ def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         _content(workload, workload.filling) if workload.mix is None else {"standard": {"shape": _shape(workload), "write_share": 1.0}}
     )
     for one in filling:
-        one.settings.update({"content": content, "keys": keys, "operations": workload.keys.size})
+        one.settings.update({"content": content, "keys": keys, "operations": workload.keys.size, "consistency": "ALL"})
     return filling

@@ -90,6 +90,9 @@ def _environment(folder: RunFolder, summary: dict[str, Any]) -> list[tuple[str, 
         if "generator_null_per_core_s" in ceilings:
             shown.append(f"our generator alone {ceilings['generator_null_per_core_s']:,.0f} operations/s per core")
         rows.append((f"ceilings of {host['name']}", ", ".join(part for part in shown if part)))
+        if clock := host.get("clock"):
+            words = f"{clock['offset_s'] * 1e3:+.2f} ms beside the controller's, exact to {clock['error_s'] * 1e3:.2f} ms"
+            rows.append((f"clock of {host['name']}", words))
     rows += [
         ("speed reference", f"varied by {row['cv_pct']:.1f} % (coefficient of variation), steal {row['steal_pct'] or 0:.1f} %")
         for row in summary.get("speed", [])

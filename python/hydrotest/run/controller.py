@@ -11,7 +11,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hydrotest import __version__
@@ -20,7 +20,8 @@ from hydrotest.analysis.usage import service_rates
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.catalogue import make_hosts
+from hydrotest.hosts.clocks import clock_offset
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
@@ -101,7 +102,7 @@ class Controller:
         for path in clear_abandoned(self.scratch.path.parent):
             self.listener.say(f"removed what a killed run left: {path.name}")
         self.scratch.claim()
-        self.hosts = {name: LocalHost(name, self.scratch.path) for name in self.experiment.hosts}
+        self.hosts = make_hosts(self.experiment, self.scratch.path)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -136,6 +137,7 @@ class Controller:
         hosts = []
         for name, host in self.hosts.items():
             facts = await host.facts()
+            clock = await clock_offset(host)
             settings = {"directory": str(host.scratch(self.run_id)), "disk_bytes": CEILING_DISK_BYTES, "null_s": CEILING_NULL_S}
             try:
                 found = await ask(host, "ceiling", settings)
@@ -147,7 +149,7 @@ class Controller:
                 "memory_bytes": facts.memory_bytes, "generator_null_per_core_s": found["generator_null_per_core_s"],
             }  # fmt: skip
             hosts.append({"name": name, "connect": "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
-                          "kernel": facts.kernel, "cpu_model": facts.cpu_model,
+                          "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
                           "ceilings": {key: value for key, value in ceilings.items() if value is not None}})  # fmt: skip
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,

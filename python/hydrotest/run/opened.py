@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hydrotest.hosts.base import Host
-from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.catalogue import make_hosts
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.trial import TrialRunner
@@ -30,7 +29,7 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     experiment, _ = load_experiment(source)
     folder = RunFolder(base / "run")
     folder.create(text.encode())
-    hosts: dict[str, Host] = {name: LocalHost(name, base / "data") for name in experiment.hosts}
+    hosts = make_hosts(experiment, base / "data")
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def on_death(how: str) -> None:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import RunFailedError, SystemFailedError
-from hydrotest.hosts.base import Host
-from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.catalogue import make_hosts
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
@@ -50,7 +49,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         listener.say(f"removed what a killed run left: {path.name}")
     scratch = Scratch(root, uuid.uuid4().hex[:8])
     scratch.claim()
-    hosts: dict[str, Host] = {name: LocalHost(name, scratch.path) for name in experiment.hosts}
+    hosts = make_hosts(experiment, scratch.path)
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     systems: dict[str, System] = {}
     try:

@@ -24,12 +24,10 @@ def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = Checker(document)
     _check_hosts(experiment, checker)
-    cassandra = experiment.systems.cassandra
-    if cassandra is not None and len(cassandra.hosts) > 1:
-        place = ("systems", "cassandra", "hosts")
-        raise checker.fail(place, "several Cassandra nodes need hosts with addresses of their own", "This version runs one node.")
+    _check_ring(experiment, checker)
     for name, system in experiment.systems.present().items():
-        if system.port is not None and len(system.hosts) > 1:
+        addresses = {experiment.hosts[host].address for host in system.hosts}
+        if system.port is not None and len(addresses) < len(system.hosts):
             raise checker.fail(("systems", name, "port"), f"{len(system.hosts)} services on one machine cannot share a port",
                                "Leave `port` out: each gets a free one.")  # fmt: skip
     for name in ("kafka", "cassandra"):
@@ -68,6 +66,18 @@ def _check_hosts(experiment: Experiment, checker: Checker) -> None:
                 checker.known(host, experiment.hosts, "the host", place)
                 if hosts.index(host) != index:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
+
+
+def _check_ring(experiment: Experiment, checker: Checker) -> None:
+    """Cassandra's nodes know each other by their addresses alone."""
+    cassandra = experiment.systems.cassandra
+    first_at: dict[str, str] = {}
+    for index, name in enumerate(cassandra.hosts if cassandra is not None else []):
+        address = experiment.hosts[name].address
+        other = first_at.setdefault(address, name)
+        if other != name:
+            raise checker.fail(("systems", "cassandra", "hosts", index), f"{other} and {name} both have the address {address}; Cassandra's "
+                               "nodes need one each", f"Give {name} another, e.g. `address: 127.0.0.{index + 1}`.")  # fmt: skip
 
 
 def _check_security(experiment: Experiment, name: str, checker: Checker) -> None:

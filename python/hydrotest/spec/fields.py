@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated, Any
 
@@ -23,6 +24,19 @@ def _positive(value: Any) -> Any:
         raise ValueError("must be above 0")
     return value
 
+
+def _loopback(value: str) -> str:
+    try:
+        address = ipaddress.IPv4Address(value)
+    except ValueError as error:
+        raise ValueError(f"{value!r} is no address; write e.g. 127.0.0.2") from error
+    if not address.is_loopback:
+        raise ValueError(f"{value} is no address of this machine's loopback network; write e.g. 127.0.0.2")
+    return value
+
+
+Loopback = Annotated[str, AfterValidator(_loopback)]
+"""An address that nobody outside the machine reaches."""
 
 Name = Annotated[str, AfterValidator(_name)]
 """A name that is also part of file, topic and keyspace names."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from hydrotest.spec.base import Client, Model
-from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, SizeBytes
+from hydrotest.spec.fields import Count, DurationS, Fraction, Loopback, Name, Port, PropertyValue, SizeBytes
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
 from hydrotest.spec.workloads import AnyWorkload, Command, RatedWorkload
 
@@ -23,6 +23,10 @@ class LocalHost(Model):
 
     connect: Literal["local"] = Field(description="How the host is reached: `local`.")
     data: str | None = Field(None, description="Directory for the systems' data; its disk is what is measured.")
+    address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
+                              "Nodes of one ring need an address each.")  # fmt: skip
+    data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
+    rack: Name = Field("rack1", description="The rack in it.")
 
 
 Host = LocalHost

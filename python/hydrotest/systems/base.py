@@ -121,6 +121,18 @@ def claim_port(host: Host, wanted: int | None, what: str) -> int:
     return wanted
 
 
+def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
+    """A port that is the same on all these hosts: the wanted one, or one that is free on each."""
+    while True:
+        port = claim_port(hosts[0], wanted, what)
+        if wanted is not None:
+            for host in hosts[1:]:
+                claim_port(host, wanted, what)
+            return port
+        if all(host.port_holder(port) is None for host in hosts[1:]):
+            return port
+
+
 def property_text(value: PropertyValue) -> str:
     """A property's value as Java properties want it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,7 +8,7 @@ from pathlib import Path
 from hydrotest.hosts.base import Host
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
-from hydrotest.systems.cassandra.system import CassandraSystem
+from hydrotest.systems.cassandra.system import CassandraSystem, Place
 from hydrotest.systems.kafka.system import KafkaSystem
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.system import SparkSystem
@@ -22,7 +22,8 @@ def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, lo
         systems["kafka"] = KafkaSystem(kafka, [hosts[name] for name in kafka.hosts], run, logs, on_death)
     if experiment.systems.cassandra is not None:
         cassandra = experiment.systems.cassandra
-        systems["cassandra"] = CassandraSystem(cassandra, [hosts[name] for name in cassandra.hosts], run, logs, on_death)
+        places = [Place(host.data_center, host.rack) for host in (experiment.hosts[name] for name in cassandra.hosts)]
+        systems["cassandra"] = CassandraSystem(cassandra, [hosts[name] for name in cassandra.hosts], places, run, logs, on_death)
     if experiment.systems.spark is not None:
         spark = experiment.systems.spark
         systems["spark"] = SparkSystem(spark, hosts[spark.master], [hosts[name] for name in spark.workers], run, logs, on_death)

@@ -156,8 +156,16 @@ impl Values {
             .collect();
         let shape = |(statement, prepared): (&Statement, &Prepared)| {
             let maker = |name: &str| makers.get(name).copied();
-            Shape::new(&prepared.values, &keys, &prepared.returned, maker, &written, rows_max)
-                .with_context(|| format!("statement {}", statement.name))
+            Shape::new(
+                &prepared.values,
+                &prepared.key,
+                &keys,
+                &prepared.returned,
+                maker,
+                &written,
+                rows_max,
+            )
+            .with_context(|| format!("statement {}", statement.name))
         };
         Ok(Self::Own {
             shapes: statements.iter().zip(prepared).map(shape).collect::<Result<_>>()?,
@@ -176,6 +184,17 @@ impl Values {
                 }
             }
             Self::Own { shapes, .. } => shapes[operation.statement].put(out, operation.key),
+        }
+    }
+
+    /// Appends the partition key of an operation as nodes hash it; false where the statement does not bind all of it.
+    pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, operation: Operation) -> bool {
+        match self {
+            Self::Standard(_) => {
+                out.extend_from_slice(&key_bytes(operation.key));
+                true
+            }
+            Self::Own { shapes, .. } => shapes[operation.statement].put_partition_key(out, operation.key),
         }
     }
 

@@ -10,6 +10,7 @@ mod frame;
 mod link;
 mod native;
 pub mod press;
+mod ring;
 pub mod rows;
 pub mod session;
 mod shape;

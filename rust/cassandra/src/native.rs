@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use bytes::BytesMut;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::schedule::Schedule;
@@ -19,7 +20,8 @@ use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_
 use crate::content::Values;
 use crate::link::{self, Dialect, Door, Link};
 use crate::press::CqlSettings;
-use crate::session::{consistency, nodes};
+use crate::ring::{self, Topology};
+use crate::session::consistency;
 
 /// From this tick on the thread sleeps from tick to tick, rather than wake for each answer.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
@@ -29,11 +31,42 @@ const DRAIN_NS: u64 = 15_000_000_000;
 const BACKOFF: Duration = Duration::from_millis(100);
 const SERVE_NS: u64 = 5_000_000;
 
-/// A connection's place: open, or looked for.
+/// A connection's place: open, or looked for; neither where its node has left the cluster.
 struct Place {
     address: SocketAddr,
     link: Option<Link>,
     search: Option<Seeker<Link>>,
+}
+
+impl Place {
+    /// One that is looked for.
+    fn sought(address: SocketAddr, dialect: &Dialect) -> Self {
+        let mut place = Self {
+            address,
+            link: None,
+            search: None,
+        };
+        place.seek(dialect);
+        place
+    }
+
+    fn seek(&mut self, dialect: &Dialect) {
+        let (address, dialect) = (self.address, dialect.clone());
+        let round = move |sender: &Sender<Link>| match Link::open(address, &dialect) {
+            Ok(link) => {
+                // Nobody takes it where the trial is over.
+                drop(sender.send(link));
+                true
+            }
+            // The node is away, or not ready yet: that is what the rounds are for.
+            Err(_) => false,
+        };
+        self.search = Some(Seeker::begin(BACKOFF, round));
+    }
+
+    fn has_room(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.has_room_for(1))
+    }
 }
 
 /// One thread's client.
@@ -42,6 +75,8 @@ pub(crate) struct Native {
     share: u64,
     dialect: Dialect,
     values: Values,
+    topology: Topology,
+    changes: Option<Seeker<Topology>>,
     places: Vec<Place>,
 }
 
@@ -49,12 +84,16 @@ impl Native {
     /// Finds the nodes and opens the connections to each.
     pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
         let timeout = Duration::from_millis(settings.request_timeout_ms);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let addresses = runtime.block_on(nodes(&settings.cluster, timeout))?;
-        Self::connect_to(&addresses, settings, share)
+        let (topology, changes) = ring::watch(&settings.cluster, &settings.keyspace, timeout)?;
+        Self::connect_to(topology, Some(changes), settings, share)
     }
 
-    fn connect_to(addresses: &[SocketAddr], settings: &CqlSettings, share: u32) -> Result<Self> {
+    fn connect_to(
+        topology: Topology,
+        changes: Option<Seeker<Topology>>,
+        settings: &CqlSettings,
+        share: u32,
+    ) -> Result<Self> {
         let statements = settings.statements();
         let dialect = Dialect {
             door: Door::new(&settings.cluster)?,
@@ -64,7 +103,7 @@ impl Native {
         };
         let mut places = Vec::new();
         for _ in 0..settings.connections {
-            for &address in addresses {
+            for &address in &topology.nodes {
                 places.push(Place {
                     address,
                     link: Some(Link::open(address, &dialect)?),
@@ -80,6 +119,8 @@ impl Native {
             share: u64::from(share),
             dialect,
             values,
+            topology,
+            changes,
             places,
         })
     }
@@ -100,9 +141,14 @@ impl Native {
             tick_ns: self.settings.tick_us * 1_000,
             values: self.values,
             dialect: self.dialect,
+            places_of: places_of(&self.topology, &self.places),
             places: self.places,
+            topology: self.topology,
+            changes: self.changes,
+            connections: self.settings.connections,
+            key: BytesMut::new(),
             window: window.clone(),
-            next_place: 0,
+            turn: 0,
             operations: VecDeque::new(),
             first: 0,
             in_flight: 0,
@@ -143,7 +189,16 @@ struct Presser {
     timeout_ns: u64,
     tick_ns: u64,
     places: Vec<Place>,
-    next_place: usize,
+    /// By the node's place in the topology.
+    places_of: Vec<Vec<usize>>,
+    topology: Topology,
+    changes: Option<Seeker<Topology>>,
+    /// To each node.
+    connections: usize,
+    /// Where partition keys are laid out.
+    key: BytesMut,
+    /// Counts operations: connections take turns.
+    turn: usize,
     /// Operations by their number, from `first` on; the first has not ended.
     operations: VecDeque<Slot>,
     first: u64,
@@ -166,20 +221,35 @@ impl Presser {
         (!slot.ended).then_some(slot.operation)
     }
 
-    /// Hands an operation to the next connection that has room; without any it fails.
+    /// Hands an operation to a connection that has room; without any it fails.
     fn send(&mut self, number: u64, operation: Operation) {
-        let count = self.places.len();
-        let ready = |place: &Place| place.link.as_ref().is_some_and(|link| link.has_room_for(1));
-        let free = (0..count)
-            .map(|step| (self.next_place + step) % count)
-            .find(|&index| ready(&self.places[index]));
-        match free {
-            Some(index) => {
-                self.next_place = (index + 1) % count;
-                self.execute(index, number, operation);
-            }
+        self.turn = self.turn.wrapping_add(1);
+        let place = self.place_near(operation).or_else(|| {
+            let every = 0..self.places.len();
+            in_turn(every.len(), self.turn).find(|&index| self.places[index].has_room())
+        });
+        match place {
+            Some(index) => self.execute(index, number, operation),
             None => self.end(number, Answer::Failed("NoConnection".into()), monotonic_ns()),
         }
+    }
+
+    /// The place of a connection with room to a node that holds the operation's row: those nodes take turns.
+    fn place_near(&mut self, operation: Operation) -> Option<usize> {
+        if !self.topology.has_choice() {
+            return None;
+        }
+        self.key.clear();
+        if !self.values.put_partition_key(&mut self.key, operation) {
+            return None;
+        }
+        let holders = self.topology.holders(&self.key);
+        in_turn(holders.len(), self.turn)
+            .flat_map(|at| {
+                let places = &self.places_of[holders[at]];
+                in_turn(places.len(), self.turn / holders.len()).map(|at| places[at])
+            })
+            .find(|&index| self.places[index].has_room())
     }
 
     fn execute(&mut self, place: usize, number: u64, operation: Operation) {
@@ -304,21 +374,36 @@ impl Presser {
             self.end(number, Answer::Failed("ConnectionLost".into()), now);
         }
         self.forgotten.retain(|(index, _)| *index != place);
-        let (address, dialect) = (self.places[place].address, self.dialect.clone());
-        let round = move |sender: &Sender<Link>| match Link::open(address, &dialect) {
-            Ok(link) => {
-                // Nobody takes it where the trial is over.
-                drop(sender.send(link));
-                true
-            }
-            // The node is away, or not ready yet: that is what the rounds are for.
-            Err(_) => false,
-        };
-        self.places[place].search = Some(Seeker::begin(BACKOFF, round));
+        if self.topology.nodes.contains(&self.places[place].address) {
+            self.places[place].seek(&self.dialect);
+        }
     }
 
-    /// Takes over the connections that were found.
+    /// The cluster has changed: connections to what is new are looked for, to what has left no longer.
+    fn follow(&mut self, topology: Topology) {
+        for &node in &topology.nodes {
+            if !self.places.iter().any(|place| place.address == node) {
+                let new = (0..self.connections).map(|_| Place::sought(node, &self.dialect));
+                self.places.extend(new);
+            }
+        }
+        for place in &mut self.places {
+            let is_there = topology.nodes.contains(&place.address);
+            if !is_there {
+                place.search = None;
+            } else if place.link.is_none() && place.search.is_none() {
+                place.seek(&self.dialect);
+            }
+        }
+        self.places_of = places_of(&topology, &self.places);
+        self.topology = topology;
+    }
+
+    /// Takes over the connections that were found, and what has become of the cluster.
     fn mend(&mut self) {
+        if let Some(Ok(Some(topology))) = self.changes.as_ref().map(Seeker::found) {
+            self.follow(topology);
+        }
         for place in &mut self.places {
             match place.search.as_ref().map(Seeker::found) {
                 Some(Ok(Some(link))) => {
@@ -342,6 +427,17 @@ impl Presser {
             self.end(self.first, Answer::Failed("ClientTimeout".into()), now);
         }
     }
+}
+
+/// The places of each node's connections.
+fn places_of(topology: &Topology, places: &[Place]) -> Vec<Vec<usize>> {
+    let of = |node: &SocketAddr| (0..places.len()).filter(|&at| places[at].address == *node).collect();
+    topology.nodes.iter().map(of).collect()
+}
+
+/// All of `count` places, beginning with that whose turn it is.
+fn in_turn(count: usize, turn: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |step| (turn + step) % count)
 }
 
 impl Target for Presser {

@@ -1,7 +1,6 @@
 //! A driver session as a measuring tool needs it: no retries, no speculation, nothing in the background
 //! that would press on the server unasked.
 
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,19 +53,6 @@ pub async fn connect(
         .build()
         .await
         .with_context(|| format!("Cassandra at {} cannot be reached", cluster.addresses.join(", ")))
-}
-
-/// The addresses of all nodes, as the first that answers knows them.
-pub async fn nodes(cluster: &ClusterSettings, timeout: Duration) -> Result<Vec<SocketAddr>> {
-    let session = connect(cluster, 1, timeout, Consistency::One).await?;
-    let state = session.get_cluster_state();
-    let mut addresses: Vec<SocketAddr> = state
-        .get_nodes_info()
-        .iter()
-        .map(|node| SocketAddr::new(node.address.ip(), node.address.port()))
-        .collect();
-    addresses.sort();
-    Ok(addresses)
 }
 
 /// A consistency level by its CQL name.

@@ -128,15 +128,18 @@ impl Described {
 /// Values and checks of one prepared statement.
 pub(crate) struct Shape {
     bound: Vec<Column>,
+    /// Places among them of the partition key's columns, in its order; empty where not all are bound.
+    key: Vec<usize>,
     /// Of what it returns: the columns whose values are known; None if its rows cannot be told from others.
     returned: Option<Vec<Option<Column>>>,
 }
 
 impl Shape {
-    /// What a node said of a statement: the columns bound to its marks and those that it returns. `keys` are the columns of
-    /// partition keys, `written` are the columns that statements of this workload write.
+    /// What a node said of a statement: the columns bound to its marks, which of them are the partition key, and those that
+    /// it returns. `keys` are the columns of all statements' partition keys, `written` are those that any of them writes.
     pub(crate) fn new(
         bound: &[Described],
+        key: &[u16],
         keys: &[String],
         returned: &[Described],
         maker: impl Fn(&str) -> Option<Maker>,
@@ -161,7 +164,26 @@ impl Shape {
         let returned = is_one_row
             .then(|| returned.iter().map(known).collect::<Result<Vec<_>>>())
             .transpose()?;
-        Ok(Self { bound, returned })
+        let key = key.iter().map(|&at| usize::from(at)).collect();
+        Ok(Self { bound, key, returned })
+    }
+
+    /// Appends the partition key of a row as nodes hash it; false where not all of it is bound. A key of several columns has
+    /// each with its length before it and a zero byte behind it (Cassandra's CompositeType).
+    pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, row: u64) -> bool {
+        if let [only] = self.key[..] {
+            self.bound[only].put_body(out, row);
+            return true;
+        }
+        for &at in &self.key {
+            let start = out.len();
+            out.put_u16(0);
+            self.bound[at].put_body(out, row);
+            let length = (out.len() - start - 2) as u16;
+            out[start..start + 2].copy_from_slice(&length.to_be_bytes());
+            out.put_u8(0);
+        }
+        !self.key.is_empty()
     }
 
     /// Appends the values of a statement for a row.
@@ -291,7 +313,7 @@ mod tests {
         let returned = described(&[("note", 0x0D), ("count", 0x02)]);
         let written = ["customer", "id", "note"].map(String::from);
         let keys = ["customer".to_owned()];
-        let mut own = Shape::new(&bound, &keys, &returned, |_| None, &written, 1_000).unwrap();
+        let mut own = Shape::new(&bound, &[0], &keys, &returned, |_| None, &written, 1_000).unwrap();
         assert!(own.is_checked());
         let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
         Column::new("note", Kind::Text, None, false, 1_000)
@@ -307,7 +329,7 @@ mod tests {
         let shared =
             |name: &str| (name == "customer").then_some(Maker::Number(Distribution::Uniform { min: 0, max: 9 }));
         assert!(
-            !Shape::new(&bound, &keys, &returned, shared, &written, 1_000)
+            !Shape::new(&bound, &[0], &keys, &returned, shared, &written, 1_000)
                 .unwrap()
                 .is_checked()
         );
@@ -317,9 +339,26 @@ mod tests {
     fn a_key_that_is_returned_is_the_key_that_was_bound() {
         let bound = described(&[("customer", 0x02)]);
         let (keys, written) = (["customer".to_owned()], ["customer".to_owned()]);
-        let mut own = Shape::new(&bound, &keys, &bound, |_| None, &written, 1_000).unwrap();
+        let mut own = Shape::new(&bound, &[0], &keys, &bound, |_| None, &written, 1_000).unwrap();
         let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
         own.put(&mut out, 7);
         assert!(own.is_intact(std::iter::once(Some(&out[4..])), 7, &mut scratch));
+    }
+
+    #[test]
+    fn partition_keys_are_laid_out_as_nodes_hash_them() {
+        let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
+        let keys = ["customer".to_owned(), "day".to_owned()];
+        let laid_out = |key: &[u16]| {
+            let mut own = Shape::new(&bound, key, &keys, &[], |_| None, &[], 1_000).unwrap();
+            let mut out = BytesMut::new();
+            own.put_partition_key(&mut out, 7).then(|| out.to_vec())
+        };
+        assert_eq!(laid_out(&[2]), Some(vec![0, 0, 0, 0, 0, 0, 0, 7]));
+        assert_eq!(
+            laid_out(&[2, 0]),
+            Some(vec![0, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 4, 0, 0, 0, 7, 0])
+        );
+        assert_eq!(laid_out(&[]), None);
     }
 }

@@ -93,6 +93,8 @@ pub enum Command {
     Unwatch { service: String },
     /// For a supervisor: signal its service.
     Signal { name: SignalName },
+    /// For a clock: tell the time.
+    Tell,
 }
 
 /// What a service can be told by signal.
@@ -133,6 +135,8 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// What this host's clock shows.
+    Clock { wall_s: f64 },
     /// Connected and prepared; waits for `go`.
     Ready { pid: u32, nice: i32, real_time: bool },
     /// Second 0 began at this wall time.

@@ -27,6 +27,7 @@ use crate::finder::Finder;
 use crate::links::Links;
 use crate::payload::Stamp;
 use crate::protocol::{error_name, topic_name};
+use crate::throttle::Throttled;
 use crate::walk::Aborted;
 
 const FETCH_WAIT_MS: i32 = 100;
@@ -147,6 +148,7 @@ struct Consumer {
     /// In the order of their indices.
     partitions: Vec<Partition>,
     corrupted: u64,
+    throttled: Throttled,
     window: Option<Window>,
     /// End-to-end latencies, when following.
     recorder: Option<Arc<Mutex<Recorder>>>,
@@ -193,6 +195,7 @@ impl Consumer {
             links,
             partitions,
             corrupted: 0,
+            throttled: Throttled::default(),
             window: None,
             recorder: None,
             ended: false,
@@ -302,6 +305,7 @@ impl Consumer {
         if let Some(name) = error_name(response.error_code) {
             bail!("fetch was refused: {name}");
         }
+        self.throttled.note(response.throttle_time_ms);
         let (mut records, mut bytes) = (0, 0);
         let now = monotonic_ns();
         let recorder = self.recorder.clone().filter(|_| !self.ended);
@@ -387,7 +391,7 @@ impl Consumer {
             .min()
             .unwrap_or(0);
         serde_json::json!({
-            "seen": seen, "corrupted": self.corrupted, "unread": unread, "passes": passes, "fatal": fatal,
+            "seen": seen, "corrupted": self.corrupted, "unread": unread, "passes": passes, "throttled": self.throttled, "fatal": fatal,
         })
     }
 }

@@ -18,5 +18,6 @@ pub mod produce;
 mod producer;
 pub mod protocol;
 pub mod record;
-pub mod transaction;
+pub mod throttle;
+mod transaction;
 pub mod walk;

@@ -21,6 +21,7 @@ use crate::links::Links;
 use crate::produce::ProduceSettings;
 use crate::protocol::topic_name;
 use crate::record::Made;
+use crate::throttle::Throttled;
 use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
 const SERVER_TIMEOUT_MS: i32 = 30_000;
@@ -77,6 +78,7 @@ pub(crate) struct Outbox {
     waiting: VecDeque<usize>,
     /// Records sent more than once.
     pub(crate) resent: u64,
+    pub(crate) throttled: Throttled,
 }
 
 impl Outbox {
@@ -132,6 +134,7 @@ impl Outbox {
             opened: VecDeque::new(),
             waiting: VecDeque::new(),
             resent: 0,
+            throttled: Throttled::default(),
         })
     }
 

@@ -18,6 +18,7 @@ use crate::compression::Codec;
 use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
 use crate::record::RecordSettings;
+use crate::throttle::Throttled;
 use crate::transaction::TransactionSettings;
 
 /// What to produce, and how.
@@ -105,6 +106,7 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
     };
     let mut acked = Vec::new();
     let (mut resent, mut committed, mut aborted) = (0, 0, 0);
+    let mut throttled = Throttled::default();
     let mut fatal = None;
     for part in finished.results {
         for (name, count) in part.errors {
@@ -117,12 +119,13 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
         outcome.counts.cap_hits += part.driven.cap_hits;
         acked.extend(part.acked);
         resent += part.resent;
+        throttled.add(part.throttled);
         committed += part.committed;
         aborted += part.aborted;
         fatal = fatal.or(part.fatal);
     }
     outcome.extra = serde_json::json!({
-        "acked": acked, "acknowledges": acknowledges, "resent": resent,
+        "acked": acked, "acknowledges": acknowledges, "resent": resent, "throttled": throttled,
         "transactions": { "committed": committed, "aborted": aborted }, "fatal": fatal,
     });
     outcome

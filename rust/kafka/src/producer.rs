@@ -20,6 +20,7 @@ use crate::murmur::partition_of;
 use crate::outbox::{End, Outbox};
 use crate::produce::{Acked, ProduceSettings};
 use crate::record::Maker;
+use crate::throttle::Throttled;
 
 /// How long acknowledgements are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
@@ -38,6 +39,7 @@ pub(crate) struct Produced {
     pub(crate) overflows: u64,
     /// Records sent more than once: a lost connection or a refusal left their fate open.
     pub(crate) resent: u64,
+    pub(crate) throttled: Throttled,
     /// Transactions.
     pub(crate) committed: u64,
     pub(crate) aborted: u64,
@@ -130,6 +132,7 @@ impl Producer {
             completed_late: self.completed_late,
             overflows,
             resent: self.outbox.resent,
+            throttled: self.outbox.throttled,
             committed: self.outbox.transactions.as_ref().map_or(0, |one| one.committed),
             aborted: self.outbox.transactions.as_ref().map_or(0, |one| one.aborted),
             fatal,

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use hydrotest_core::clock::wall_ns;
 use hydrotest_core::control::{listen, read_settings};
 use hydrotest_core::null::ceiling_per_core_s;
-use hydrotest_core::wire::{Event, emit};
+use hydrotest_core::wire::{Command, Event, emit};
 use hydrotest_sampler::ceiling as measure;
 use hydrotest_sampler::http::get;
 use serde::Deserialize;
@@ -40,6 +41,20 @@ pub fn ask() -> Result<(), String> {
     emit(&Event::Done {
         result: answer.map_err(|error| format!("{error:#}"))?,
     });
+    Ok(())
+}
+
+/// Tells the time whenever asked, until stdin ends.
+pub fn clock() -> Result<(), String> {
+    let _: serde_json::Map<String, serde_json::Value> = read_settings()?;
+    let control = listen(|| {});
+    while let Ok(command) = control.commands.recv() {
+        if command == Command::Tell {
+            emit(&Event::Clock {
+                wall_s: wall_ns() as f64 / 1e9,
+            });
+        }
+    }
     Ok(())
 }
 

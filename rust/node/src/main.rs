@@ -31,6 +31,8 @@ enum Command {
     Ceiling,
     /// Start a service and end it, and all it started, when stdin ends.
     Supervise,
+    /// Tell what this host's clock shows, as often as asked.
+    Clock,
     /// Ask a system one question: readiness, set-up, the state of what was stored.
     Ask,
 }
@@ -43,6 +45,7 @@ fn main() {
         Command::Sample => sample::run(),
         Command::Ceiling => asks::ceiling(),
         Command::Supervise => supervise::run(),
+        Command::Clock => asks::clock(),
         Command::Ask => asks::ask(),
     };
     if let Err(error) = result {

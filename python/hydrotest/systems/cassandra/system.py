@@ -1,10 +1,10 @@
-"""Cassandra, one node."""
+"""Cassandra: a ring, or a node alone."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.spec.models import Cassandra, CassandraSecurity
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of
+from hydrotest.systems.base import System, exporter_option, jars_of, shared_port
 from hydrotest.systems.credentials import Authority, new_password
 from hydrotest.systems.fetch import CASSANDRA, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
@@ -43,71 +43,98 @@ JVM_OPTIONS = (
 """Those of Cassandra's own jvm-server.options and jvm17-server.options."""
 
 
+RING_DELAY_MS = 2_000
+"""How long a joining node waits for news of the others; Cassandra's own is 30 s."""
+
 FIRST_LOGIN = Login("PLAIN", "cassandra", "cassandra")
 """The login that a new node has."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands, by the names in cassandra-rackdc.properties."""
+
+    dc: str
+    rack: str
+
+
 class CassandraSystem(System):
-    """A running Cassandra node."""
+    """A running Cassandra ring. All its nodes have the same ports: drivers know the others by their addresses alone."""
 
     name = "cassandra"
 
-    def __init__(self, spec: Cassandra, hosts: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(self, spec: Cassandra, hosts: Sequence[Host], places: Sequence[Place], run: str, logs: Path, on_death: OnDeath) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
+        self.places = list(places)
         self.version = "unknown"
         self._client_port = 0
+        self._storage_port = 0
         self._authority: Authority | None = None
         self._tls: TlsFiles | None = None
         self._login: Login | None = None
 
     @property
     def endpoints(self) -> list[str]:
-        return [f"{self.hosts[0].address}:{self._client_port}"]
+        return [f"{host.address}:{self._client_port}" for host in self.hosts]
 
     @property
     def cluster(self) -> Cluster:
         return Cluster(self.endpoints, self._tls, self._login)
 
     async def start(self, say: Say) -> None:
-        java = find_java()
-        host = self.hosts[0]
         folders, self.version = jars_of(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
         say(f"cassandra {self.version}: starting {len(self.hosts)} node(s)")
-        jamm = [jar for folder in folders for jar in folder.glob("jamm-*.jar")]
+        self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
+        self._storage_port = shared_port(self.hosts, None, "cassandra")
+        security = self.spec.security or CassandraSecurity()
+        if security.tls:
+            self._authority = Authority(self._folder(0) / "credentials")
+            self._tls = self._authority.client_files(security.client_certificates)
+        if security.password:
+            self._login = FIRST_LOGIN
+        for index, host in enumerate(self.hosts):
+            await self._start_node(index, folders, say)
+            # One joins after the other: each takes its part of the ring from those that are there.
+            await self._until_knows(host, index + 1)
+        await self.until_ready()
+        if security.password:
+            await self._change_password()
+
+    def _folder(self, index: int) -> Path:
+        folder = self.hosts[index].scratch(self.run) / f"cassandra-{index}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    async def _start_node(self, index: int, folders: Sequence[Path], say: Say) -> None:
+        host, folder = self.hosts[index], self._folder(index)
+        jamm = [jar for jars in folders for jar in jars.glob("jamm-*.jar")]
         if not jamm:
             raise BadInputError(
                 f"{folders[0]} holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution."
             )
-        self._client_port = claim_port(host, self.spec.port, "cassandra")
-        folder = host.scratch(self.run) / "cassandra-0"
-        folder.mkdir(parents=True, exist_ok=True)
-        security = self.spec.security or CassandraSecurity()
-        if security.tls:
-            self._authority = Authority(folder / "credentials")
-            self._tls = self._authority.client_files(security.client_certificates)
-        if security.password:
-            self._login = FIRST_LOGIN
         settings = folder / "cassandra.yaml"
-        settings.write_text(yaml.safe_dump(self.settings(folder)))
+        settings.write_text(yaml.safe_dump(self.settings(index, folder)))
+        place = folder / "cassandra-rackdc.properties"
+        place.write_text("".join(f"{key}={value}\n" for key, value in asdict(self.places[index]).items()))
         exporter_port = host.free_port()
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
+            str(find_java()), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
             f"-javaagent:{jamm[0]}",
             exporter_option(exporter_port, host.address, _resource("gauges.yaml", folder), say),
-            f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}",
+            f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}", f"-Dcassandra-rackdc.properties=file://{place}",
             f"-Dlogback.configurationFile={_resource('logback.xml', folder)}", f"-Dcassandra.logdir={folder}",
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+            # Nothing has pressed yet, so the ring is quiet: news of a node need not half a minute to be everywhere.
+            f"-Dcassandra.ring_delay_ms={RING_DELAY_MS}",
             # The first login is there at once, not after ten seconds.
             "-Dcassandra.superuser_setup_delay_ms=0",
             "-cp", ":".join(f"{jars}/*" for jars in folders), "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
         url = f"http://{host.address}:{exporter_port}/metrics"
-        await self._launch(host, Service("cassandra-0", argv, folder, self.logs / "cassandra-0.log"), url)
-        await self.until_ready()
-        if security.password:
-            await self._change_password()
+        name = f"cassandra-{index}"
+        await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log"), url)
 
     async def _change_password(self) -> None:
         """Nobody comes in by the password that everybody knows."""
@@ -118,24 +145,33 @@ class CassandraSystem(System):
         await self.until_ready()
 
     async def until_ready(self) -> None:
-        question = {"cassandra": {"ask": "nodes", "cluster": self.cluster.wire()}}
-        answer = await self._await_ready(question, lambda answer: answer["nodes"] == len(self.hosts))
+        for host in self.hosts:
+            await self._until_knows(host, len(self.hosts))
+
+    async def _until_knows(self, host: Host, count: int) -> None:
+        """Until a node serves, and knows so many nodes, itself included."""
+        alone = Cluster([f"{host.address}:{self._client_port}"], self._tls, self._login)
+        question = {"cassandra": {"ask": "nodes", "cluster": alone.wire()}}
+        answer = await self._await_ready(question, lambda answer: answer["nodes"] == count)
         self.version = answer["version"]
 
-    def settings(self, folder: Path) -> dict[str, Any]:
-        """cassandra.yaml; the experiment's `config` has the last word."""
-        host = self.hosts[0]
-        storage_port = host.free_port()
-        seed = f"{host.address}:{storage_port}"
+    def settings(self, index: int, folder: Path) -> dict[str, Any]:
+        """A node's cassandra.yaml; the experiment's `config` has the last word."""
+        host = self.hosts[index]
+        seed = f"{self.hosts[0].address}:{self._storage_port}"
+        copies = min(3, len(self.hosts))
         defaults: dict[str, Any] = {
             "cluster_name": "hydrotest",
             "num_tokens": 16,
+            # Parts of equal size for tables of that many copies, which random tokens do not give.
+            "allocate_tokens_for_local_replication_factor": copies,
+            "default_keyspace_rf": copies,
             "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
-            "endpoint_snitch": "SimpleSnitch",
+            "endpoint_snitch": "GossipingPropertyFileSnitch",
             "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": seed}]}],
             "listen_address": host.address,
             "rpc_address": host.address,
-            "storage_port": storage_port,
+            "storage_port": self._storage_port,
             "native_transport_port": self._client_port,
             "commitlog_sync": "periodic",
             "commitlog_sync_period": "10000ms",
@@ -150,7 +186,7 @@ class CassandraSystem(System):
         if self._login is not None:
             defaults["authenticator"] = {"class_name": "org.apache.cassandra.auth.PasswordAuthenticator"}
         if self._authority is not None and self._tls is not None:
-            own = self._authority.issue("cassandra-0", [host.address])
+            own = self._authority.issue(f"cassandra-{index}", [host.address])
             defaults["client_encryption_options"] = {
                 "enabled": True, "optional": False, "require_client_auth": self._tls.certificate is not None,
                 "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},

@@ -46,7 +46,7 @@ fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send +
             nice: 0,
         },
     };
-    let client = Native::connect_to(&[stub.address], &settings, 0).unwrap();
+    let client = Native::connect_to(Topology::flat(vec![stub.address]), None, &settings, 0).unwrap();
     let start = monotonic_ns();
     let window = Window::new(start, start + 5_000_000_000, WallOffset::take(), Arc::default());
     let found = client.work(window.clone(), Recorders::new(start, &settings.statements()));

@@ -60,6 +60,7 @@ impl Outbox {
         let Some((Out::Batches(batches), response)) = self.links.take::<ProduceRequest>(link)? else {
             return Ok(false);
         };
+        self.throttled.note(response.throttle_time_ms);
         let answers: BTreeMap<i32, i16> = response
             .responses
             .iter()

@@ -1,0 +1,136 @@
+"""A real ring of three nodes on this machine: requests go to the nodes that hold the rows, and a node that is away costs nothing
+where the others suffice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from hydrotest.hosts.base import ask
+from hydrotest.run.events import Silent
+from hydrotest.run.opened import opened
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.store.records import Fates, Outcome, Trial
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
+
+RING = """\
+name: ring
+hosts:
+  one:   {connect: local, address: 127.0.0.1, rack: r1}
+  two:   {connect: local, address: 127.0.0.2, rack: r2}
+  three: {connect: local, address: 127.0.0.3, rack: r3}
+systems:
+  cassandra: {hosts: [one, two, three], heap: 512 MiB}
+workloads:
+  store: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 2K)", replication: 3}
+tests:
+  - isolated: [store]
+"""
+PLAN = TrialPlan("ring", "search", 1.0, 4.0)
+RATE = 1_000
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ring(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
+    async with opened(RING, tmp_path_factory.mktemp("ring"), Silent()) as bench:
+        yield bench
+
+
+def store(bench: Bench, **settings: Any) -> Store:
+    """Reads and writes of 2,000 rows."""
+    chosen = {"kind": "cassandra", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 2K)", **settings}
+    made = Store("store", CassandraLoad.model_validate(chosen), bench)
+    made.keyspace = "_".join(
+        ["hydrotest_t_ring", *(str(settings[key]).lower() for key in ("consistency", "replication", "client") if key in settings)]
+    )
+    return made
+
+
+def outcome_of(trial: Trial) -> Outcome:
+    assert trial.status == "done", trial.reason
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    return outcome
+
+
+def fates_told(bench: Bench) -> Fates:
+    """The newest account of rows in the journal."""
+    told = [entry for entry in bench.runner.folder.read_journal() if entry["what"] == "rows accounted for"]
+    return Fates.model_validate(told[-1]["fates"])
+
+
+@pytest.mark.parametrize("level", ["ONE", "QUORUM", "LOCAL_QUORUM", "ALL"])
+async def test_every_level_is_answered_and_nothing_is_lost(ring: Bench, level: str) -> None:
+    subject = store(ring, consistency=level, replication=3, strategy="NetworkTopologyStrategy")
+    await subject.fill()
+    outcome = outcome_of(await subject.open_loop(RATE, PLAN))
+    await subject.finish()
+    assert outcome.errors == {}
+    # At ONE a read may ask a node that a write has not reached yet: it finds the row as it was before, which is intact too.
+    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+    assert fates_told(ring).lost == 0
+
+
+async def counted(bench: Bench, gauge: str) -> list[float]:
+    """The sum of a gauge of each node."""
+    sums = []
+    for service in bench.systems["cassandra"].services:
+        page = (await ask(service.host, "ask", {"http": {"url": service.gauges_url}}))["body"]
+        sums.append(sum(float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith(f"{gauge}{{")))
+    return sums
+
+
+async def test_requests_go_to_nodes_that_hold_the_row(ring: Bench) -> None:
+    """With one copy of each row, a request that came to another node is passed on, and its answer passed back: two messages."""
+    sent = {}
+    for client in ("native", "driver"):
+        subject = store(ring, consistency="ONE", replication=1, client=client)
+        await subject.fill()
+        before = sum(await counted(ring, "cassandra_messages_sent"))
+        outcome = outcome_of(await subject.open_loop(RATE, PLAN))
+        sent[client] = sum(await counted(ring, "cassandra_messages_sent")) - before
+        await subject.finish()
+        assert outcome.errors == {}
+        # Gossip is a few messages a second; of requests sent at random to three nodes two thirds would be passed on.
+        assert sent[client] < 0.05 * sum(outcome.extra["answered"].values()), sent
+
+
+async def test_nodes_that_hold_a_row_take_turns(ring: Bench) -> None:
+    subject = store(ring, consistency="ONE", replication=3)
+    await subject.fill()
+    before = await counted(ring, "cassandra_completed_tasks")
+    outcome = outcome_of(await subject.open_loop(RATE, PLAN))
+    after = await counted(ring, "cassandra_completed_tasks")
+    await subject.finish()
+    served = [now - then for now, then in zip(after, before, strict=True)]
+    third = sum(outcome.extra["answered"].values()) / 3
+    assert served == pytest.approx([third] * 3, rel=0.1)
+
+
+async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench) -> None:
+    """Requests that were out on it fail by name; those after it go to the others, and it is found again when it is back."""
+    subject = store(ring, consistency="LOCAL_QUORUM", replication=3, strategy="NetworkTopologyStrategy")
+    await subject.fill()
+    system = ring.systems["cassandra"]
+    victim = system.service("cassandra-2")
+    assert victim is not None
+    pressing = asyncio.create_task(subject.open_loop(RATE, TrialPlan("ring", "fault", 1.0, 40.0)))
+    await asyncio.sleep(5)
+    await victim.take_away("kill")
+    await asyncio.sleep(5)
+    await victim.bring_back("kill")
+    outcome = outcome_of(await pressing)
+    await system.until_ready()
+    await subject.finish()
+    assert sum(outcome.errors.values()) < 0.02 * outcome.counts.started, outcome.errors
+    names = {name.rpartition(" ")[2] for name in outcome.errors}
+    assert names <= {"ConnectionLost", "ClientTimeout", "ReadTimeout", "WriteTimeout", "Unavailable", "ReadFailure", "WriteFailure"}, names
+    assert fates_told(ring).lost == 0
