@@ -49,13 +49,6 @@ def test_an_in_flight_cap_that_was_hit_is_the_generators(run: MadeUpRun) -> None
     assert verdict.stopped_by == "generator"
 
 
-def test_a_cap_that_is_reached_behind_a_system_that_does_not_answer_is_the_systems(run: MadeUpRun) -> None:
-    """Ten times what it can: what is in flight when the cap is reached has waited for seconds."""
-    verdict = judge(run.measured(run.trial("search", 100_000, cap_hits=3)), run.experiment.objective("ingest"))
-    assert verdict.stopped_by == "latency"
-    assert verdict.room.has_room
-
-
 def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:
     verdict = judge(run.measured(run.trial("search", 8_000, overflows=1)), run.experiment.objective("ingest"))
     assert not verdict.accepted

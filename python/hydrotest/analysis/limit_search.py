@@ -6,8 +6,7 @@ a count, not a comparison of reals. First the bracket below the saturated rate i
 rejection is tried again before it counts. Then independent searches start around the answer, each
 from a bracket of its own and with no memory of the others. They take turns, a trial each, so that all
 of them meet what the machine does for a while, and a rejection is tried again a turn later, when it may
-have passed: where a system's cost moves by a quarter for half a minute to two, as Cassandra's does, two
-whole limits agree in 82 of 100 simulated cases, and in 70 where one search ends before the next begins.
+have passed.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ BUSIEST_THREAD_MAX = 0.80
 RUN_DELAY_MAX = 0.05
 WAIT_SHARE_OF_OBJECTIVE_MAX = 0.10
 LOAD_THREADS = "load-"
-UNANSWERED_MIN = 2.0
-"""An in-flight cap that is reached is the system's doing if by then what is in flight has waited for this many p99 objectives."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def judge_room(measured: Measured, objective_p99_ms: float | None) -> Room:
         reasons.append(f"its busiest thread used {busiest:.0%} of a core (at most {BUSIEST_THREAD_MAX:.0%})")
     if delay is not None and delay > RUN_DELAY_MAX:
         reasons.append(f"its threads waited for a core {delay:.1%} of the time (at most {RUN_DELAY_MAX:.0%})")
-    if measured.load.offered is not None and not _is_unanswered(measured, objective_p99_ms):
+    if measured.load.offered is not None:
         if objective_p99_ms is not None and wait is not None and wait > objective_p99_ms * WAIT_SHARE_OF_OBJECTIVE_MAX:
             bound = objective_p99_ms * WAIT_SHARE_OF_OBJECTIVE_MAX
             reasons.append(f"it started operations {wait:.2f} ms late at p99 (at most {bound:.2f} ms)")
@@ -49,13 +47,3 @@ def judge_room(measured: Measured, objective_p99_ms: float | None) -> Room:
         if hits:
             reasons.append(f"its in-flight cap was reached {hits} times")
     return Room(busiest, delay, wait, reasons)
-
-
-def _is_unanswered(measured: Measured, objective_p99_ms: float | None) -> bool:
-    """True where the cap was reached because the system had long stopped to answer in time: what was in flight then had waited for
-    peak ÷ rate (J. D. C. Little, 1961). Operations that could not start meanwhile are late for the same reason."""
-    outcome, offered = measured.load.outcome, measured.offered
-    if objective_p99_ms is None or not offered or outcome is None or not outcome.counts.cap_hits:
-        return False
-    peak = max((count for _, count in measured.in_flight), default=0)
-    return peak / offered * 1e3 >= UNANSWERED_MIN * objective_p99_ms

@@ -170,7 +170,9 @@ class CassandraLoad(Scheduled):
     columns: Count = Field(5, description="Blob columns of a row.")
     column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
-    connections: Count = Field(1, description="Connections to each node, per thread.")
+    connections: Count = Field(
+        1, description="Connections to each node, per thread, that take turns. More are opened for what a node that falls behind may have out."
+    )
     tick: DurationS = Field(
         0.00025,
         description="Operations that fall due within this time begin together; from 1 ms on answers are taken in as seldom, which costs least CPU "

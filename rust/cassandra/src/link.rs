@@ -17,7 +17,7 @@ use crate::shape::Described;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Streams of a connection, by the protocol.
-const STREAMS_MAX: usize = 1 << 15;
+pub(crate) const STREAMS_MAX: usize = 1 << 15;
 /// Where frames are laid out before they are sent together.
 const OUT_BYTES: usize = 64 << 10;
 

@@ -1,24 +1,25 @@
 //! The native client: one thread that schedules, encodes, sends many frames with one system call, and takes answers in as they
 //! come, with no hand-over between threads on the way of an operation.
 
+mod places;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::SocketAddr;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bytes::BytesMut;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::schedule::Schedule;
-use hydrotest_core::seek::{Over, Seeker};
+use hydrotest_core::seek::Seeker;
 use hydrotest_core::socket::wait;
 use hydrotest_core::trial::Window;
 
+use self::places::{Places, Width};
 use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
 use crate::content::Values;
-use crate::link::{self, Dialect, Door, Link};
+use crate::link::{self, Dialect, Door, Link, STREAMS_MAX};
 use crate::press::CqlSettings;
 use crate::ring::{self, Topology};
 use crate::session::consistency;
@@ -27,57 +28,14 @@ use crate::session::consistency;
 const SLEEPS_FROM_NS: u64 = 1_000_000;
 /// How long answers are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
-/// Between two attempts at a lost connection.
-const BACKOFF: Duration = Duration::from_millis(100);
 const SERVE_NS: u64 = 5_000_000;
-
-/// A connection's place: open, or looked for; neither where its node has left the cluster.
-struct Place {
-    address: SocketAddr,
-    link: Option<Link>,
-    search: Option<Seeker<Link>>,
-}
-
-impl Place {
-    /// One that is looked for.
-    fn sought(address: SocketAddr, dialect: &Dialect) -> Self {
-        let mut place = Self {
-            address,
-            link: None,
-            search: None,
-        };
-        place.seek(dialect);
-        place
-    }
-
-    fn seek(&mut self, dialect: &Dialect) {
-        let (address, dialect) = (self.address, dialect.clone());
-        let round = move |sender: &Sender<Link>| match Link::open(address, &dialect) {
-            Ok(link) => {
-                // Nobody takes it where the trial is over.
-                drop(sender.send(link));
-                true
-            }
-            // The node is away, or not ready yet: that is what the rounds are for.
-            Err(_) => false,
-        };
-        self.search = Some(Seeker::begin(BACKOFF, round));
-    }
-
-    fn has_room(&self) -> bool {
-        self.link.as_ref().is_some_and(|link| link.has_room_for(1))
-    }
-}
 
 /// One thread's client.
 pub(crate) struct Native {
     settings: CqlSettings,
     share: u64,
-    dialect: Dialect,
     values: Values,
-    topology: Topology,
-    changes: Option<Seeker<Topology>>,
-    places: Vec<Place>,
+    places: Places,
 }
 
 impl Native {
@@ -101,26 +59,24 @@ impl Native {
             keyspace: settings.content.keyspace(&settings.keyspace).map(str::to_owned),
             statements: statements.iter().map(|statement| statement.cql.clone()).collect(),
         };
-        let mut places = Vec::new();
-        for _ in 0..settings.connections {
-            for &address in &topology.nodes {
-                places.push(Place {
-                    address,
-                    link: Some(Link::open(address, &dialect)?),
-                    search: None,
-                });
-            }
-        }
-        let prepared = places.iter().find_map(|place| place.link.as_ref().map(Link::prepared));
-        let prepared = prepared.context("there is no node to connect to")?;
-        let values = Values::new(&settings.content, &statements, prepared, settings.keys.range().1)?;
+        let pace = Pace::of(&settings.pressure, 0, u64::from(share));
+        let width = Width {
+            in_turn: settings.connections,
+            total: settings
+                .connections
+                .max(pace.in_flight_max().div_ceil(STREAMS_MAX as u64) as usize),
+        };
+        let places = Places::open(topology, changes, dialect, width)?;
+        let values = Values::new(
+            &settings.content,
+            &statements,
+            places.prepared()?,
+            settings.keys.range().1,
+        )?;
         Ok(Self {
             settings: settings.clone(),
             share: u64::from(share),
-            dialect,
             values,
-            topology,
-            changes,
             places,
         })
     }
@@ -140,12 +96,7 @@ impl Native {
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
             tick_ns: self.settings.tick_us * 1_000,
             values: self.values,
-            dialect: self.dialect,
-            places_of: places_of(&self.topology, &self.places),
             places: self.places,
-            topology: self.topology,
-            changes: self.changes,
-            connections: self.settings.connections,
             key: BytesMut::new(),
             window: window.clone(),
             turn: 0,
@@ -183,18 +134,11 @@ struct Slot {
 struct Presser {
     account: Account,
     values: Values,
-    dialect: Dialect,
     window: Window,
     writer: u32,
     timeout_ns: u64,
     tick_ns: u64,
-    places: Vec<Place>,
-    /// By the node's place in the topology.
-    places_of: Vec<Vec<usize>>,
-    topology: Topology,
-    changes: Option<Seeker<Topology>>,
-    /// To each node.
-    connections: usize,
+    places: Places,
     /// Where partition keys are laid out.
     key: BytesMut,
     /// Counts operations: connections take turns.
@@ -221,39 +165,20 @@ impl Presser {
         (!slot.ended).then_some(slot.operation)
     }
 
-    /// Hands an operation to a connection that has room; without any it fails.
+    /// Hands an operation to a connection that has room, to a node that holds its row if there is a choice; without any it fails.
     fn send(&mut self, number: u64, operation: Operation) {
         self.turn = self.turn.wrapping_add(1);
-        let place = self.place_near(operation).or_else(|| {
-            let every = 0..self.places.len();
-            in_turn(every.len(), self.turn).find(|&index| self.places[index].has_room())
-        });
-        match place {
+        self.key.clear();
+        let is_known = self.places.has_choice() && self.values.put_partition_key(&mut self.key, operation);
+        let key = is_known.then_some(&self.key[..]);
+        match self.places.with_room(key, self.turn) {
             Some(index) => self.execute(index, number, operation),
             None => self.end(number, Answer::Failed("NoConnection".into()), monotonic_ns()),
         }
     }
 
-    /// The place of a connection with room to a node that holds the operation's row: those nodes take turns.
-    fn place_near(&mut self, operation: Operation) -> Option<usize> {
-        if !self.topology.has_choice() {
-            return None;
-        }
-        self.key.clear();
-        if !self.values.put_partition_key(&mut self.key, operation) {
-            return None;
-        }
-        let holders = self.topology.holders(&self.key);
-        in_turn(holders.len(), self.turn)
-            .flat_map(|at| {
-                let places = &self.places_of[holders[at]];
-                in_turn(places.len(), self.turn / holders.len()).map(|at| places[at])
-            })
-            .find(|&index| self.places[index].has_room())
-    }
-
     fn execute(&mut self, place: usize, number: u64, operation: Operation) {
-        let Some(link) = &mut self.places[place].link else {
+        let Some(link) = self.places.link_mut(place) else {
             return;
         };
         let (values, writer) = (&mut self.values, self.writer);
@@ -280,13 +205,9 @@ impl Presser {
     /// Sends what is laid out, and takes answers in until `until_ns` or, if so wanted, until there are any.
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
         loop {
-            self.mend();
+            self.places.mend();
             for index in 0..self.places.len() {
-                if self.places[index]
-                    .link
-                    .as_mut()
-                    .is_some_and(|link| link.flush().is_err())
-                {
+                if self.places.link_mut(index).is_some_and(|link| link.flush().is_err()) {
                     self.lose(index);
                 }
             }
@@ -295,7 +216,7 @@ impl Presser {
                 std::thread::sleep(Duration::from_nanos(left.min(self.tick_ns)));
                 left = 0;
             }
-            let sockets = self.places.iter().map(|place| place.link.as_ref().map(Link::socket));
+            let sockets = (0..self.places.len()).map(|index| self.places.link(index).map(Link::socket));
             let active = wait(sockets, left).expect("the kernel polls");
             let before = self.in_flight;
             for index in active {
@@ -303,8 +224,8 @@ impl Presser {
             }
             self.time_out();
             // Without any connection all operations fail at once: a closed loop must not spin on that.
-            let is_connected = self.places.iter().any(|place| place.link.is_some());
-            let is_early = return_early && is_connected && (self.in_flight < before || self.in_flight == 0);
+            let is_early =
+                return_early && self.places.is_any_open() && (self.in_flight < before || self.in_flight == 0);
             if is_early || monotonic_ns() >= until_ns {
                 return;
             }
@@ -312,7 +233,7 @@ impl Presser {
     }
 
     fn take_answers(&mut self, place: usize) {
-        let Some(mut link) = self.places[place].link.take() else {
+        let Some(mut link) = self.places.take(place) else {
             return;
         };
         let received = link.receive(|number, answer| {
@@ -332,7 +253,7 @@ impl Presser {
                 (None, _) => {}
             }
         });
-        self.places[place].link = Some(link);
+        self.places.put_back(place, link);
         match received {
             Ok(()) => self.remind(place),
             Err(_) => self.lose(place),
@@ -353,7 +274,7 @@ impl Presser {
             if let Some(operation) = self.operation(number) {
                 // The node takes a connection's frames one after the other, but answers them as it can: an execution that
                 // overtakes its preparation is forgotten once more, and comes here again.
-                let link = self.places[place].link.as_mut();
+                let link = self.places.link_mut(place);
                 if let Some(link) = link.filter(|link| link.has_room_for(2)) {
                     link.prepare(operation.statement);
                     self.execute(place, number, operation);
@@ -366,7 +287,7 @@ impl Presser {
 
     /// A connection is lost: what was out on it has failed, and another is looked for.
     fn lose(&mut self, place: usize) {
-        let Some(link) = self.places[place].link.take() else {
+        let Some(link) = self.places.take(place) else {
             return;
         };
         let now = monotonic_ns();
@@ -374,46 +295,7 @@ impl Presser {
             self.end(number, Answer::Failed("ConnectionLost".into()), now);
         }
         self.forgotten.retain(|(index, _)| *index != place);
-        if self.topology.nodes.contains(&self.places[place].address) {
-            self.places[place].seek(&self.dialect);
-        }
-    }
-
-    /// The cluster has changed: connections to what is new are looked for, to what has left no longer.
-    fn follow(&mut self, topology: Topology) {
-        for &node in &topology.nodes {
-            if !self.places.iter().any(|place| place.address == node) {
-                let new = (0..self.connections).map(|_| Place::sought(node, &self.dialect));
-                self.places.extend(new);
-            }
-        }
-        for place in &mut self.places {
-            let is_there = topology.nodes.contains(&place.address);
-            if !is_there {
-                place.search = None;
-            } else if place.link.is_none() && place.search.is_none() {
-                place.seek(&self.dialect);
-            }
-        }
-        self.places_of = places_of(&topology, &self.places);
-        self.topology = topology;
-    }
-
-    /// Takes over the connections that were found, and what has become of the cluster.
-    fn mend(&mut self) {
-        if let Some(Ok(Some(topology))) = self.changes.as_ref().map(Seeker::found) {
-            self.follow(topology);
-        }
-        for place in &mut self.places {
-            match place.search.as_ref().map(Seeker::found) {
-                Some(Ok(Some(link))) => {
-                    place.link = Some(link);
-                    place.search = None;
-                }
-                Some(Err(Over)) => place.search = None,
-                Some(Ok(None)) | None => {}
-            }
-        }
+        self.places.replace(place);
     }
 
     /// Operations that nobody answered in time have failed. They were handed over in the order of their numbers.
@@ -427,17 +309,6 @@ impl Presser {
             self.end(self.first, Answer::Failed("ClientTimeout".into()), now);
         }
     }
-}
-
-/// The places of each node's connections.
-fn places_of(topology: &Topology, places: &[Place]) -> Vec<Vec<usize>> {
-    let of = |node: &SocketAddr| (0..places.len()).filter(|&at| places[at].address == *node).collect();
-    topology.nodes.iter().map(of).collect()
-}
-
-/// All of `count` places, beginning with that whose turn it is.
-fn in_turn(count: usize, turn: usize) -> impl Iterator<Item = usize> {
-    (0..count).map(move |step| (turn + step) % count)
 }
 
 impl Target for Presser {

@@ -23,7 +23,7 @@ impl Pace {
         let shares = u64::from(pressure.shares);
         let open = |course| Self::Open {
             schedule: Schedule::new(start_ns, course).split(share, shares),
-            in_flight_max: pressure.in_flight_max,
+            in_flight_max: part(pressure.in_flight_max, share, shares).max(1),
         };
         match &pressure.load {
             Load::Open { rate_per_s, arrivals } => open(Course::steady(*rate_per_s, *arrivals, pressure.seconds)),
@@ -31,6 +31,14 @@ impl Pace {
             Load::Closed { in_flight } => Self::Closed {
                 in_flight: part(*in_flight, share, shares).max(1),
             },
+        }
+    }
+
+    /// What can be in flight together.
+    pub fn in_flight_max(&self) -> u64 {
+        match self {
+            Self::Open { in_flight_max, .. } => *in_flight_max,
+            Self::Closed { in_flight } => *in_flight,
         }
     }
 

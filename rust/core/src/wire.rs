@@ -31,7 +31,7 @@ pub struct Pressure {
     pub seconds: f64,
     /// A trial whose oldest unanswered operation is older than this is hopeless and ends early.
     pub give_up_s: Option<f64>,
-    /// Operations in flight that an open loop may never exceed; reaching it is reported and voids the trial.
+    /// Operations in flight, of all shares together, that an open loop may never exceed; reaching it is reported and voids the trial.
     pub in_flight_max: u64,
     /// Generator threads of this node.
     pub threads: u32,

@@ -22,6 +22,9 @@ from hydrotest.systems.base import System
 WARM_UP_CHUNK_S = 8.0
 SATURATED_WARM_UP_SHARE = 0.7
 """Of the longest warm-up; the rest is left for pressing by schedule."""
+IN_FLIGHT_MARGIN_S = 1.0
+"""The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
+IN_FLIGHT_CAP_MIN = 10_000
 SCHEDULED_WARM_UP_RATE = 0.6
 """Of the rate without schedule: surely below the limit, and near enough to it."""
 
@@ -69,6 +72,10 @@ class Bench:
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
+
+    def in_flight_cap(self, workload: str, pressing: Pressing, plan: TrialPlan) -> int:
+        """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
+        return max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S)))
 
     def seed(self, workload: str, number: int) -> int:
         """Of what a workload draws in a trial: another for each of both, so that nothing coincides that is said to be random."""

@@ -11,8 +11,6 @@ from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.records import Load, Outcome
 
-STREAMS = 32_000
-"""Requests that a connection can have out, less a reserve of the protocol's 32,768."""
 KEYSPACE_NAME_MAX = 48
 """Cassandra's own bound."""
 
@@ -59,7 +57,7 @@ class Store(Rated):
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT)
-        pressure = self.bench.pressure(self.name, load, plan, STREAMS * self.spec.connections * self.spec.threads)
+        pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         hosts = self.hosts * pressing.times
         generators = load_cassandra.generators(self.name, self.spec, hosts, self.cluster, self.keyspace, number, pressure)
         return Part(self.name, self.spec.kind, generators, account=self._noted)

@@ -13,9 +13,6 @@ from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, rem
 from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store.records import Load, Outcome, Trial
 
-IN_FLIGHT_MARGIN_S = 1.0
-"""The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
-IN_FLIGHT_CAP_MIN = 100_000
 IN_FLIGHT_BYTES_MAX = 2 << 30
 """What a generator holds must not take the memory of the system that it presses on; a cap that is hit is told."""
 RETAINED_BYTES_MIN = 256 << 20
@@ -71,8 +68,7 @@ class Produce(Rated):
         """The producing generators for one trial."""
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_kafka.saturating_in_flight(self.spec))
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
-        cap = max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.bench.give_up_s(self.name, plan) + IN_FLIGHT_MARGIN_S)))
-        pressure = self.bench.pressure(self.name, load, plan, min(cap, most))
+        pressure = self.bench.pressure(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
         return load_kafka.producers(
             self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == "fault"
         )

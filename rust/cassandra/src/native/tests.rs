@@ -15,6 +15,15 @@ use crate::stub::{Reply, Stub};
 
 /// Presses a stub with `operations` by 16 in flight; what was found, and the operations that were completed.
 fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Pressed, u64) {
+    press_by(16, operations, timeout_ms, reply)
+}
+
+fn press_by(
+    in_flight: u64,
+    operations: u64,
+    timeout_ms: u64,
+    reply: impl Fn(u64) -> Reply + Send + Sync + 'static,
+) -> (Pressed, u64) {
     let stub = Stub::listen(reply);
     let settings = CqlSettings {
         client: Client::Native,
@@ -36,7 +45,7 @@ fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send +
         tick_us: 250,
         writer: 0,
         pressure: Pressure {
-            load: Load::Closed { in_flight: 16 },
+            load: Load::Closed { in_flight },
             seconds: 5.0,
             give_up_s: None,
             in_flight_max: 1_000,
@@ -67,6 +76,12 @@ fn every_operation_is_answered_and_every_row_checked() {
     // The stub knows no checksum: none of its rows is one of ours.
     assert_eq!((found.corrupted, found.missing), (found.answered[READ], 0));
     assert_eq!(found.unanswered, 0);
+}
+
+#[test]
+fn what_finds_no_free_stream_goes_by_a_connection_beyond_the_first() {
+    let (found, completed) = press_by(100_000, 100_000, 5_000, |_| Reply::Good);
+    assert_eq!((completed, total(&found)), (100_000, 0));
 }
 
 #[test]
