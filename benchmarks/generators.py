@@ -3,7 +3,7 @@ million operations, latency.
 
 Usage: python benchmarks/generators.py [--rounds 5] [--out runs/generators] [--only produce,consume,open-loop,store]
 Writes OUT/results.json and OUT/table.md. Each round is one window of either client; their order turns with every round (ABBA over
-two). Figures are medians over the rounds. Peers: ProducerPerformance, ConsumerPerformance, cassandra-stress; latte is not among them yet.
+two). Figures are medians over the rounds. Peers: ProducerPerformance, ConsumerPerformance, cassandra-stress; latte has `latte.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ import statistics
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from one_run import levels_of, summary_of
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
 
 HEAD = """\
 name: generators
@@ -76,20 +81,23 @@ def experiment(part: Part, rounds: int) -> str:
     return HEAD + part.systems + "workloads:\n" + part.workloads + "tests:\n" + "".join(tests) + TAIL
 
 
-def table(rows: dict[tuple[str, str], dict[str, dict[str, list[float]]]]) -> str:
+Figures = dict[str, dict[str, list[float]]]
+"""By client and by what is told: a value for each round."""
+
+
+def table(rows: dict[tuple[str, str], Figures]) -> str:
     """Medians beside each other, as Markdown."""
-    lines = ["| workload | target | native/s | stock/s | rate, native ÷ stock | CPU-s per million, native | stock | CPU, stock ÷ native | native p99 ms | rounds |",
-             "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = ["| workload | target | native/s | stock/s | native ÷ stock | CPU-s per million, native | stock | stock ÷ native | native, of a core | "
+             "achieved ÷ offered | send lag p99 µs | native p99 ms | native memory MB | rounds |", "|---" * 14 + "|"]  # fmt: skip
     for (workload, target), by_client in rows.items():
-
-        def median(client: str, what: str, by_client: dict[str, dict[str, list[float]]] = by_client) -> float | None:
-            values = by_client.get(client, {}).get(what, [])
-            return statistics.median(values) if values else None
-
-        native, stock = median("native", "rate"), median("stock", "rate")
-        own, theirs = median("native", "cpu"), median("stock", "cpu")
-        cells = [workload, target, _show(native, ",.0f"), _show(stock, ",.0f"), _ratio(native, stock), _show(own, ".3f"), _show(theirs, ".2f"),
-                 _ratio(theirs, own), _show(median("native", "p99"), ".2f"), str(len(by_client.get("native", {}).get("rate", [])))]  # fmt: skip
+        native = {what: statistics.median(values) for what, values in by_client.get("native", {}).items()}
+        stock = {what: statistics.median(values) for what, values in by_client.get("stock", {}).items()}
+        cells = [
+            workload, target, _show(native.get("rate"), ",.0f"), _show(stock.get("rate"), ",.0f"), _ratio(native.get("rate"), stock.get("rate")),
+            _show(native.get("cpu"), ".3f"), _show(stock.get("cpu"), ".2f"), _ratio(stock.get("cpu"), native.get("cpu")),
+            _show(native.get("core"), ".1%"), _show(native.get("kept"), ".5f"), _show(native.get("lag_us"), ",.0f"), _show(native.get("p99"), ".2f"),
+            _show(native.get("memory_mb"), ".1f"), str(len(by_client.get("native", {}).get("rate", []))),
+        ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -102,6 +110,18 @@ def _ratio(a: float | None, b: float | None) -> str:
     return "–" if a is None or not b else f"{a / b:.2f}"
 
 
+def figures(row: dict[str, Any], run: RunFolder, trials: dict[int, Trial]) -> dict[str, float | None]:
+    """What one window tells."""
+    cpu, offered = row.get("cpu_s_per_million"), row["offered"]
+    told = {"rate": row["achieved"], "cpu": cpu, "core": None if cpu is None else cpu * row["achieved"] / 1e6,
+            "kept": row["achieved"] / offered if offered else None, "p99": (row["latency_ms"] or {}).get("p99")}  # fmt: skip
+    outcome = trials[row["trial"]].load(row["workload"]).outcome
+    if row["client"] != "stock" and outcome is not None:
+        wait = Measured.read(run, trials[row["trial"]], row["workload"]).wait if offered else None
+        told |= {"memory_mb": outcome.memory_bytes_max / 1e6, "lag_us": None if wait is None or wait["p99"] is None else wait["p99"] * 1e3}
+    return told
+
+
 def main() -> None:
     """Runs, gathers, writes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -110,18 +130,19 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    gathered: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
+    gathered: dict[tuple[str, str], Figures] = {}
     for name in options.only.split(","):
         file, folder = options.out / f"{name}.yaml", options.out / name
         if not (folder / "summary.json").exists():
             file.write_text(experiment(PARTS[name], options.rounds))
-        for workload, target, client, row in levels_of(summary_of(file, folder)):
+        summary = summary_of(file, folder)
+        run = RunFolder(folder)
+        trials = {trial.number: trial for trial in run.trials()}
+        for workload, target, client, row in levels_of(summary):
             found = gathered.setdefault((workload, target), {}).setdefault(client, defaultdict(list))
-            found["rate"].append(row["achieved"])
-            if row.get("cpu_s_per_million") is not None:
-                found["cpu"].append(row["cpu_s_per_million"])
-            if row["latency_ms"] and row["latency_ms"]["p99"] is not None:
-                found["p99"].append(row["latency_ms"]["p99"])
+            for what, value in figures(row, run, trials).items():
+                if value is not None:
+                    found[what].append(value)
     plain = [{"workload": w, "target": t, **by_client} for (w, t), by_client in gathered.items()]
     (options.out / "results.json").write_text(json.dumps(plain, indent=1))
     text = table(gathered)

@@ -43,6 +43,7 @@ workloads:
   mixed: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})"}}
   write: {{kind: cassandra, mix: {{write: 1}}, keys: "uniform(0, {ROWS})"}}
   ticked: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})", tick: 1 ms}}
+warm_up: {{least: 16 s, most: 32 s}}
 tests: [saturated: {{workload: mixed}}]
 """
 

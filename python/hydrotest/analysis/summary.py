@@ -91,6 +91,9 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "profiles": profile_rows(run, experiment, trials),
         "doublings": doubling_rows(run, experiment, trials),
         "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
+        "published": None if experiment.published is None else {
+            "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
+        },
         "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
         "speed": speed_summary(run, trials, hosts),
         "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],

@@ -26,6 +26,7 @@ from hydrotest.hosts.local import memory_bytes
 from hydrotest.report.html import write_report
 from hydrotest.report.tables import comparison_sheet
 from hydrotest.report.terminal import print_sheet, print_summary
+from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
@@ -113,9 +114,12 @@ def check(experiment: Path, *, as_json: Json = False) -> int:
         _print_json(plan.model_dump(mode="json"))
         return EXIT_DONE
     print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
-    print(f"hosts: {', '.join(plan.hosts)}")
-    for name, hosts in plan.systems.items():
-        print(f"{name} on {', '.join(hosts)}")
+    print("hosts:")
+    for line in topology_lines(spec):
+        print(f"- {line}")
+    if spec.lab is not None:
+        scale = ", ".join(f"{what} × {factor:.3g}" for what, factor in spec.lab.scale)
+        print(f"scale: {scale}; memory never below what the services need")
     for step in plan.steps:
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")

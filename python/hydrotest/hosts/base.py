@@ -59,6 +59,15 @@ class Host(Protocol):
         """What the host has."""
         ...
 
+    @property
+    def processors(self) -> int | None:
+        """What a JVM is to take for the number of its cores; None where it sees that itself."""
+        ...
+
+    def emulated(self) -> dict[str, Any] | None:
+        """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine."""
+        ...
+
     def free_port(self) -> int:
         """A TCP port of `address` that nothing listens on."""
         ...

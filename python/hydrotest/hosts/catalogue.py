@@ -2,13 +2,82 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.lab.lab import Lab
+from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.hosts.local import LocalHost
+from hydrotest.spec.hosts import LocalHost as LocalSpec
+from hydrotest.spec.hosts import NetnsHost as NetnsSpec
 from hydrotest.spec.models import Experiment
 
+LAB = "lab"
+"""Where a lab's files are, below a run's scratch."""
 
-def make_hosts(experiment: Experiment, scratch: Path) -> dict[str, Host]:
-    """The experiment's hosts by name, with their data below `scratch`."""
-    return {name: LocalHost(name, scratch, spec.address) for name, spec in experiment.hosts.items()}
+
+@dataclass(frozen=True)
+class Site:
+    """The hosts of a run, and what was made for them."""
+
+    hosts: dict[str, Host]
+    lab: Lab | None = None
+
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
+        emulated = [host for host in self.hosts.values() if isinstance(host, NetnsHost)]
+        for host in emulated:
+            host.group.limit_cores(None)
+        try:
+            yield
+        finally:
+            for host in emulated:
+                host.group.limit_cores(host.spec.cores)
+
+    async def clear(self) -> list[str]:
+        """Removes what was made; what could not be."""
+        return [] if self.lab is None else await asyncio.to_thread(self.lab.remove)
+
+
+def check_rights(experiment: Experiment) -> None:
+    """Raises `BadInputError` where hosts are to be emulated by somebody who may not."""
+    emulated = [name for name, host in experiment.hosts.items() if isinstance(host, NetnsSpec)]
+    if emulated and os.geteuid() != 0:
+        raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
+                            "Run it with sudo, or use `connect: local`.")  # fmt: skip
+
+
+async def make_site(experiment: Experiment, scratch: Path) -> Site:
+    """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
+    then."""
+    emulated = {name: spec for name, spec in experiment.hosts.items() if isinstance(spec, NetnsSpec)}
+    hosts: dict[str, Host] = {
+        name: LocalHost(name, scratch, spec.address) for name, spec in experiment.hosts.items() if isinstance(spec, LocalSpec)
+    }
+    if not emulated:
+        return Site(hosts)
+    check_rights(experiment)
+    lab = lab_of(scratch)
+    making = asyncio.create_task(asyncio.to_thread(lab.make, emulated))
+    try:
+        made = await asyncio.shield(making)
+    except BaseException as error:
+        # A thread cannot be interrupted: what it is about to make is waited for, and removed.
+        await asyncio.wait([making])
+        problems = await asyncio.to_thread(lab.remove)
+        if problems:
+            raise SystemFailedError(f"the lab cannot be removed: {'; '.join(problems)}", "`hydrotest down` tries again.") from error
+        raise
+    return Site({name: hosts.get(name) or made[name] for name in experiment.hosts}, lab)
+
+
+def lab_of(scratch: Path) -> Lab:
+    """The lab of a run, by the folder of its data."""
+    return Lab(scratch.name, scratch / LAB)

@@ -10,7 +10,7 @@ import random
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,20 @@ def node_binary() -> Path:
     return Path(found)
 
 
+async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = ()) -> Node:
+    """Starts hydrotest-node on this machine and sends it its settings; `options` say to which host it belongs."""
+    process = await asyncio.create_subprocess_exec(
+        node_binary(), *options, subcommand,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        limit=LINE_BYTES_MAX,
+        # Ctrl-C is the controller's to handle: nodes end when their stdin does.
+        start_new_session=True,
+    )  # fmt: skip
+    node = Node(f"{subcommand} on {host}", process)
+    await node.send(dict(settings))
+    return node
+
+
 class LocalHost:
     """The machine that the controller runs on."""
 
@@ -46,23 +60,21 @@ class LocalHost:
         self._scratch = scratch
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
-        process = await asyncio.create_subprocess_exec(
-            node_binary(), subcommand,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            limit=LINE_BYTES_MAX,
-            # Ctrl-C is the controller's to handle: nodes end when their stdin does.
-            start_new_session=True,
-        )  # fmt: skip
-        node = Node(f"{subcommand} on {self.name}", process)
-        await node.send(dict(settings))
-        return node
+        return await start_node(self.name, subcommand, settings)
+
+    @property
+    def processors(self) -> int | None:
+        return None
+
+    def emulated(self) -> dict[str, Any] | None:
+        return None
 
     async def facts(self) -> HostFacts:
         return HostFacts(
             cores=len(os.sched_getaffinity(0)),
             memory_bytes=memory_bytes(),
             kernel=platform.release(),
-            cpu_model=_cpu_model(),
+            cpu_model=cpu_model(),
         )
 
     def free_port(self) -> int:
@@ -109,7 +121,8 @@ def memory_bytes() -> int:
     raise MissingToolError("/proc/meminfo has no MemTotal", "hydrotest runs on Linux.")
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """What the kernel calls this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

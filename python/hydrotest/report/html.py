@@ -89,6 +89,8 @@ def _environment(folder: RunFolder, summary: dict[str, Any]) -> list[tuple[str, 
             ("disk_write_bytes_per_s", "disk write"), ("disk_read_bytes_per_s", "disk read"), ("network_bytes_per_s", "loopback")) if key in ceilings]  # fmt: skip
         if "generator_null_per_core_s" in ceilings:
             shown.append(f"our generator alone {ceilings['generator_null_per_core_s']:,.0f} operations/s per core")
+        if "wake_cpu_us" in ceilings:
+            shown.append(f"{ceilings['wake_cpu_us']:.0f} µs of CPU for each time that a thread is woken")
         rows.append((f"ceilings of {host['name']}", ", ".join(part for part in shown if part)))
         if clock := host.get("clock"):
             words = f"{clock['offset_s'] * 1e3:+.2f} ms beside the controller's, exact to {clock['error_s'] * 1e3:.2f} ms"

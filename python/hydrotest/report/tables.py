@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hydrotest.analysis.compare import Row
+from hydrotest.report.beside import beside_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
@@ -21,6 +22,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
     """All tables that have rows. `kinds` is each workload's kind."""
     every = [
         limits_sheet(summary),
+        beside_sheet(summary, kinds),
         interference_sheet(summary),
         all_out_sheet(summary),
         spark_sheet(summary),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.models import Experiment, Spark
 from hydrotest.spec.workloads import KafkaConsume
+from hydrotest.units import show_bytes
 
 SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
 
@@ -17,13 +19,38 @@ class Box:
 
     name: str
     connect: str
+    type: str | None
+    gets: str
+    """Its share of the machine, in words; empty for the machine itself."""
+    link: str
+    """The speed of its link; empty where that is not emulated."""
     services: list[str] = field(default_factory=list)
     presses: list[str] = field(default_factory=list)
 
 
+def _box(name: str, host: AnyHost) -> Box:
+    if not isinstance(host, NetnsHost):
+        return Box(name, host.connect, host.type, "", "")
+    gets = [f"{host.cores:.3g} cores" if host.cores is not None else "", show_bytes(host.memory) if host.memory is not None else "",
+            f"disk {show_bytes(host.disk / 8)}/s" if host.disk is not None else ""]  # fmt: skip
+    link = f"{host.network / 1e6:,.4g} Mbit/s" if host.network is not None else "unbounded"
+    return Box(name, host.connect, host.type, ", ".join(part for part in gets if part) or "all of the machine", link)
+
+
+def topology_lines(experiment: Experiment) -> list[str]:
+    """The same as text, a line for each host."""
+    lines = []
+    for box in topology(experiment):
+        kind = f" ({box.type})" if box.type else ""
+        share = f": {box.gets}, link {box.link}" if box.link else f": {box.connect}"
+        roles = ", ".join([*box.services, *box.presses]) or "nothing"
+        lines.append(f"{box.name}{kind}{share}; {roles}")
+    return lines
+
+
 def topology(experiment: Experiment) -> list[Box]:
     """A box for each host of the experiment."""
-    boxes = {name: Box(name, host.connect) for name, host in experiment.hosts.items()}
+    boxes = {name: _box(name, host) for name, host in experiment.hosts.items()}
     for name, system in experiment.systems.present().items():
         if isinstance(system, Spark):
             boxes[system.master].services.append("spark-master")

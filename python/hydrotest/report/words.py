@@ -215,7 +215,11 @@ def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:
     return out
 
 
-TAKEN_AWAY = {"kill": "killed", "stop": "stopped in good order", "pause": "held still"}
+TAKEN_AWAY = {
+    "kill": "killed", "stop": "stopped in good order", "pause": "held still", "cut": "cut off from the others",
+    "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
+    "slow": "left with a tenth of its link",
+}  # fmt: skip
 
 
 def fault_sentences(rows: list[dict[str, Any]]) -> list[str]:

@@ -11,21 +11,20 @@ import time
 import traceback
 import uuid
 from collections.abc import Coroutine
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hydrotest import __version__
 from hydrotest.analysis.summary import Status, summarise_run
 from hydrotest.analysis.usage import service_rates
 from hydrotest.clock import iso
-from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
-from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.catalogue import make_hosts
-from hydrotest.hosts.clocks import clock_offset
+from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
+from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.standing import scratch_root
+from hydrotest.run.survey import survey
 from hydrotest.run.tests import make_test
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Pressable
@@ -39,9 +38,6 @@ from hydrotest.store.samples import read_samples
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
 from hydrotest.systems.java import find_java, java_major
-
-CEILING_DISK_BYTES = 256 << 20
-CEILING_NULL_S = 0.5
 
 
 @dataclass
@@ -62,7 +58,7 @@ class Controller:
         self.listener = listener
         self.run_id = uuid.uuid4().hex[:8]
         self.scratch = Scratch(scratch_root(experiment), self.run_id)
-        self.hosts: dict[str, Host] = {}
+        self.site = Site({})
         self.systems: dict[str, System] = {}
         self.sampling: Sampling | None = None
         self.runner: TrialRunner | None = None
@@ -102,7 +98,7 @@ class Controller:
         for path in clear_abandoned(self.scratch.path.parent):
             self.listener.say(f"removed what a killed run left: {path.name}")
         self.scratch.claim()
-        self.hosts = make_hosts(self.experiment, self.scratch.path)
+        self.site = await make_site(self.experiment, self.scratch.path)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -114,17 +110,18 @@ class Controller:
 
         logs = self.folder.path / layout.SYSTEM_LOGS
         logs.mkdir(exist_ok=True)
-        self.systems = make_systems(self.experiment, self.hosts, self.run_id, logs, on_death)
-        for system in self.systems.values():
-            self.listener.phase(f"starting {system.name}")
-            begin = time.monotonic()
-            await system.start(self.listener.say)
-            self.folder.journal("system ready", system=system.name, version=system.version, seconds=time.monotonic() - begin)
+        self.systems = make_systems(self.experiment, self.site.hosts, self.run_id, logs, on_death)
+        with self.site.unhurried():
+            for system in self.systems.values():
+                self.listener.phase(f"starting {system.name}")
+                begin = time.monotonic()
+                await system.start(self.listener.say)
+                self.folder.journal("system ready", system=system.name, version=system.version, seconds=time.monotonic() - begin)
         self.environment["systems"] = [
             {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
         ]
         self._write_environment()
-        self.sampling = Sampling(self.hosts, self.listener)
+        self.sampling = Sampling(self.site.hosts, self.listener)
         await self.sampling.start()
         for system in self.systems.values():
             for service in system.services:
@@ -133,24 +130,8 @@ class Controller:
         self.runner = TrialRunner(self.folder, self.sampling, self.listener, died, next_number=max(taken, default=0) + 1)
 
     async def _survey(self) -> None:
-        self.listener.phase("measuring what this machine gives")
-        hosts = []
-        for name, host in self.hosts.items():
-            facts = await host.facts()
-            clock = await clock_offset(host)
-            settings = {"directory": str(host.scratch(self.run_id)), "disk_bytes": CEILING_DISK_BYTES, "null_s": CEILING_NULL_S}
-            try:
-                found = await ask(host, "ceiling", settings)
-            except TrialFailedError as error:
-                raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}") from error
-            ceilings = {
-                "cpu_cores": found["cpu_cores"], "disk_write_bytes_per_s": found["disk_write_bytes_per_s"],
-                "disk_read_bytes_per_s": found["disk_read_bytes_per_s"], "network_bytes_per_s": found["loopback_bytes_per_s"],
-                "memory_bytes": facts.memory_bytes, "generator_null_per_core_s": found["generator_null_per_core_s"],
-            }  # fmt: skip
-            hosts.append({"name": name, "connect": "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
-                          "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
-                          "ceilings": {key: value for key, value in ceilings.items() if value is not None}})  # fmt: skip
+        self.listener.phase("measuring what the hosts give")
+        hosts = await survey(self.site.hosts, self.run_id, self.listener.say)
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
             "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": java_major(find_java())},
@@ -159,7 +140,7 @@ class Controller:
 
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None
-        bench = Bench(self.experiment, self.run_id, self.hosts, self.systems, self.runner, self.listener)
+        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener)
         pressables = make_pressables(bench)
         plan = make_plan(self.experiment)
         begin = time.monotonic()
@@ -188,6 +169,8 @@ class Controller:
         for system in reversed(list(self.systems.values())):
             for problem in await system.stop():
                 self.listener.say(f"while stopping {system.name}: {problem}")
+        for problem in await self.site.clear():
+            self.listener.say(f"while removing the lab: {problem}")
         try:
             if self.scratch.path.exists():
                 self.scratch.remove()

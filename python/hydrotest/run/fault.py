@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any, Protocol
 
 from hydrotest.errors import SystemFailedError
+from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.one_trial import OneLevelTest
 from hydrotest.run.trial import Disturbance
 from hydrotest.run.workloads.base import Bench
@@ -15,8 +17,23 @@ from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
 
 
+class Struck(Protocol):
+    """What can be taken away and brought back: a service, or a host."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    async def take_away(self, how: Any) -> None:
+        """Takes it away, and returns when it is."""
+
+    async def bring_back(self, how: Any) -> None:
+        """Undoes that."""
+
+
 class Strike:
-    """Takes a service away and brings it back."""
+    """Takes a service or a host away and brings it back."""
 
     def __init__(self, test: Fault, bench: Bench, delay_s: float) -> None:
         self.test = test
@@ -27,31 +44,37 @@ class Strike:
 
     async def carry_out(self) -> None:
         """See `Disturbance`."""
-        system, service = self._find()
+        systems, struck_one = self._find()
         action, watch = self.test.action, self.bench.runner.sampling
         await asyncio.sleep(self.delay_s)
         struck = time.time()
-        self.bench.listener.say(f"{service.name}: {action}")
-        await service.take_away(action)
+        self.bench.listener.say(f"{struck_one.name}: {action}")
+        await struck_one.take_away(action)
         gone = time.time()
-        if action != "pause":
-            await watch.unwatch(service.host.name, service.name)
+        ends = isinstance(struck_one, RunningService) and action != "pause"
+        if isinstance(struck_one, RunningService) and ends:
+            await watch.unwatch(struck_one.host.name, struck_one.name)
         await asyncio.sleep(max(0.0, struck + self.test.down - time.time()))
-        await service.bring_back(action)
+        await struck_one.bring_back(action)
         back = time.time()
-        if action != "pause":
-            await watch.watch(service.host.name, service.name, service.pid, service.gauges_url)
-        await system.until_ready()
+        if isinstance(struck_one, RunningService) and ends:
+            await watch.watch(struck_one.host.name, struck_one.name, struck_one.pid, struck_one.gauges_url)
+        for system in systems:
+            await system.until_ready()
         ready = time.time()
-        self.record = FaultRecord(service=service.name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back,
+        self.record = FaultRecord(service=struck_one.name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back,
                                   ready_wall_s=ready)  # fmt: skip
-        self.bench.listener.say(f"{service.name}: ready again {ready - struck:.1f} s after it was taken away")
+        self.bench.listener.say(f"{struck_one.name}: ready again {ready - struck:.1f} s after it was taken away")
 
-    def _find(self) -> tuple[System, RunningService]:
+    def _find(self) -> tuple[list[System], Struck]:
+        if self.test.host is not None:
+            host = self.bench.hosts[self.test.host]
+            assert isinstance(host, NetnsHost)
+            return [system for system in self.bench.systems.values() if host in system.hosts], host
         for system in self.bench.systems.values():
-            service = system.service(self.test.service)
+            service = system.service(self.test.service or "")
             if service is not None:
-                return system, service
+                return [system], service
         raise SystemFailedError(f"no service {self.test.service} runs")
 
 
@@ -64,7 +87,7 @@ class FaultTest(OneLevelTest):
     @property
     def phase(self) -> str:
         """What the user is told that goes on."""
-        return f"fault: {self.test.action} {self.test.service}"
+        return f"fault: {self.test.action} {self.test.struck}"
 
     @property
     def patience_s(self) -> float:

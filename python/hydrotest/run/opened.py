@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hydrotest.hosts.catalogue import make_hosts
+from hydrotest.hosts.catalogue import make_site
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.trial import TrialRunner
@@ -29,7 +29,8 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     experiment, _ = load_experiment(source)
     folder = RunFolder(base / "run")
     folder.create(text.encode())
-    hosts = make_hosts(experiment, base / "data")
+    site = await make_site(experiment, base / "data")
+    hosts = site.hosts
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def on_death(how: str) -> None:
@@ -39,8 +40,9 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     systems = make_systems(experiment, hosts, RUN, base, on_death)
     sampling = Sampling(hosts, listener)
     try:
-        for system in systems.values():
-            await system.start(listener.say)
+        with site.unhurried():
+            for system in systems.values():
+                await system.start(listener.say)
         await sampling.start()
         for system in systems.values():
             for service in system.services:
@@ -50,3 +52,4 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
         await sampling.stop()
         for system in reversed(list(systems.values())):
             await system.stop()
+        await site.clear()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from hydrotest.analysis.usage import CPU_BUSY
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.node import Node
 from hydrotest.run.events import Listener
 from hydrotest.store.samples import SampleBuffer
 
-SETTINGS = {"proc_root": "/proc", "interval_ms": 1000, "speed_ms": 500, "gauges_ms": 2000}
+SETTINGS = {"proc_root": "/proc", "interval_ms": 1000, "gauges_ms": 2000}
+SPEED_MS = 500
 """1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
 
 
@@ -28,8 +30,9 @@ class Sampling:
 
     async def start(self) -> None:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
-        for name, host in self._hosts.items():
-            node = await host.node("sample", SETTINGS)
+        for number, (name, host) in enumerate(self._hosts.items()):
+            # All hosts so far are on one machine: its speed is measured once.
+            node = await host.node("sample", {**SETTINGS, "speed_ms": None if number else SPEED_MS, "emulated": host.emulated()})
             self._nodes[name] = node
             try:
                 await node.expect("ready")
@@ -76,9 +79,11 @@ class Sampling:
             return
         before, now = rows
         wall_us = (now["wall_s"] - before["wall_s"]) * 1e6
-        idle = now["cpu_idle_us"] + now["cpu_iowait_us"] - before["cpu_idle_us"] - before["cpu_iowait_us"]
+        idle, busy = (
+            sum(now[counter] - before[counter] for counter in counters) for counters in (("cpu_idle_us", "cpu_iowait_us"), CPU_BUSY)
+        )
         shares = {
-            "cpu": 1 - idle / wall_us / now["cpu_count"],
+            "cpu": busy / max(1, busy + idle),
             "memory": 1 - now["memory_available_bytes"] / now["memory_total_bytes"],
             "disk": (now["disk_busy_ms"] - before["disk_busy_ms"]) * 1e3 / wall_us,
         }

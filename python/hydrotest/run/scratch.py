@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TextIO
 
+from hydrotest.errors import SystemFailedError
+from hydrotest.hosts.catalogue import lab_of
+from hydrotest.hosts.lab.lab import Lab
 from hydrotest.store.folder import is_held
 
 PREFIX = "hydrotest-run-"
@@ -35,16 +38,27 @@ class Scratch:
         shutil.rmtree(self.path, ignore_errors=False)
 
 
+def clear(lab: Lab) -> None:
+    """Removes a lab. Raises `SystemFailedError` if something of it stays."""
+    problems = lab.remove()
+    if problems:
+        raise SystemFailedError(f"the lab {lab.run} cannot be removed: {'; '.join(problems)}", "`hydrotest down` as root tries again.")
+
+
 def is_owned(path: Path) -> bool:
     """True while the process that made this directory lives: its lock cannot be taken."""
     return is_held(path / LOCK)
 
 
 def clear_abandoned(root: Path) -> list[Path]:
-    """Removes what killed runs left below a data root; what a living run uses, or is not ours, stays."""
+    """Removes what killed runs left below a data root, their labs included; what a living run uses, or is not ours, stays. Raises
+    `SystemFailedError` for what resists."""
     removed = []
     for path in sorted(root.glob(f"{PREFIX}*")) if root.exists() else []:
         if (path / LOCK).exists() and not is_owned(path):
+            lab = lab_of(path)
+            if lab.folder.exists():
+                clear(lab)
             shutil.rmtree(path)
             removed.append(path)
     return removed

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import RunFailedError, SystemFailedError
-from hydrotest.hosts.catalogue import make_hosts
+from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
+from hydrotest.run.survey import survey
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.base import System
@@ -49,7 +50,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         listener.say(f"removed what a killed run left: {path.name}")
     scratch = Scratch(root, uuid.uuid4().hex[:8])
     scratch.claim()
-    hosts = make_hosts(experiment, scratch.path)
+    site = Site({})
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     systems: dict[str, System] = {}
     try:
@@ -58,9 +59,14 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
             if not died.done():
                 died.set_result(how)
 
-        systems = make_systems(experiment, hosts, scratch.path.name, scratch.path, on_death)
-        for system in systems.values():
-            await system.start(listener.say)
+        site = await make_site(experiment, scratch.path)
+        systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
+        if site.lab is not None:
+            listener.phase("measuring what the emulated hosts give")
+            await survey(site.hosts, scratch.path.name, listener.say)
+        with site.unhurried():
+            for system in systems.values():
+                await system.start(listener.say)
         endpoints = {name: system.endpoints for name, system in systems.items()}
         state = {"experiment": experiment.name, "pid": os.getpid(), "endpoints": endpoints}
         write_whole(scratch.path / STATE, json.dumps(state))
@@ -70,6 +76,8 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         for system in reversed(list(systems.values())):
             for problem in await system.stop():
                 listener.say(f"while stopping {system.name}: {problem}")
+        for problem in await site.clear():
+            listener.say(f"while removing the lab: {problem}")
         scratch.remove()
 
 

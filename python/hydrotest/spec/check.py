@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check_workloads import check_shares, check_stock, check_workload
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Cassandra, Experiment, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
@@ -18,15 +19,18 @@ JVM_OVERHEAD_BYTES = 512 << 20
 
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
+EMULATED_RESERVE_BYTES = 128 << 20
+"""Left on a host that shares its operating system with others: for generators, and for some page cache."""
 
 
 def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = Checker(document)
+    _check_lab(experiment, checker)
     _check_hosts(experiment, checker)
     _check_ring(experiment, checker)
     for name, system in experiment.systems.present().items():
-        addresses = {experiment.hosts[host].address for host in system.hosts}
+        addresses = {experiment.listens_at(host) for host in system.hosts}
         if system.port is not None and len(addresses) < len(system.hosts):
             raise checker.fail(("systems", name, "port"), f"{len(system.hosts)} services on one machine cannot share a port",
                                "Leave `port` out: each gets a free one.")  # fmt: skip
@@ -57,6 +61,19 @@ def check_references(experiment: Experiment, document: Document) -> None:
             _check_soak(experiment, test, index, checker)
 
 
+def _check_lab(experiment: Experiment, checker: Checker) -> None:
+    """An emulated host has a network that this machine itself is not in."""
+    emulated = [name for name, host in experiment.hosts.items() if host.connect == "netns"]
+    other = [name for name, host in experiment.hosts.items() if host.connect != "netns"]
+    for name, host in experiment.hosts.items():
+        if experiment.lab is not None and host.type is not None:
+            checker.known(host.type, experiment.lab.types, "the type", ("hosts", name, "type"))
+    if emulated and other:
+        raise checker.fail(("hosts", other[0], "connect"), f"{other[0]} is this machine itself, which cannot reach {emulated[0]}: an emulated "
+                           "network is closed", "Use `connect: netns` for all hosts; without cores, memory, disk and network one has all of "
+                           "the machine's.")  # fmt: skip
+
+
 def _check_hosts(experiment: Experiment, checker: Checker) -> None:
     for name, system in experiment.systems.present().items():
         roles = {"master": [system.master], "workers": system.workers} if isinstance(system, Spark) else {"hosts": system.hosts}
@@ -73,7 +90,7 @@ def _check_ring(experiment: Experiment, checker: Checker) -> None:
     cassandra = experiment.systems.cassandra
     first_at: dict[str, str] = {}
     for index, name in enumerate(cassandra.hosts if cassandra is not None else []):
-        address = experiment.hosts[name].address
+        address = experiment.listens_at(name)
         other = first_at.setdefault(address, name)
         if other != name:
             raise checker.fail(("systems", "cassandra", "hosts", index), f"{other} and {name} both have the address {address}; Cassandra's "
@@ -145,7 +162,27 @@ def service_names(experiment: Experiment) -> list[str]:
 
 
 def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Checker) -> None:
-    checker.known(test.service, service_names(experiment), "the service", ("tests", index, test.test, "service"))
+    if (test.service is None) == (test.host is None):
+        raise checker.fail(
+            ("tests", index), "a fault strikes a service or a host", "Name one of the two: `service: kafka-0` or `host: NAME`."
+        )
+    if test.service is not None:
+        checker.known(test.service, service_names(experiment), "the service", ("tests", index, test.test, "service"))
+    if test.host is not None:
+        place: Path_ = ("tests", index, test.test, "host")
+        checker.known(test.host, experiment.hosts, "the host", place)
+        if experiment.hosts[test.host].connect != "netns":
+            raise checker.fail(place, f"{test.host} is no emulated host", "Strike one of its services, or use `connect: netns`.")
+    of_hosts = ("pause", "cut", "mute", "deafen", "slow")
+    possible = ("kill", "stop", "pause") if test.service is not None else of_hosts
+    if test.action not in possible:
+        raise checker.fail(("tests", index), f"`{test.action}` is not for {'a service' if test.service else 'a host'}",
+                           f"Take one of {', '.join(possible)}.")  # fmt: skip
+    if test.action == "slow" and test.host is not None:
+        host = experiment.hosts[test.host]
+        is_scaled = experiment.lab is not None and host.type is not None
+        if isinstance(host, NetnsHost) and host.network is None and not is_scaled:
+            raise checker.fail(("tests", index), f"{test.host} has no speed that could be a tenth", f"Give {test.host} a `network`.")
     if test.at < FAULT_BEFORE_S_MIN:
         raise checker.fail(("tests", index, test.test, "at"), f"{test.at:g} s do not show how it was before",
                            f"Take at least {FAULT_BEFORE_S_MIN:g} s.")  # fmt: skip
@@ -244,7 +281,7 @@ def _check_windows(experiment: Experiment, checker: Checker) -> None:
 
 def memory_needed(experiment: Experiment) -> dict[str, int]:
     """Bytes that the experiment needs on each host: heaps, JVM overhead, a reserve."""
-    needed = dict.fromkeys(experiment.hosts, RESERVE_BYTES)
+    needed = {name: RESERVE_BYTES if host.connect == "local" else EMULATED_RESERVE_BYTES for name, host in experiment.hosts.items()}
     for system in experiment.systems.present().values():
         for host, heap in system.heaps():
             needed[host] += heap + JVM_OVERHEAD_BYTES
@@ -254,7 +291,15 @@ def memory_needed(experiment: Experiment) -> dict[str, int]:
 def check_memory(experiment: Experiment, document: Document, memory_bytes: Mapping[str, int]) -> None:
     """Raises `BadInputError` where a host has less memory than the experiment needs. All local
     hosts are one machine, so their needs add up. `memory_bytes` is the total by host."""
-    needed = sum(memory_needed(experiment).values())
+    by_host = memory_needed(experiment)
+    for name, host in experiment.hosts.items():
+        if isinstance(host, NetnsHost) and host.memory is not None and by_host[name] > host.memory:
+            raise BadInputError(
+                f"{name} needs {show_bytes(by_host[name])} of memory (heaps, {show_bytes(JVM_OVERHEAD_BYTES)} beside each, "
+                f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(host.memory)}",
+                "Give it more, or its services smaller heaps.", file=document.file, line=document.line(("hosts", name, "memory")),
+            )  # fmt: skip
+    needed = sum(by_host.values())
     there = min(memory_bytes.values())
     if needed > there:
         present = experiment.systems.present()
@@ -262,7 +307,7 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
         largest = max(sums, key=lambda name: sums[name])
         parts = ", ".join(f"{name} {show_bytes(size)}" for name, size in sums.items())
         raise BadInputError(
-            f"the experiment needs {show_bytes(needed)} of memory ({parts}, {show_bytes(RESERVE_BYTES)} beside them on each host); "
+            f"the experiment needs {show_bytes(needed)} of memory ({parts}, {show_bytes(needed - sum(sums.values()))} beside them); "
             f"this machine has {show_bytes(there)}",
             "Make a heap smaller, or leave a system out.", file=document.file,
             line=document.line(("systems", largest, "memory" if largest == "spark" else "heap")),

@@ -53,6 +53,7 @@ SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_po
 DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive)]
 Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive)]
 RatePerS = Annotated[float, BeforeValidator(units.rate_per_s)]
+BitsPerS = Annotated[float, BeforeValidator(units.link_bits_per_s), AfterValidator(_positive)]
 Fraction = Annotated[float, BeforeValidator(units.fraction)]
 Share = Annotated[float, BeforeValidator(units.share)]
 Port = Annotated[int, Field(ge=1, le=65535)]

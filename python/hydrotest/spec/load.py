@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from hydrotest.errors import BadInputError
-from hydrotest.spec.check import check_references
+from hydrotest.spec.check import check_references, memory_needed
+from hydrotest.spec.hosts import LocalHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_, read_document
 from hydrotest.spec.models import (
     LATER_KINDS,
@@ -20,18 +21,19 @@ from hydrotest.spec.models import (
     Experiment,
     Kafka,
     KafkaSecurity,
-    LocalHost,
     Objective,
     Search,
     Spark,
     Systems,
     WarmUp,
 )
+from hydrotest.spec.scale import Lab, MachineType, Scale, scaled
 from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak, Stretch
 from hydrotest.spec.workloads import CassandraLoad, Command, Headers, KafkaConsume, KafkaProduce, Mix, SparkPerf
 
 _MODELS = (
     Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
+    NetnsHost, Lab, MachineType, Scale,
     Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Profile, Stretch, Search, WarmUp, Headers,
     KafkaSecurity, CassandraSecurity,
 )  # fmt: skip
@@ -48,6 +50,9 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
     except ValidationError as error:
         raise _translate(error, document) from error
     check_references(experiment, document)
+    if experiment.lab is not None:
+        hosts = scaled(experiment.hosts, experiment.lab, memory_needed(experiment))
+        experiment = experiment.model_copy(update={"hosts": hosts})
     return experiment, document
 
 

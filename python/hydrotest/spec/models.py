@@ -9,27 +9,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from hydrotest.spec.base import Client, Model
-from hydrotest.spec.fields import Count, DurationS, Fraction, Loopback, Name, Port, PropertyValue, SizeBytes
+from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, SizeBytes
+from hydrotest.spec.hosts import Host, LocalHost
+from hydrotest.spec.scale import Lab
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
 from hydrotest.spec.workloads import AnyWorkload, Command, RatedWorkload
 
 MIB = 1 << 20
 SPARK_DAEMON_BYTES = 256 * MIB
 """Heap of a master or worker; they only keep the books."""
-
-
-class LocalHost(Model):
-    """This machine."""
-
-    connect: Literal["local"] = Field(description="How the host is reached: `local`.")
-    data: str | None = Field(None, description="Directory for the systems' data; its disk is what is measured.")
-    address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
-                              "Nodes of one ring need an address each.")  # fmt: skip
-    data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
-    rack: Name = Field("rack1", description="The rack in it.")
-
-
-Host = LocalHost
 
 
 class System(Model):
@@ -193,6 +181,8 @@ class Experiment(Model):
     tests: Annotated[list[AnyTest], BeforeValidator(_tests)] = Field(min_length=1, description="What is done, in this order.")
     search: Search = Field(default_factory=Search, description="How limits are searched.")
     warm_up: WarmUp = Field(default_factory=WarmUp, description="How systems are warmed before anything is measured.")
+    published: Literal["packet-2016"] | None = Field(None, description="Published results to be set beside ours.")
+    lab: Lab | None = Field(None, description="Machines that emulated hosts are made after, and how much smaller.")
 
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
@@ -217,6 +207,11 @@ class Experiment(Model):
             return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
         name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark"}.get(spec.kind, spec.kind)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
+
+    def listens_at(self, host: str) -> str:
+        """What tells a host's services from those of others: its address, or its name where it has a network of its own."""
+        spec = self.hosts[host]
+        return spec.address if isinstance(spec, LocalHost) else host
 
     def _machine(self, host: str) -> str:
         connect = self.hosts[host].connect

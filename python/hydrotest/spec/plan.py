@@ -132,7 +132,7 @@ def _levels_step(experiment: Experiment, test: Levels | Concurrency | Saturated,
 
 def _level_step(test: Soak | Fault) -> Step:
     rates = ", ".join(f"{name} {rate:,.0f}/s" for name, rate in test.rates.items())
-    fault = f"; {test.action} {test.service} after {test.at:g} s for {test.down:g} s" if isinstance(test, Fault) else ""
+    fault = f"; {test.action} {test.struck} after {test.at:g} s for {test.down:g} s" if isinstance(test, Fault) else ""
     return Step(test=test.test, workload=", ".join(test.workloads), trials=1, seconds=test.duration + OVERHEAD_S, detail=rates + fault)
 
 

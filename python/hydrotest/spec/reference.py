@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hydrotest.spec import base, fields, models, tests, workloads
+from hydrotest.spec import base, fields, hosts, models, scale, tests, workloads
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
-    fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`", fields.Fraction: "fraction, e.g. `5 %`",
+    fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`",
+    fields.BitsPerS: "speed, e.g. `1 Gbit/s`, `200 MB/s`", fields.Fraction: "fraction, e.g. `5 %`",
     fields.Share: "share, `0` to `1` or `100 %`",
     fields.Name: "name", fields.NamesField: "name, or list of names",
     fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
@@ -24,7 +25,8 @@ _QUANTITIES = {
 }  # fmt: skip
 _SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
     ("The file", "", [models.Experiment]),
-    ("Hosts", "`hosts: {NAME: {connect: …}}`", [models.LocalHost]),
+    ("Hosts", "`hosts: {NAME: {connect: …}}`", [hosts.LocalHost, hosts.NetnsHost]),
+    ("Lab", "`lab: {types: {NAME: {…}}, scale: {…}}`, what emulated hosts are made after", [scale.Lab, scale.MachineType, scale.Scale]),
     ("Systems", "`systems: {kafka: {…}, cassandra: {…}, spark: {…}}`", [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Spark]),
     ("Workloads", "`workloads: {NAME: {kind: …}}`", [workloads.KafkaProduce, workloads.Headers, workloads.Transactions, workloads.KafkaConsume,
      workloads.CassandraLoad, workloads.Mix, workloads.Statement,

@@ -69,13 +69,22 @@ class Fault(AtLevel):
     """Presses at one level while a service is taken away and comes back: seconds without progress, seconds to catch up, integrity."""
 
     test: Literal["fault"]
-    service: str = Field(description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, ….")
-    action: Literal["kill", "stop", "pause"] = Field(
-        "kill", description="`kill` ends it at once, `stop` in good order, `pause` holds it still with its connections open."
+    service: str | None = Field(
+        None, description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …."
     )
+    host: Name | None = Field(None, description="Or which emulated host, with all that runs on it.")
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow"] = Field(
+        "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
+        "open. A host's link: `cut` takes it out, of a `mute` host nothing arrives, to a deaf one (`deafen`) nothing does, and `slow` leaves it "
+        "a tenth of its speed.")  # fmt: skip
     at: DurationS = Field(20.0, description="So long after the window has begun.")
     down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")
     duration: DurationS = Field(90.0, description="The whole window.")
+
+    @property
+    def struck(self) -> str:
+        """The service or the host."""
+        return self.service or self.host or ""
 
 
 class Stretch(Model):

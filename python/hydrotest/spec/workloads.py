@@ -171,7 +171,8 @@ class CassandraLoad(Scheduled):
     column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
     connections: Count = Field(
-        1, description="Connections to each node, per thread, that take turns. More are opened for what a node that falls behind may have out."
+        1,
+        description="Connections to each node, per thread, that take turns. More are opened for what a node that falls behind may have out.",
     )
     tick: DurationS = Field(
         0.00025,

@@ -166,7 +166,7 @@ class FaultRecord(Record):
     """What was done to a service during a trial; wall times."""
 
     service: str
-    action: Literal["kill", "stop", "pause"]
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow"]
     struck_wall_s: float
     """When it was taken away."""
     gone_wall_s: float

@@ -133,6 +133,11 @@ def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
             return port
 
 
+def processors_option(host: Host) -> list[str]:
+    """The JVM option that tells the number of cores where the kernel does not: a JVM takes its threads' number from it."""
+    return [] if host.processors is None else [f"-XX:ActiveProcessorCount={host.processors}"]
+
+
 def property_text(value: PropertyValue) -> str:
     """A property's value as Java properties want it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -58,6 +58,31 @@ pub fn clock() -> Result<(), String> {
     Ok(())
 }
 
+/// What `sink` takes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SinkSettings {
+    /// `address:port` of this host to listen at.
+    listen: String,
+}
+
+/// Takes in what one connection brings, until it ends, and tells how fast it came.
+pub fn sink() -> Result<(), String> {
+    let settings: SinkSettings = read_settings()?;
+    let listener = measure::listen_at(&settings.listen)?;
+    let _control = listen(|| std::process::exit(0));
+    emit(&Event::Ready {
+        pid: std::process::id(),
+        nice: 0,
+        real_time: false,
+    });
+    let bytes_per_s = measure::receive(&listener)?;
+    emit(&Event::Done {
+        result: json!({ "bytes_per_s": bytes_per_s }),
+    });
+    Ok(())
+}
+
 /// What `ceiling` takes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,8 +91,12 @@ struct CeilingSettings {
     directory: PathBuf,
     /// Size of the file that is written and read.
     disk_bytes: usize,
-    /// Seconds for the generators' own ceiling.
+    /// Seconds for the generators' own ceiling; not measured at 0.
     null_s: f64,
+    /// True where a quota, and not the number of cores, bounds the CPU.
+    has_quota: bool,
+    /// `address:port` of another host's `sink`, through which the link is measured instead of through loopback.
+    sink: Option<String>,
 }
 
 /// Measures this host's ceilings and the generators' own.
@@ -75,12 +104,18 @@ pub fn ceiling() -> Result<(), String> {
     let settings: CeilingSettings = read_settings()?;
     let _control = listen(|| {});
     let (write, read) = measure::disk(&settings.directory, settings.disk_bytes)?;
+    let network = match &settings.sink {
+        // The other end counts: what was sent may still lie in buffers.
+        Some(address) => measure::send_to(address).map(|()| None)?,
+        None => Some(measure::loopback()?),
+    };
     let result = json!({
-        "cpu_cores": measure::cpu_cores(),
+        "cpu_cores": if settings.has_quota { measure::cpu_delivered() } else { measure::cpu_cores() },
         "disk_write_bytes_per_s": write,
         "disk_read_bytes_per_s": read,
-        "loopback_bytes_per_s": measure::loopback()?,
-        "generator_null_per_core_s": ceiling_per_core_s(settings.null_s),
+        "network_bytes_per_s": network,
+        "wake_cpu_us": measure::wake_cpu_us(),
+        "generator_null_per_core_s": (settings.null_s > 0.0).then(|| ceiling_per_core_s(settings.null_s)),
     });
     emit(&Event::Done { result });
     Ok(())

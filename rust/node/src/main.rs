@@ -2,8 +2,11 @@
 //! answers with JSON lines on stdout, listens on nothing, and ends when stdin does.
 
 mod asks;
+mod place;
 mod sample;
 mod supervise;
+
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use hydrotest_core::control::{listen, read_settings};
@@ -13,6 +16,12 @@ use serde::de::DeserializeOwned;
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
+    /// The host that this process is to belong to, where hosts are emulated on one machine.
+    #[arg(long)]
+    place: Option<PathBuf>,
+    /// Of that host take the network and the names, but not the limits.
+    #[arg(long, requires = "place")]
+    unlimited: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -31,6 +40,8 @@ enum Command {
     Ceiling,
     /// Start a service and end it, and all it started, when stdin ends.
     Supervise,
+    /// Take what `ceiling` on another host sends, and tell how fast it came.
+    Sink,
     /// Tell what this host's clock shows, as often as asked.
     Clock,
     /// Ask a system one question: readiness, set-up, the state of what was stored.
@@ -38,16 +49,21 @@ enum Command {
 }
 
 fn main() {
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    let placed = arguments
+        .place
+        .map_or(Ok(()), |file| place::enter(&file, arguments.unlimited));
+    let result = placed.and_then(|()| match arguments.command {
         Command::Produce => generator(hydrotest_kafka::produce::run),
         Command::Consume => generator(hydrotest_kafka::consume::run),
         Command::Cql => generator(hydrotest_cassandra::press::run),
         Command::Sample => sample::run(),
         Command::Ceiling => asks::ceiling(),
         Command::Supervise => supervise::run(),
+        Command::Sink => asks::sink(),
         Command::Clock => asks::clock(),
         Command::Ask => asks::ask(),
-    };
+    });
     if let Err(error) = result {
         emit(&Event::Failed { error });
         std::process::exit(3);

@@ -11,6 +11,7 @@ use hydrotest_core::clock::{WallOffset, wall_ns};
 use hydrotest_core::control::{listen, read_settings};
 use hydrotest_core::threads::own_threads;
 use hydrotest_core::wire::{Command, Event, emit};
+use hydrotest_sampler::emulated::{Emulated, overlay};
 use hydrotest_sampler::gauges::{Gauges, scrape};
 use hydrotest_sampler::host::{Units, read};
 use hydrotest_sampler::process::{Table, thread_cpu_ns};
@@ -26,10 +27,12 @@ const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 Compil
 struct Settings {
     proc_root: PathBuf,
     interval_ms: u64,
-    /// Time between two runs of the speed reference.
-    speed_ms: u64,
+    /// Time between two runs of the speed reference; not run where another sampler of this machine does.
+    speed_ms: Option<u64>,
     /// Time between two scrapes of the services' gauges.
     gauges_ms: u64,
+    /// Where the host is not this machine but a part of it.
+    emulated: Option<Emulated>,
 }
 
 struct Watched {
@@ -47,7 +50,9 @@ pub fn run() -> Result<(), String> {
     let watched: Arc<Mutex<BTreeMap<String, Watched>>> = Arc::default();
     let scraped: Scraped = Arc::default();
     let speeds: Arc<Mutex<Vec<u64>>> = Arc::default();
-    start_speed(speeds.clone(), Duration::from_millis(settings.speed_ms));
+    if let Some(every_ms) = settings.speed_ms {
+        start_speed(speeds.clone(), Duration::from_millis(every_ms));
+    }
     start_gauges(
         watched.clone(),
         scraped.clone(),
@@ -99,7 +104,10 @@ fn sample(
     scraped: &Scraped,
     speeds: &Mutex<Vec<u64>>,
 ) -> Result<serde_json::Value, String> {
-    let host = read(&settings.proc_root, units)?;
+    let mut host = read(&settings.proc_root, units)?;
+    if let Some(emulated) = &settings.emulated {
+        overlay(&settings.proc_root, emulated, &mut host)?;
+    }
     let table = Table::read(&settings.proc_root)?;
     let mut services = BTreeMap::new();
     for (name, service) in watched {

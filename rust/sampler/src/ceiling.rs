@@ -9,12 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::time::ClockId;
+
+use crate::clock::read_ns;
 use crate::speed::compute;
 
 const CPU_TIME: Duration = Duration::from_millis(400);
 const CPU_ROUNDS: usize = 3;
+/// Ten periods of the usual 100 ms.
+const QUOTA_TIME: Duration = Duration::from_millis(1_000);
 const LINK_TIME: Duration = Duration::from_millis(1_000);
+const WAKES: u32 = 1_000;
+const WAKE_AFTER: Duration = Duration::from_micros(250);
 const BLOCK_BYTES: usize = 1 << 20;
+/// Little at a time, so that a slow link does not outlast its time by much.
+const SEND_BYTES: usize = 64 << 10;
 
 /// How many cores' worth of work the host does at once: all logical cores busy, in units of one
 /// core busy alone. Hyper-threads and noisy neighbours make it less than the count. Median of
@@ -24,6 +33,46 @@ pub fn cpu_cores() -> f64 {
     let mut ratios: Vec<f64> = (0..CPU_ROUNDS).map(|_| rounds(count) / rounds(1)).collect();
     ratios.sort_by(f64::total_cmp);
     ratios[CPU_ROUNDS / 2].min(count as f64)
+}
+
+/// How many cores' worth of CPU time the host is given: threads that want more than that, their time over the wall's. It is
+/// measured over whole periods of a quota, once what was saved up before them is spent.
+pub fn cpu_delivered() -> f64 {
+    cpu_over(QUOTA_TIME / 5);
+    cpu_over(QUOTA_TIME)
+}
+
+fn cpu_over(time: Duration) -> f64 {
+    let count = thread::available_parallelism().map_or(1, usize::from);
+    let begin = Instant::now();
+    let spent: f64 = thread::scope(|scope| {
+        let workers: Vec<_> = (0..count)
+            .map(|_| {
+                scope.spawn(|| {
+                    while begin.elapsed() < time {
+                        compute();
+                    }
+                    read_ns(ClockId::ThreadCPUTime) as f64 / 1e9
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or(0.0)).sum()
+    });
+    spent / begin.elapsed().as_secs_f64()
+}
+
+/// CPU time, in microseconds, that one sleep of a quarter of a millisecond costs the thread that sleeps: what a client pays for each
+/// time it is woken, before it has done anything. Where the processor is virtual that is mostly the hypervisor's doing.
+pub fn wake_cpu_us() -> f64 {
+    thread::spawn(|| {
+        let begin = read_ns(ClockId::ThreadCPUTime);
+        for _ in 0..WAKES {
+            thread::sleep(WAKE_AFTER);
+        }
+        (read_ns(ClockId::ThreadCPUTime) - begin) as f64 / 1e3 / f64::from(WAKES)
+    })
+    .join()
+    .unwrap_or(0.0)
 }
 
 /// Computations a second of `threads` threads together.
@@ -121,6 +170,44 @@ fn measure_loopback() -> std::io::Result<f64> {
     // The sender ends with a broken pipe or with the flag; either is as it should be.
     let _ = sender.join();
     Ok(rate)
+}
+
+/// Listens at an address of this host.
+pub fn listen_at(address: &str) -> Result<TcpListener, String> {
+    TcpListener::bind(address).map_err(|error| format!("{address} cannot be listened at: {error}"))
+}
+
+/// Sends to another host's sink for a while.
+pub fn send_to(address: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("nothing can be sent to {address}: {error}");
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    let block = vec![0u8; BLOCK_BYTES];
+    let begin = Instant::now();
+    while begin.elapsed() < LINK_TIME {
+        stream.write_all(&block[..SEND_BYTES]).map_err(failed)?;
+    }
+    stream.shutdown(std::net::Shutdown::Write).map_err(failed)?;
+    // The other end closes when it has everything.
+    stream.read_to_end(&mut Vec::new()).map_err(failed)?;
+    Ok(())
+}
+
+/// Bytes a second of one connection, from its first to its last.
+pub fn receive(listener: &TcpListener) -> Result<f64, String> {
+    let failed = |error: std::io::Error| format!("nothing can be received: {error}");
+    let (mut stream, _) = listener.accept().map_err(failed)?;
+    let mut block = vec![0u8; BLOCK_BYTES];
+    let first = stream.read(&mut block).map_err(failed)?;
+    let (begin, mut bytes) = (Instant::now(), 0usize);
+    if first == 0 {
+        return Err("the other host sent nothing".into());
+    }
+    loop {
+        match stream.read(&mut block).map_err(failed)? {
+            0 => return Ok(bytes as f64 / begin.elapsed().as_secs_f64()),
+            read => bytes += read,
+        }
+    }
 }
 
 #[cfg(test)]

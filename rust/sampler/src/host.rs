@@ -1,12 +1,12 @@
 //! One host's counters from /proc.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use procfs_core::net::{InterfaceDeviceStatus, Snmp};
 use procfs_core::prelude::*;
 use procfs_core::{
-    CpuPressure, DiskStats, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat,
+    CpuPressure, DiskStat, DiskStats, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat,
 };
 
 use crate::Counters;
@@ -52,11 +52,14 @@ pub fn read(proc_root: &Path, units: Units) -> Result<Counters, String> {
     disks(proc_root, &mut out)?;
     network(proc_root, &mut out)?;
     run_delay(proc_root, &mut out)?;
-    pressure(proc_root, &mut out)?;
+    pressure(
+        ["cpu", "io", "memory"].map(|what| proc_root.join("pressure").join(what)),
+        &mut out,
+    )?;
     Ok(out)
 }
 
-fn parse<T>(what: &str, read: procfs_core::ProcResult<T>) -> Result<T, String> {
+pub(crate) fn parse<T>(what: &str, read: procfs_core::ProcResult<T>) -> Result<T, String> {
     read.map_err(|error| format!("{what} cannot be read: {error}"))
 }
 
@@ -105,26 +108,26 @@ fn memory(root: &Path, out: &mut Counters) -> Result<(), String> {
 fn disks(root: &Path, out: &mut Counters) -> Result<(), String> {
     let stats = parse("diskstats", DiskStats::from_file(root.join("diskstats")))?;
     let names: Vec<&str> = stats.0.iter().map(|disk| disk.name.as_str()).collect();
-    let mut sums = [
-        ("disk_reads", 0),
-        ("disk_writes", 0),
-        ("disk_read_bytes", 0),
-        ("disk_write_bytes", 0),
-    ]
-    .map(|(name, zero): (&str, u64)| (name, zero));
-    let (mut wait_ms, mut busy_ms) = (0, 0);
-    for disk in stats.0.iter().filter(|disk| is_whole_disk(&disk.name, &names)) {
-        sums[0].1 += disk.reads;
-        sums[1].1 += disk.writes;
-        sums[2].1 += disk.sectors_read * SECTOR_BYTES;
-        sums[3].1 += disk.sectors_written * SECTOR_BYTES;
-        wait_ms += disk.time_reading + disk.time_writing;
-        busy_ms += disk.time_in_progress;
-    }
-    out.extend(sums.map(|(name, sum)| (name.to_owned(), sum)));
-    out.insert("disk_wait_ms".into(), wait_ms);
-    out.insert("disk_busy_ms".into(), busy_ms);
+    let whole: Vec<&DiskStat> = stats
+        .0
+        .iter()
+        .filter(|disk| is_whole_disk(&disk.name, &names))
+        .collect();
+    put_disk(&whole, out);
     Ok(())
+}
+
+/// The counters of some disks together.
+pub(crate) fn put_disk(disks: &[&DiskStat], out: &mut Counters) {
+    let mut put = |name: &str, of: &dyn Fn(&DiskStat) -> u64| {
+        out.insert(name.to_owned(), disks.iter().map(|disk| of(disk)).sum());
+    };
+    put("disk_reads", &|disk| disk.reads);
+    put("disk_writes", &|disk| disk.writes);
+    put("disk_read_bytes", &|disk| disk.sectors_read * SECTOR_BYTES);
+    put("disk_write_bytes", &|disk| disk.sectors_written * SECTOR_BYTES);
+    put("disk_wait_ms", &|disk| disk.time_reading + disk.time_writing);
+    put("disk_busy_ms", &|disk| disk.time_in_progress);
 }
 
 fn is_whole_disk(name: &str, all: &[&str]) -> bool {
@@ -202,16 +205,15 @@ fn run_delay(root: &Path, out: &mut Counters) -> Result<(), String> {
     Ok(())
 }
 
-fn pressure(root: &Path, out: &mut Counters) -> Result<(), String> {
-    if !root.join("pressure/cpu").exists() {
+/// Pressure stall from the files for cpu, io and memory; nothing where the kernel keeps none.
+pub(crate) fn pressure(files: [PathBuf; 3], out: &mut Counters) -> Result<(), String> {
+    let [cpu, io, memory] = files;
+    if !cpu.exists() {
         return Ok(());
     }
-    let cpu = parse("pressure/cpu", CpuPressure::from_file(root.join("pressure/cpu")))?;
-    let io = parse("pressure/io", IoPressure::from_file(root.join("pressure/io")))?;
-    let memory = parse(
-        "pressure/memory",
-        MemoryPressure::from_file(root.join("pressure/memory")),
-    )?;
+    let cpu = parse("pressure of cpu", CpuPressure::from_file(cpu))?;
+    let io = parse("pressure of io", IoPressure::from_file(io))?;
+    let memory = parse("pressure of memory", MemoryPressure::from_file(memory))?;
     out.insert("pressure_cpu_some_us".into(), cpu.some.total);
     out.insert("pressure_io_some_us".into(), io.some.total);
     out.insert("pressure_io_full_us".into(), io.full.total);

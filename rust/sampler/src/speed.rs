@@ -1,7 +1,9 @@
 //! The speed reference: a small fixed computation, timed in thread CPU time. It tells how fast the
 //! machine is at this moment, whatever else runs on it.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
+
+use crate::clock::read_ns;
 
 /// Steps of the fixed computation; about a third of a millisecond on a 2.5 GHz core.
 const STEPS: u64 = 200_000;
@@ -20,10 +22,7 @@ pub fn compute() -> u64 {
 
 /// Thread CPU time of one computation, in nanoseconds: less is faster.
 pub fn timed_ns() -> u64 {
-    let read = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-    };
+    let read = || read_ns(ClockId::ThreadCPUTime);
     let before = read();
     compute();
     read() - before

@@ -15,7 +15,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.spec.models import Cassandra, CassandraSecurity
-from hydrotest.systems.base import System, exporter_option, jars_of, shared_port
+from hydrotest.systems.base import System, exporter_option, jars_of, processors_option, shared_port
 from hydrotest.systems.credentials import Authority, new_password
 from hydrotest.systems.fetch import CASSANDRA, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
@@ -120,7 +120,7 @@ class CassandraSystem(System):
         exporter_port = host.free_port()
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(find_java()), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
+            str(find_java()), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
             f"-javaagent:{jamm[0]}",
             exporter_option(exporter_port, host.address, _resource("gauges.yaml", folder), say),
             f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}", f"-Dcassandra-rackdc.properties=file://{place}",

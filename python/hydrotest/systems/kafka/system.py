@@ -16,7 +16,7 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, property_text
+from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option, property_text
 from hydrotest.systems.credentials import write_private
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
@@ -86,7 +86,7 @@ class KafkaSystem(System):
             exporter_port = self._ports[index].exporter
             heap = f"{self.spec.heap // 2**20}m"
             argv = [
-                str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *self.spec.jvm,
+                str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
                 f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder)}",
                 f"-Dlog4j.configuration=file:{_resource('log4j.properties', folder)}",
                 exporter_option(exporter_port, host.address, gauges, say),

@@ -12,7 +12,7 @@ from typing import Any
 from hydrotest.hosts.base import Host, Service
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
-from hydrotest.systems.base import System, claim_port, property_text
+from hydrotest.systems.base import System, claim_port, processors_option, property_text
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.service import OnDeath
@@ -85,8 +85,10 @@ class SparkSystem(System):
     def environment(self, host: Host, conf: Path) -> dict[str, str]:
         """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be."""
         java_home = find_java().resolve().parent.parent
+        # Executors take their environment from their worker, so that they too know the cores of its host.
+        cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
         return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
-                "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home))}  # fmt: skip
+                "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
     def application(self, host: Host, events: Path) -> dict[str, PropertyValue]:
         """Settings of an application on this cluster whose driver runs on `host`; the experiment's `config` has the last word."""

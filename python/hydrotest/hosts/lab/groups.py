@@ -1,0 +1,150 @@
+"""Control groups: what holds a host's processes to its share of cores and memory. Version 1 has a tree for each controller, version 2
+one for all; a machine may have controllers of version 1 and an empty tree of version 2 beside them, which shows pressure stall and ends
+all processes of a group at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.errors import SystemFailedError
+
+PERIOD_US = 100_000
+"""At this period nearly the whole quota is delivered (99 % seen; 80 % at 10 ms)."""
+EMPTY_S_MAX = 10.0
+"""A killed process leaves its group when the kernel is through with it."""
+CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio")
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Where the machine's trees are mounted."""
+
+    version_1: dict[str, Path]
+    """By controller."""
+    unified: Path | None
+
+    @classmethod
+    def find(cls, mounts: Path = Path("/proc/self/mounts")) -> Trees:
+        """Reads the table of mounts. Raises `SystemFailedError` where no tree limits cores and memory."""
+        version_1: dict[str, Path] = {}
+        unified = None
+        for line in mounts.read_text().splitlines():
+            _, at, kind, options = line.split()[:4]
+            if kind == "cgroup2":
+                unified = unified or Path(at)
+            elif kind == "cgroup":
+                for controller in set(options.split(",")) & set(CONTROLLERS):
+                    version_1.setdefault(controller, Path(at))
+        found = cls(version_1, unified)
+        lacking = {"cpu", "cpuacct", "memory"} - version_1.keys()
+        if lacking and (version_1.keys() & {"cpu", "memory"} or unified is None):
+            raise SystemFailedError(f"this machine has no control groups for {', '.join(sorted(lacking))}",
+                                    "Mount them, or use a machine whose kernel has them.")  # fmt: skip
+        return found
+
+    @property
+    def is_unified(self) -> bool:
+        """True where version 2 does the work."""
+        return "cpu" not in self.version_1
+
+
+@dataclass(frozen=True)
+class Group:
+    """One host's group in every tree that is used."""
+
+    name: str
+    trees: Trees
+
+    @property
+    def directories(self) -> list[Path]:
+        """Its directories; a process is to be in all of them. blkio stays out: throttled in the root group, writeback and direct
+        writes have one bound together, in a group of their own they would have one each."""
+        used = {path for controller, path in self.trees.version_1.items() if controller != "blkio"}
+        unified = {self.trees.unified} if self.trees.unified is not None else set()
+        return sorted(tree / self.name for tree in used | unified)
+
+    def at(self, controller: str) -> Path:
+        """Where a controller's files are."""
+        if self.trees.is_unified:
+            assert self.trees.unified is not None
+            return self.trees.unified / self.name
+        return self.trees.version_1[controller] / self.name
+
+    @property
+    def unified(self) -> Path | None:
+        """Its directory of version 2."""
+        return None if self.trees.unified is None else self.trees.unified / self.name
+
+    def make(self) -> None:
+        """Makes its directories."""
+        if self.trees.is_unified:
+            assert self.trees.unified is not None
+            (self.trees.unified / "cgroup.subtree_control").write_text("+cpu +memory +io")
+        for directory in self.directories:
+            directory.mkdir(exist_ok=True)
+
+    def limit_cores(self, cores: float | None) -> None:
+        """So much CPU time a second, or (None) all there is; at once, also for what runs already."""
+        quota = None if cores is None else round(cores * PERIOD_US)
+        if self.trees.is_unified:
+            (self.at("cpu") / "cpu.max").write_text(f"{'max' if quota is None else quota} {PERIOD_US}")
+        else:
+            (self.at("cpu") / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        """So much memory, page cache included, and no swap where the kernel lets us say so."""
+        if self.trees.is_unified:
+            (self.at("memory") / "memory.max").write_text(str(limit_bytes))
+            swap, none = self.at("memory") / "memory.swap.max", "0"
+        else:
+            (self.at("memory") / "memory.limit_in_bytes").write_text(str(limit_bytes))
+            swap, none = self.at("memory") / "memory.memsw.limit_in_bytes", str(limit_bytes)
+        if swap.exists():
+            swap.write_text(none)
+
+    def processes(self) -> list[int]:
+        """Those in it."""
+        found: set[int] = set()
+        for directory in self.directories:
+            with contextlib.suppress(FileNotFoundError):
+                found |= {int(pid) for pid in (directory / "cgroup.procs").read_text().split()}
+        return sorted(found)
+
+    def signal(self, which: signal.Signals) -> None:
+        """Signals all its processes."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, which)
+
+    def kill(self) -> None:
+        """Ends all its processes, also those that are just being started. Returns when the group is empty."""
+        unified = self.unified
+        at_once = None if unified is None else unified / "cgroup.kill"
+        give_up = time.monotonic() + EMPTY_S_MAX
+        while self.processes():
+            if time.monotonic() > give_up:
+                raise SystemFailedError(f"processes {self.processes()} of {self.name} cannot be ended", "`hydrotest down` tries again.")
+            if at_once is not None and at_once.exists():
+                at_once.write_text("1")
+            self.signal(signal.SIGKILL)
+            time.sleep(0.02)
+
+    def remove(self) -> None:
+        """Ends what is in it and removes its directories; those that are not there are no problem."""
+        self.kill()
+        for directory in self.directories:
+            with contextlib.suppress(FileNotFoundError):
+                directory.rmdir()
+
+
+def left_of(run: str, trees: Trees) -> list[Group]:
+    """Groups whose names begin so."""
+    roots = {*trees.version_1.values(), *([trees.unified] if trees.unified is not None else [])}
+    names = {path.name for root in roots for path in root.glob(f"{run}*") if path.is_dir()}
+    return [Group(name, trees) for name in sorted(names)]

@@ -1,0 +1,115 @@
+"""One lab: all emulated hosts of a run, made together and removed together, also by somebody else after a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyroute2 import netns
+
+from hydrotest.errors import HydrotestError, SystemFailedError
+from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
+from hydrotest.hosts.lab.groups import Group, Trees, left_of
+from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.lab.network import Network, address_of, check_count, processes_in
+from hydrotest.spec.hosts import NetnsHost as Spec
+
+GONE_S_MAX = 30.0
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab by its run's name, which everything in it carries; `folder` holds its files."""
+
+    run: str
+    folder: Path
+
+    @property
+    def network(self) -> Network:
+        """Its network."""
+        return Network(self.run)
+
+    def make(self, specs: Mapping[str, Spec]) -> dict[str, NetnsHost]:
+        """Makes all hosts. Raises `SystemFailedError`; what was made by then is for `remove`."""
+        check_count(len(specs))
+        trees = Trees.find()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = self.folder / "hosts"
+        lines = ["127.0.0.1 localhost", *(f"{address_of(index)} {name}" for index, name in enumerate(specs))]
+        names.write_text("\n".join(lines) + "\n")
+        self.network.make(len(specs))
+        with ThreadPoolExecutor() as pool:
+            made = [pool.submit(self._host, index, name, spec, trees, names) for index, (name, spec) in enumerate(specs.items())]
+        return {name: one.result() for name, one in zip(specs, made, strict=True)}
+
+    def _host(self, index: int, name: str, spec: Spec, trees: Trees, names: Path) -> NetnsHost:
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        group = Group(f"{self.run}-{index}", trees)
+        group.make()
+        if spec.cores is not None:
+            group.limit_cores(spec.cores)
+        if spec.memory is not None:
+            group.limit_memory(spec.memory)
+        disk: Disk | None = None
+        if spec.disk is not None:
+            image = folder / "disk.img"
+            disk = make_disk(image, mount_of(image), spec.disk_size)
+            disk.limit(spec.disk / 8, group)
+        place = {"name": name, "namespace": f"/run/netns/{self.network.namespace(index)}", "hosts": str(names),
+                 "groups": [str(path) for path in group.directories]}  # fmt: skip
+        file = folder / "place.json"
+        file.write_text(json.dumps(place))
+        host = NetnsHost(name, index, self.network, spec, group, disk, folder, file)
+        if spec.network is not None:
+            host.shape_link()
+        return host
+
+    def remove(self) -> list[str]:
+        """Removes everything that carries the run's name, going on past what cannot be; what that was. Whatever still runs in it is
+        ended."""
+        problems: list[str] = []
+        groups = left_of(f"{self.run}-", _trees_if_any())
+
+        def attempt(work: Callable[[], None]) -> None:
+            try:
+                work()
+            except (HydrotestError, OSError) as error:
+                problems.append(str(error))
+
+        for group in groups:
+            attempt(group.kill)
+        attempt(self._end_processes)
+        disks = disks_below(self.folder) if groups else []
+        for disk in disks:
+            attempt(lambda disk=disk: remove_disk(disk, groups[0]))  # type: ignore[misc]
+        for group in groups:
+            attempt(group.remove)
+        attempt(self.network.remove)
+        return problems
+
+    def _end_processes(self) -> None:
+        """Those outside the groups: samplers."""
+        give_up = time.monotonic() + GONE_S_MAX
+        names = [name for name in netns.listnetns() if name.startswith(f"{self.run}-")]
+        while left := [pid for name in names for pid in processes_in(name)]:
+            if time.monotonic() > give_up:
+                raise SystemFailedError(f"processes {left} of {self.run} cannot be ended", "`hydrotest down` tries again.")
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+
+
+def _trees_if_any() -> Trees:
+    try:
+        return Trees.find()
+    except SystemFailedError:  # then there was never a lab
+        return Trees({}, None)

@@ -1,0 +1,121 @@
+"""An emulated host."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import platform
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.lab.disk import Disk
+from hydrotest.hosts.lab.groups import Group
+from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
+from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, memory_bytes, start_node
+from hydrotest.hosts.node import Node
+from hydrotest.spec.hosts import NetnsHost as Spec
+
+OBSERVERS = ("sample", "clock")
+"""What observes a host does not use up its share."""
+
+
+HostAway = Literal["pause", "cut", "mute", "deafen", "slow"]
+"""How a host is taken from the others: all of it held still; its cable out; nothing arrives of what it sends, or of what is sent to it; its
+link at a tenth of its speed."""
+SLOWED = 10
+
+
+class NetnsHost:
+    """A network namespace and control groups on this machine."""
+
+    def __init__(
+        self, name: str, index: int, network: Network, spec: Spec, group: Group, disk: Disk | None, folder: Path, place: Path
+    ) -> None:
+        self.name = name
+        self.address = address_of(index)
+        self._index = index
+        self._network = network
+        self.spec = spec
+        self.group = group
+        self.disk = disk
+        self._folder = folder
+        self._place = place
+        self._next_port = FREE_PORT_MIN
+
+    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+        options = ["--place", str(self._place), *(["--unlimited"] if subcommand in OBSERVERS else [])]
+        return await start_node(self.name, subcommand, settings, options)
+
+    async def facts(self) -> HostFacts:
+        return HostFacts(
+            cores=self.processors, memory_bytes=self.spec.memory or memory_bytes(), kernel=platform.release(), cpu_model=cpu_model()
+        )
+
+    @property
+    def processors(self) -> int:
+        """What a JVM is to take for the number of its cores: it sees no quota of version 1."""
+        return max(1, math.ceil(self.cores))
+
+    @property
+    def cores(self) -> float:
+        """What its quota allows."""
+        return self.spec.cores or float(os.cpu_count() or 1)
+
+    def emulated(self) -> dict[str, Any]:
+        """`Emulated` of rust/sampler/src/emulated.rs."""
+        group, is_unified = self.group, self.group.trees.is_unified
+        of_version_1 = {what: None if is_unified else str(group.at(what)) for what in ("cpu", "cpuacct", "memory")}
+        return {"cores": self.cores, "memory_bytes": self.spec.memory or memory_bytes(), **of_version_1,
+                "unified": None if group.unified is None else str(group.unified),
+                "disk": None if self.disk is None else self.disk.device}  # fmt: skip
+
+    async def take_away(self, how: HostAway) -> None:
+        """Takes it from the others; what runs on it goes on, unless it is paused."""
+        if how == "pause":
+            self.group.signal(signal.SIGSTOP)
+        else:
+            await asyncio.to_thread(self._disturb, how)
+
+    async def bring_back(self, how: HostAway) -> None:
+        """Undoes `take_away`."""
+        if how == "pause":
+            self.group.signal(signal.SIGCONT)
+        elif how == "cut":
+            await asyncio.to_thread(self._network.connect, self._index, True)
+        else:
+            await asyncio.to_thread(self.shape_link)
+
+    def _disturb(self, how: HostAway) -> None:
+        match how:
+            case "cut":
+                self._network.connect(self._index, False)
+            case "mute" | "deafen":
+                self._network.silence(self._index, how == "mute")
+            case _:
+                assert self.spec.network is not None
+                # The burst stays as it was: one that shrinks under traffic hangs the link.
+                self._network.limit(self._index, self.spec.network / SLOWED, burst_bytes(self.spec.network))
+
+    def shape_link(self) -> None:
+        """Gives its link the speed that it is to have."""
+        if self.spec.network is None:
+            self._network.unlimit(self._index)
+        else:
+            self._network.limit(self._index, self.spec.network, burst_bytes(self.spec.network))
+
+    def free_port(self) -> int:
+        # Nobody else is in its network.
+        self._next_port += 1
+        return self._next_port
+
+    def port_holder(self, port: int) -> str | None:
+        return None
+
+    def scratch(self, run: str) -> Path:
+        path = (self._folder if self.disk is None else self.disk.mount) / run
+        path.mkdir(parents=True, exist_ok=True)
+        return path

@@ -1,0 +1,178 @@
+"""A lab's network: a namespace for each host, joined by a bridge that has no address, so that nothing outside can reach it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyroute2 import IPRoute, netns
+from pyroute2.netlink.exceptions import NetlinkError
+
+from hydrotest.errors import SystemFailedError
+
+NAMESPACES = Path("/run/netns")
+INSIDE = "eth0"
+"""What a host calls its device."""
+SUBNET = "10.213.0"
+"""Any would do: every lab's addresses are known only in its own namespaces."""
+PREFIX_LENGTH = 24
+HOSTS_MAX = 254
+SMALL_BURST_BYTES, LARGE_BURST_BYTES = 32_000, 128_000
+LARGE_BURST_FROM_BITS_PER_S = 200e6
+"""A burst below what one timer interrupt lets through slows the link; a burst that shrinks on a live change hangs it, so that it depends
+on the speed at first only."""
+QUEUE = "50ms"
+"""What waits longer for the link is dropped."""
+
+
+def address_of(index: int) -> str:
+    """The address of a lab's host by its place in the experiment."""
+    return f"{SUBNET}.{index + 1}"
+
+
+def burst_bytes(bits_per_s: float) -> int:
+    """What passes at once."""
+    return LARGE_BURST_BYTES if bits_per_s >= LARGE_BURST_FROM_BITS_PER_S else SMALL_BURST_BYTES
+
+
+def _device(run: str, what: str) -> str:
+    """A device's name, of at most fifteen characters: ours, this run's, and what it is."""
+    return f"hyt{hashlib.sha256(run.encode()).hexdigest()[:7]}{what}"
+
+
+@dataclass(frozen=True)
+class Network:
+    """One lab's. Names of namespaces begin with its run's."""
+
+    run: str
+
+    @property
+    def bridge(self) -> str:
+        """The bridge's name."""
+        return _device(self.run, "br")
+
+    def namespace(self, index: int) -> str:
+        """A host's namespace."""
+        return f"{self.run}-{index}"
+
+    def outer(self, index: int) -> str:
+        """A host's device on the bridge."""
+        return _device(self.run, f"h{index}")
+
+    def make(self, count: int) -> None:
+        """Makes the bridge and a namespace with a device on it for each host."""
+        _netlink(partial(_make_bridge, name=self.bridge))
+        for index in range(count):
+            netns.create(self.namespace(index))
+            _netlink(partial(_make_cable, bridge=self.bridge, outer=self.outer(index), namespace=self.namespace(index)))
+            _netlink(partial(_take_address, address=address_of(index)), self.namespace(index))
+
+    def limit(self, index: int, bits_per_s: float, burst: int) -> None:
+        """Bounds a host's link in both directions; at once, connections stay."""
+        settings: dict[str, int | str] = {"rate": f"{round(bits_per_s)}bit", "burst": burst, "latency": QUEUE}
+        for device, namespace in self._ends(index):
+            _netlink(partial(_queue, device=device, kind="tbf", **settings), namespace)
+
+    def unlimit(self, index: int) -> None:
+        """An unbounded link."""
+        for device, namespace in self._ends(index):
+            _netlink(partial(_no_queue, device=device), namespace)
+
+    def silence(self, index: int, is_outward: bool) -> None:
+        """Loses whatever the host sends, or whatever is sent to it: a queue that holds nothing."""
+        outer, inner = self._ends(index)
+        device, namespace = inner if is_outward else outer
+        _netlink(partial(_queue, device=device, kind="pfifo", limit=0), namespace)
+
+    def connect(self, index: int, is_connected: bool) -> None:
+        """Takes a host's cable out, or puts it back."""
+        _netlink(lambda ip: ip.link("set", index=_index(ip, self.outer(index)), state="up" if is_connected else "down"))
+
+    def remove(self) -> None:
+        """Removes what there is of it. A namespace that a process is still in would live on without a name."""
+        for name in netns.listnetns():
+            if name.startswith(f"{self.run}-"):
+                netns.remove(name)
+        _netlink(partial(_remove_devices, prefix=_device(self.run, "")))
+
+    def _ends(self, index: int) -> list[tuple[str, str | None]]:
+        """Both ends of a host's cable, each with its namespace: what leaves the outer one arrives at the host."""
+        return [(self.outer(index), None), (INSIDE, self.namespace(index))]
+
+
+def _netlink(work: Callable[[IPRoute], object], namespace: str | None = None) -> None:
+    """Does something in a namespace (none: ours), in a thread that goes there alone and ends with it. pyroute2 wants a thread without an
+    event loop; its own way into a namespace is a forked process, which it ends by SIGTERM: the fork still has our signals' wake-up
+    socket, and one that is hit early tells us to end."""
+
+    def body() -> None:
+        if namespace is not None:
+            netns.setns(namespace, flags=0)
+        with IPRoute() as ip:
+            work(ip)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(body).result()
+
+
+def _index(ip: IPRoute, device: str) -> int:
+    return int(ip.link_lookup(ifname=device)[0])
+
+
+def _make_bridge(ip: IPRoute, name: str) -> None:
+    ip.link("add", ifname=name, kind="bridge")
+    ip.link("set", index=_index(ip, name), state="up")
+
+
+def _make_cable(ip: IPRoute, bridge: str, outer: str, namespace: str) -> None:
+    ip.link("add", ifname=outer, kind="veth", peer={"ifname": INSIDE, "net_ns_fd": namespace})
+    ip.link("set", index=_index(ip, outer), master=_index(ip, bridge), state="up")
+
+
+def _take_address(ip: IPRoute, address: str) -> None:
+    ip.addr("add", index=_index(ip, INSIDE), address=address, prefixlen=PREFIX_LENGTH)
+    for device in (INSIDE, "lo"):
+        ip.link("set", index=_index(ip, device), state="up")
+
+
+def _queue(ip: IPRoute, device: str, kind: str, **settings: int | str) -> None:
+    ip.tc("replace", kind, _index(ip, device), **settings)
+
+
+def _no_queue(ip: IPRoute, device: str) -> None:
+    with contextlib.suppress(NetlinkError):  # it has none of ours
+        ip.tc("del", index=_index(ip, device))
+
+
+def _remove_devices(ip: IPRoute, prefix: str) -> None:
+    for link in [link for link in ip.get_links() if str(link.get_attr("IFLA_IFNAME")).startswith(prefix)]:
+        with contextlib.suppress(NetlinkError):  # the other end of what was removed before it
+            ip.link("del", index=link["index"])
+
+
+def processes_in(namespace: str) -> list[int]:
+    """Processes in a namespace."""
+    path = NAMESPACES / namespace
+    if not path.exists():
+        return []
+    wanted = path.stat()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            own = (process / "ns/net").stat()
+        except OSError:
+            continue  # it has ended
+        if (own.st_dev, own.st_ino) == (wanted.st_dev, wanted.st_ino):
+            found.append(int(process.name))
+    return found
+
+
+def check_count(count: int) -> None:
+    """Raises `SystemFailedError` where there are more hosts than addresses."""
+    if count > HOSTS_MAX:
+        raise SystemFailedError(f"a lab has at most {HOSTS_MAX} hosts", "Take fewer.")

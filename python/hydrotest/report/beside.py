@@ -1,0 +1,125 @@
+"""Published results beside ours, figure by figure: what others have measured on the machines that emulated hosts stand for."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+
+LATENCIES = ("latency_median_ms", "latency_p95_ms")
+Row = dict[str, Any]
+
+
+def published() -> dict[str, list[Row]]:
+    """The published results by kind, as facts; each with its source and with what does not add up."""
+    text = resources.files("hydrotest.report").joinpath("published.yaml").read_text()
+    kinds: dict[str, list[Row]] = yaml.safe_load(text)
+    return kinds
+
+
+def beside_sheet(summary: Row, kinds: dict[str, str]) -> Sheet:
+    """A row for each published figure that this run has one for. Ours are also told divided by the scale of the cores, as if the machines
+    were the true ones: a rule of three, no prediction."""
+    wanted = summary.get("published")
+    rows: list[list[str]] = []
+    if wanted:
+        source, scale = wanted["source"], wanted["scale"]
+        theirs = {
+            kind: [row for row in found if row.get("source") == source] for kind, found in published().items() if isinstance(found, list)
+        }
+        rows += _produced(theirs.get("kafka_produce", []), summary, kinds, scale)
+        rows += _consumed(theirs.get("kafka_consume", []), summary, kinds, scale)
+        rows += _stored(theirs.get("cassandra_mixed", []), summary, kinds, scale)
+        rows += _computed(theirs.get("spark_perf", []), summary)
+    heads = ["what", "published", "median ms", "p95 ms", "ours", "median ms", "p95 ms", "ours ÷ scale", "÷ published", "what differs"]
+    return Sheet("Published results beside ours", heads, rows)
+
+
+def _figures(value: float | None, theirs: float, scale: float) -> list[str]:
+    if value is None:
+        return [NONE, NONE]
+    return [rate(value / scale), f"{value / scale / theirs:.2f}"]
+
+
+def _produced(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
+    ours = [
+        row
+        for row in summary["levels"]
+        if kinds.get(row["workload"]) == "kafka-produce" and row["offered"] and row["tenancy"] == "isolated"
+    ]
+    out = []
+    for theirs in published_rows:
+        if "target_records_per_s" not in theirs:
+            continue
+        asked = theirs["target_records_per_s"] * scale
+        level = min(ours, key=lambda row: abs(row["offered"] - asked), default=None)
+        if level is None or abs(level["offered"] / asked - 1) > 0.05:
+            continue
+        latency = level["latency_ms"] or {}
+        out.append([
+            f"produce at {rate(theirs['target_records_per_s'])}/s", rate(theirs["records_per_s"]), *(decimal(theirs.get(key), 1) for key in LATENCIES),
+            rate(level["achieved"]), decimal(latency.get("p50")), decimal(latency.get("p95")),
+            *_figures(level["achieved"], theirs["records_per_s"], scale),
+            _differs(theirs, "theirs are timed from the send, ours from the intended start"),
+        ])  # fmt: skip
+    return out
+
+
+def _limit(summary: Row, kinds: dict[str, str], kind: str) -> Row | None:
+    return next((row for row in summary["limits"] if kinds.get(row["workload"]) == kind and row["tenancy"] == "isolated"), None)
+
+
+def _consumed(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
+    ours = _limit(summary, kinds, "kafka-consume")
+    peak = next((row for row in published_rows if "peak_records_per_s" in row), None)
+    if ours is None or peak is None:
+        return []
+    bound = "≥ " if ours["at_least"] else ""
+    return [["consume, peak", rate(peak["peak_records_per_s"]), NONE, NONE, bound + rate(ours["limit"]), NONE, NONE,
+             *_figures(ours["limit"], peak["peak_records_per_s"], scale), _differs(peak, "ours checks every record")]]  # fmt: skip
+
+
+def _stored(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
+    ours = [
+        row
+        for row in summary["levels"]
+        if kinds.get(row["workload"]) == "cassandra" and row["concurrency"] and row["tenancy"] == "isolated"
+    ]
+    out = []
+    for theirs in (row for row in published_rows if row["tenancy"] == "isolated"):
+        same = [row for row in ours if row["op"] == theirs["op"]]
+        # The published client had as many in flight as Little's law says, which were its threads.
+        level = min(same, key=lambda row: row["concurrency"], default=None)
+        if level is None:
+            continue
+        latency = level["latency_ms"] or {}
+        out.append([
+            f"Cassandra {theirs['op']}, {level['concurrency']} in flight", rate(theirs["ops_per_s"]), decimal(theirs["median_ms"]),
+            decimal(theirs["p95_ms"]), rate(level["achieved"]), decimal(latency.get("p50")), decimal(latency.get("p95")),
+            *_figures(level["achieved"], theirs["ops_per_s"], scale), _differs(theirs, ""),
+        ])  # fmt: skip
+    limit, mix = _limit(summary, kinds, "cassandra"), next((row for row in published_rows if row["op"] == "mix"), None)
+    if limit is not None and mix is not None:
+        out.append(["Cassandra mix, limit", rate(mix["ops_per_s"]), decimal(mix["median_ms"]), decimal(mix["p95_ms"]),
+                    ("≥ " if limit["at_least"] else "") + rate(limit["limit"]), decimal((limit["latency_ms"] or {}).get("p50")),
+                    decimal((limit["latency_ms"] or {}).get("p95")), *_figures(limit["limit"], mix["ops_per_s"], scale),
+                    "called an upper bound there; ours is the highest rate that met its objective"])  # fmt: skip
+    return out
+
+
+def _computed(published_rows: list[Row], summary: Row) -> list[list[str]]:
+    whole = next((row for row in published_rows if row["scale_factor"] == 0.1 and row["tenancy"] == "isolated"), None)
+    ours = [row for row in summary["spark"] if row["tenancy"] == "isolated"]
+    if whole is None or not ours:
+        return []
+    seconds = sum(row["total_s"] for row in ours if row["total_s"] is not None)
+    told = ", ".join(f"{row['test']} at {row['scale_factor']:g}" for row in ours)
+    return [["spark-perf, whole run", f"{whole['total_s']:g} s at 0.1", NONE, NONE, f"{seconds:,.1f} s", NONE, NONE, NONE, NONE,
+             f"the published suite has more tests than {told}; the times cannot be compared"]]  # fmt: skip
+
+
+def _differs(theirs: Row, ours: str) -> str:
+    return "; ".join(part for part in (theirs.get("note", ""), ours) if part) or NONE

@@ -1,0 +1,108 @@
+"""What the hosts of a run are and give, measured before anything is started on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.clocks import clock_offset
+from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.systems.fetch import Say
+
+DISK_BYTES = 256 << 20
+DISK_S = 1.5
+"""A slow emulated disk is given so much of its own speed."""
+NULL_S = 0.5
+PAYLOAD = 1448 / 1514
+"""What a full frame carries of its bytes: the link is bounded with headers and measured without."""
+EMULATED_TO = 0.05
+"""An emulated host is to give what was asked for, to this share of it."""
+
+
+async def survey(hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str, Any]]:
+    """Each host with its hardware, clock and ceilings, as environment.json holds them. Says what emulated hosts give, and warns where
+    that is not what was asked for. Raises `RunFailedError` where a host cannot be measured."""
+    emulated = [host for host in hosts.values() if isinstance(host, NetnsHost)]
+    surveyed: list[dict[str, Any]] = []
+    for name, host in hosts.items():
+        try:
+            surveyed.append(await _one(host, run, _neighbour(host, emulated), is_first=not surveyed))
+        except TrialFailedError as error:
+            raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}") from error
+    for host in emulated:
+        asked = wanted(host, _neighbour(host, emulated))
+        given = next(one["ceilings"] for one in surveyed if one["name"] == host.name)
+        told = ", ".join(tell(what, given.get(what), wish) for what, wish in asked.items())
+        if told:
+            say(f"{host.name} gives {told}")
+        for what, wish in asked.items():
+            got = given.get(what)
+            if got is not None and abs(got / wish - 1) > EMULATED_TO:
+                say(f"warning: {host.name}: {what} is {got / wish:.0%} of what was asked for")
+    return surveyed
+
+
+async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool) -> dict[str, Any]:
+    facts = await host.facts()
+    clock = await clock_offset(host)
+    is_emulated = isinstance(host, NetnsHost)
+    disk = host.spec.disk / 8 if isinstance(host, NetnsHost) and host.spec.disk is not None else None
+    settings: dict[str, Any] = {
+        "directory": str(host.scratch(run)), "disk_bytes": DISK_BYTES if disk is None else min(DISK_BYTES, round(disk * DISK_S)),
+        # All hosts so far are on one machine: a generator's own ceiling is measured once.
+        "null_s": NULL_S if is_first else 0.0, "has_quota": is_emulated, "sink": None,
+    }  # fmt: skip
+    if neighbour is None:
+        found = await ask(host, "ceiling", settings)
+    else:
+        listen = f"{neighbour.address}:{neighbour.free_port()}"
+        sink = await neighbour.node("sink", {"listen": listen})
+        try:
+            await sink.expect("ready")
+            found = await ask(host, "ceiling", settings | {"sink": listen})
+            found["network_bytes_per_s"] = (await sink.expect("done"))["result"]["bytes_per_s"]
+        finally:
+            await sink.close()
+    ceilings = {
+        "cpu_cores": found["cpu_cores"], "disk_write_bytes_per_s": found["disk_write_bytes_per_s"],
+        "disk_read_bytes_per_s": found["disk_read_bytes_per_s"], "network_bytes_per_s": found["network_bytes_per_s"],
+        "memory_bytes": facts.memory_bytes, "generator_null_per_core_s": found["generator_null_per_core_s"],
+        "wake_cpu_us": found["wake_cpu_us"],
+    }  # fmt: skip
+    return {"name": host.name, "connect": "netns" if is_emulated else "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
+            "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
+            "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
+
+
+def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
+    """The host to which the link is measured: the next one, so that each link is measured in both directions."""
+    if not isinstance(host, NetnsHost) or len(emulated) < 2:
+        return None
+    return emulated[(emulated.index(host) + 1) % len(emulated)]
+
+
+def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
+    """What the experiment asks of an emulated host, by ceiling; a link is as fast as the slower of its ends."""
+    asked: dict[str, float] = {}
+    if host.spec.cores is not None:
+        asked["cpu_cores"] = host.spec.cores
+    if host.spec.disk is not None:
+        asked |= {"disk_write_bytes_per_s": host.spec.disk / 8, "disk_read_bytes_per_s": host.spec.disk / 8}
+    ends = [end.spec.network for end in (host, neighbour) if end is not None and end.spec.network is not None]
+    if neighbour is not None and ends:
+        asked["network_bytes_per_s"] = min(ends) / 8 * PAYLOAD
+    return asked
+
+
+NAMES = {"cpu_cores": "cores", "disk_write_bytes_per_s": "MB/s written", "disk_read_bytes_per_s": "MB/s read",
+         "network_bytes_per_s": "Mbit/s to the next host"}  # fmt: skip
+SCALES = {"cpu_cores": 1.0, "disk_write_bytes_per_s": 1e6, "disk_read_bytes_per_s": 1e6, "network_bytes_per_s": 1e6 / 8}
+
+
+def tell(what: str, got: float | None, wish: float) -> str:
+    """One ceiling beside what was asked for."""
+    given = "an unknown number of" if got is None else f"{got / SCALES[what]:,.3g}"
+    return f"{given} of {wish / SCALES[what]:,.3g} {NAMES[what]}"

@@ -1,0 +1,49 @@
+"""Hosts of an experiment file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.fields import BitsPerS, Loopback, Name, SizeBytes
+
+GIB = 1 << 30
+
+
+class Placed(Model):
+    """What every host has."""
+
+    data: str | None = Field(None, description="Directory for the systems' data; its disk is what is measured.")
+    data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
+    rack: Name = Field("rack1", description="The rack in it.")
+    type: str | None = Field(None, max_length=40, description="What kind of machine it is, for tables and the drawing.")
+
+
+class LocalHost(Placed):
+    """This machine."""
+
+    connect: Literal["local"] = Field(description="How the host is reached: `local`.")
+    address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
+                              "Nodes of one ring need an address each.")  # fmt: skip
+
+
+class NetnsHost(Placed):
+    """A host that is emulated on this machine: a network namespace with an address of its own, and a share of the machine. Needs root."""
+
+    connect: Literal["netns"] = Field(description="How the host is reached: `netns`.")
+    cores: float | None = Field(
+        None, gt=0, le=1024, description="Cores that its processes get, e.g. 0.5; all of the machine's if not given."
+    )
+    memory: SizeBytes | None = Field(
+        None, description="Memory of all its processes, page cache included; all of the machine's if not given."
+    )
+    disk: BitsPerS | None = Field(None, description="Speed of its disk, reading and writing each, e.g. 200 MB/s: a file system of its own. "
+                                  "The machine's disk if not given.")  # fmt: skip
+    disk_size: SizeBytes = Field(16 * GIB, description="Size of that disk; its file grows with what is written.")
+    network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
+
+
+Host = Annotated[LocalHost | NetnsHost, Field(discriminator="connect")]
+AnyHost = LocalHost | NetnsHost

@@ -1,0 +1,54 @@
+"""True machines, made smaller: what an emulated host of a named type gets, by one factor for each resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.fields import BitsPerS, Fraction, SizeBytes
+from hydrotest.spec.hosts import AnyHost, NetnsHost
+
+
+class MachineType(Model):
+    """A machine as it is bought."""
+
+    cores: float = Field(gt=0, description="Its cores; where types differ in clock rate, in cores of one of them.")
+    memory: SizeBytes = Field(description="Its memory.")
+    disk: BitsPerS | None = Field(None, description="How fast its disks read and write, e.g. 500 MB/s.")
+    network: BitsPerS = Field(description="How fast its link is in each direction.")
+
+
+class Scale(Model):
+    """The share of each resource that an emulated host gets of its type's."""
+
+    cores: Fraction = Field(description="Share of the cores, e.g. 4 %.")
+    memory: Fraction = Field(description="Share of the memory; a host never gets less than its services need.")
+    disk: Fraction = Field(description="Share of the disks' speed.")
+    network: Fraction = Field(description="Share of the link's speed.")
+
+
+class Lab(Model):
+    """What emulated hosts are made after."""
+
+    types: dict[str, MachineType] = Field(min_length=1, description="Machines by their type's name, which hosts give as `type`.")
+    scale: Scale = Field(description="How much smaller the emulated hosts are.")
+
+
+def scaled(hosts: dict[str, AnyHost], lab: Lab, needed: dict[str, int]) -> dict[str, AnyHost]:
+    """The hosts with what their types and the scale give them, where they do not say themselves; `needed` bytes of memory at least."""
+    return {name: _one(host, lab, needed[name]) for name, host in hosts.items()}
+
+
+def _one(host: AnyHost, lab: Lab, needed: int) -> AnyHost:
+    if not isinstance(host, NetnsHost) or host.type is None or host.type not in lab.types:
+        return host
+    machine, scale = lab.types[host.type], lab.scale
+    given: dict[str, Any] = {
+        "cores": machine.cores * scale.cores,
+        "memory": max(needed, round(machine.memory * scale.memory)),
+        "disk": None if machine.disk is None else machine.disk * scale.disk,
+        "network": machine.network * scale.network,
+    }
+    return host.model_copy(update={key: value for key, value in given.items() if getattr(host, key) is None})

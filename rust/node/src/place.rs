@@ -1,0 +1,48 @@
+//! The host that this process belongs to, where hosts are emulated on one machine: a network namespace, names, control groups.
+
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::process::getpid;
+use rustix::system::sethostname;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    name: String,
+    /// Its network namespace, as a file.
+    namespace: PathBuf,
+    /// What is seen as /etc/hosts, so that the names of its neighbours resolve.
+    hosts: PathBuf,
+    /// Control groups that hold its processes to its share of the machine.
+    groups: Vec<PathBuf>,
+}
+
+/// Makes this process, and all that it starts, one of the host that `file` describes; with `unlimited` outside its groups, for
+/// what is not to use up what it observes. To be called before there is a second thread.
+pub fn enter(file: &Path, unlimited: bool) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    let place: Place = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let refused = |what: &str, error: &dyn std::fmt::Display| format!("host {}: {what}: {error}", place.name);
+    for group in place.groups.iter().filter(|_| !unlimited) {
+        let pid = getpid().as_raw_nonzero().to_string();
+        fs::write(group.join("cgroup.procs"), pid)
+            .map_err(|error| refused(&format!("{} takes no process in", group.display()), &error))?;
+    }
+    // SAFETY: nothing else runs in this process yet, and none of what is shared by these flags is held open.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::NEWUTS) }
+        .map_err(|error| refused("it gets no names of its own", &error))?;
+    // What is unmounted outside is to be unmounted here too, or the disk could not be removed while this process lives; nothing
+    // that is mounted here is seen outside.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .and_then(|()| mount_bind(&place.hosts, "/etc/hosts"))
+        .map_err(|error| refused("its neighbours' names cannot be told", &error))?;
+    sethostname(place.name.as_bytes()).map_err(|error| refused("it cannot be named", &error))?;
+    let namespace = File::open(&place.namespace).map_err(|error| refused("it has no network", &error))?;
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(|error| refused("its network cannot be entered", &error))
+}

@@ -1,0 +1,262 @@
+//! Counters of a host that is emulated on this machine: those of its control groups and its disk in the machine's place. Its link
+//! needs nothing: `/proc/net` shows the network namespace of who reads it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use procfs_core::DiskStats;
+use procfs_core::prelude::*;
+use rustix::time::ClockId;
+use serde::Deserialize;
+
+use crate::Counters;
+use crate::clock::read_ns;
+use crate::host::{parse, pressure, put_disk};
+
+/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2 have one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Emulated {
+    /// What its quota allows; all of the machine's without one.
+    pub cores: f64,
+    pub memory_bytes: u64,
+    pub cpu: Option<PathBuf>,
+    pub cpuacct: Option<PathBuf>,
+    pub memory: Option<PathBuf>,
+    /// Its group of version 2; beside version 1 it shows the pressure stall.
+    pub unified: Option<PathBuf>,
+    /// Name of its block device, e.g. `loop3`; without one its data lie on the machine's disk.
+    pub disk: Option<String>,
+}
+
+/// Puts the host's own counters in the place of the machine's.
+pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<(), String> {
+    cpu(host, out)?;
+    memory(host, out)?;
+    if let Some(name) = &host.disk {
+        let stats = parse("diskstats", DiskStats::from_file(proc_root.join("diskstats")))?;
+        let own: Vec<_> = stats.0.iter().filter(|disk| disk.name == *name).collect();
+        if own.is_empty() {
+            return Err(format!("diskstats knows no {name}"));
+        }
+        put_disk(&own, out);
+    }
+    out.retain(|name, _| !name.starts_with("pressure_"));
+    match &host.unified {
+        Some(group) => pressure(
+            ["cpu", "io", "memory"].map(|what| group.join(format!("{what}.pressure"))),
+            out,
+        ),
+        None => Ok(()),
+    }
+}
+
+fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
+    let (user_us, system_us) = match (&host.cpuacct, &host.unified) {
+        (Some(group), _) => (
+            number(&group.join("cpuacct.usage_user"))? / 1_000,
+            number(&group.join("cpuacct.usage_sys"))? / 1_000,
+        ),
+        (None, Some(group)) => {
+            let stat = group.join("cpu.stat");
+            (field(&stat, "user_usec")?, field(&stat, "system_usec")?)
+        }
+        (None, None) => return Err("an emulated host without a control group".into()),
+    };
+    // Steal stays the machine's: all its hosts suffer from it.
+    for name in ["nice", "iowait", "irq", "softirq"] {
+        out.insert(format!("cpu_{name}_us"), 0);
+    }
+    out.insert("cpu_user_us".into(), user_us);
+    out.insert("cpu_system_us".into(), system_us);
+    let allowed_us = read_ns(ClockId::Monotonic) as f64 / 1e3 * host.cores;
+    out.insert(
+        "cpu_idle_us".into(),
+        (allowed_us as u64).saturating_sub(user_us + system_us),
+    );
+    let (stat, throttled_per_us) = match (&host.cpu, &host.unified) {
+        (Some(group), _) => (group.join("cpu.stat"), ("throttled_time", 1_000)),
+        (None, Some(group)) => (group.join("cpu.stat"), ("throttled_usec", 1)),
+        (None, None) => return Ok(()),
+    };
+    out.insert("cpu_periods".into(), field(&stat, "nr_periods")?);
+    out.insert("cpu_throttled_periods".into(), field(&stat, "nr_throttled")?);
+    out.insert(
+        "cpu_throttled_us".into(),
+        field(&stat, throttled_per_us.0)? / throttled_per_us.1,
+    );
+    Ok(())
+}
+
+fn memory(host: &Emulated, out: &mut Counters) -> Result<(), String> {
+    let (used, stat, prefix) = match (&host.memory, &host.unified) {
+        (Some(group), _) => (
+            number(&group.join("memory.usage_in_bytes"))?,
+            group.join("memory.stat"),
+            "total_",
+        ),
+        (None, Some(group)) => (number(&group.join("memory.current"))?, group.join("memory.stat"), ""),
+        (None, None) => return Err("an emulated host without a control group".into()),
+    };
+    // Pages of files that nobody maps are given back when somebody needs them.
+    let cached = field(&stat, &format!("{prefix}inactive_file"))? + field(&stat, &format!("{prefix}active_file"))?;
+    let version_1 = host.memory.is_some();
+    let (dirty, writeback) = if version_1 {
+        ("total_dirty", "total_writeback")
+    } else {
+        ("file_dirty", "file_writeback")
+    };
+    out.insert("memory_total_bytes".into(), host.memory_bytes);
+    out.insert(
+        "memory_available_bytes".into(),
+        host.memory_bytes.saturating_sub(used.saturating_sub(cached)),
+    );
+    out.insert("memory_cached_bytes".into(), cached);
+    out.insert("memory_dirty_bytes".into(), field(&stat, dirty)?);
+    out.insert("memory_writeback_bytes".into(), field(&stat, writeback)?);
+    out.insert("vm_pgmajfault".into(), field(&stat, &format!("{prefix}pgmajfault"))?);
+    // The machine's swap is not the host's; what its own processes have swapped out only some kernels tell.
+    out.insert(
+        "swap_used_bytes".into(),
+        field(&stat, &format!("{prefix}swap")).unwrap_or(0),
+    );
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+fn number(path: &Path) -> Result<u64, String> {
+    let text = read(path)?;
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{} holds no number: {text:?}", path.display()))
+}
+
+/// A line `name value` of a file.
+fn field(path: &Path, name: &str) -> Result<u64, String> {
+    let text = read(path)?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+        .and_then(|value| value.trim().parse().ok());
+    value.ok_or_else(|| format!("{} has no {name}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    const PRESSURE: &str =
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=70\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=30\n";
+    const DISKS: &str = "   7 0 loop0 1 0 8 3 2 0 16 6 0 7 9 0 0 0 0 0 0\n 254 0 vda 100 0 800 300 200 0 1600 600 0 700 900 0 0 0 0 0 0\n";
+
+    fn machine() -> Counters {
+        [
+            ("cpu_user_us", 9_000_000),
+            ("cpu_steal_us", 5),
+            ("cpu_iowait_us", 44),
+            ("disk_writes", 999),
+            ("pressure_cpu_some_us", 1),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    #[test]
+    fn version_1_has_a_directory_for_each_controller() {
+        let root = tree(&[
+            ("cpuacct/cpuacct.usage_user", "2000000\n"),
+            ("cpuacct/cpuacct.usage_sys", "500000\n"),
+            (
+                "cpu/cpu.stat",
+                "nr_periods 40\nnr_throttled 10\nthrottled_time 3000000\n",
+            ),
+            ("memory/memory.usage_in_bytes", "700\n"),
+            (
+                "memory/memory.stat",
+                "inactive_file 1\ntotal_inactive_file 200\ntotal_active_file 100\ntotal_dirty 5\ntotal_writeback 6\ntotal_pgmajfault 7\n",
+            ),
+            ("unified/cpu.pressure", PRESSURE),
+            ("unified/io.pressure", PRESSURE),
+            ("unified/memory.pressure", PRESSURE),
+            ("proc/diskstats", DISKS),
+        ]);
+        let at = |name: &str| Some(root.path().join(name));
+        let host = Emulated {
+            cores: 0.5,
+            memory_bytes: 1_000,
+            cpu: at("cpu"),
+            cpuacct: at("cpuacct"),
+            memory: at("memory"),
+            unified: at("unified"),
+            disk: Some("loop0".into()),
+        };
+        let mut out = machine();
+        overlay(&root.path().join("proc"), &host, &mut out).unwrap();
+        assert_eq!(
+            (out["cpu_user_us"], out["cpu_system_us"], out["cpu_iowait_us"]),
+            (2_000, 500, 0)
+        );
+        assert_eq!(out["cpu_steal_us"], 5);
+        assert_eq!((out["cpu_throttled_periods"], out["cpu_throttled_us"]), (10, 3_000));
+        assert_eq!((out["memory_total_bytes"], out["memory_available_bytes"]), (1_000, 600));
+        assert_eq!((out["disk_writes"], out["disk_write_bytes"]), (2, 16 * 512));
+        assert_eq!((out["pressure_cpu_some_us"], out["pressure_io_full_us"]), (70, 30));
+    }
+
+    #[test]
+    fn version_2_has_one_directory() {
+        let root = tree(&[
+            (
+                "cpu.stat",
+                "usage_usec 2500\nuser_usec 2000\nsystem_usec 500\nnr_periods 4\nnr_throttled 1\nthrottled_usec 300\n",
+            ),
+            ("memory.current", "700\n"),
+            (
+                "memory.stat",
+                "inactive_file 200\nactive_file 100\nfile_dirty 5\nfile_writeback 6\npgmajfault 7\n",
+            ),
+            ("cpu.pressure", PRESSURE),
+            ("io.pressure", PRESSURE),
+            ("memory.pressure", PRESSURE),
+        ]);
+        let host = Emulated {
+            cores: 1.0,
+            memory_bytes: 1_000,
+            unified: Some(root.path().into()),
+            ..Emulated::default()
+        };
+        let mut out = machine();
+        overlay(root.path(), &host, &mut out).unwrap();
+        assert_eq!((out["cpu_user_us"], out["cpu_throttled_us"]), (2_000, 300));
+        assert_eq!((out["memory_available_bytes"], out["memory_dirty_bytes"]), (600, 5));
+        // No disk of its own: the machine's stays.
+        assert_eq!(out["disk_writes"], 999);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let root = tree(&[("cpu.stat", "user_usec 1\n")]);
+        let host = Emulated {
+            unified: Some(root.path().into()),
+            ..Emulated::default()
+        };
+        assert!(
+            overlay(root.path(), &host, &mut machine())
+                .unwrap_err()
+                .contains("system_usec")
+        );
+    }
+}

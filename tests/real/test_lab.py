@@ -1,0 +1,154 @@
+"""Emulated hosts on this machine's kernel: they reach each other, get what was asked for, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hydrotest.hosts.base import ask
+from hydrotest.hosts.catalogue import Site, lab_of, make_site
+from hydrotest.hosts.command import run_command
+from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.lab.network import Network
+from hydrotest.run.scratch import Scratch, clear_abandoned
+from hydrotest.run.survey import survey
+from hydrotest.spec.load import load_experiment
+
+pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
+
+EXPERIMENT = """\
+name: lab
+hosts:
+  one:   {connect: netns, cores: 0.5, memory: 1 GiB, disk: 40 MB/s, network: 100 Mbit/s}
+  two:   {connect: netns, cores: 0.3, memory: 1 GiB, disk: 20 MB/s, network: 400 Mbit/s}
+  three: {connect: netns, memory: 1 GiB, network: 1 Gbit/s}
+systems: {kafka: {hosts: [three], heap: 256 MiB}}
+workloads: {press: {kind: kafka-produce}}
+tests: [levels: {workload: press, rates: [20K]}]
+"""
+
+
+def traces(run: str) -> list[str]:
+    """Everything on this machine that carries a run's name."""
+    found = [str(path) for path in Path("/run/netns").glob(f"{run}*")] if Path("/run/netns").exists() else []
+    found += [str(path) for path in Path("/sys/fs/cgroup").rglob(f"{run}*")]
+    found += [line for line in Path("/proc/self/mounts").read_text().splitlines() if run in line]
+    found += [
+        line
+        for line in subprocess.run(["losetup", "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+        if run in line
+    ]
+    found += [path.name for path in Path("/sys/class/net").glob(f"{Network(run).bridge[:-2]}*")]
+    return found
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Scratch]:
+    """A run's folder; its lab is removed whatever the test did."""
+    made = Scratch(tmp_path, "0a1b2c3d")
+    made.claim()
+    yield made
+    lab_of(made.path).remove()
+    assert traces(made.path.name) == []
+
+
+async def site_of(tmp_path: Path, scratch: Scratch) -> Site:
+    file = tmp_path / "lab.yaml"
+    file.write_text(EXPERIMENT)
+    experiment, _ = load_experiment(file)
+    return await make_site(experiment, scratch.path)
+
+
+async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) -> None:
+    site = await site_of(tmp_path, scratch)
+    said: list[str] = []
+    surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
+    # What else runs on the machine can take from it, but nothing adds to it.
+    assert surveyed["one"]["cpu_cores"] == pytest.approx(0.5, rel=0.15)
+    assert surveyed["two"]["cpu_cores"] == pytest.approx(0.3, rel=0.15)
+    assert surveyed["one"]["network_bytes_per_s"] == pytest.approx(100e6 / 8, rel=0.1)
+    assert surveyed["two"]["network_bytes_per_s"] == pytest.approx(400e6 / 8, rel=0.1)
+    assert surveyed["three"]["network_bytes_per_s"] == pytest.approx(100e6 / 8, rel=0.1)
+    assert surveyed["one"]["disk_write_bytes_per_s"] == pytest.approx(40e6, rel=0.15)
+    assert surveyed["two"]["disk_read_bytes_per_s"] == pytest.approx(20e6, rel=0.15)
+    assert any(line.startswith("one gives") for line in said)
+    assert await site.clear() == []
+
+
+async def test_hosts_know_each_other_by_name_and_are_samples_of_their_own(tmp_path: Path, scratch: Scratch) -> None:
+    site = await site_of(tmp_path, scratch)
+    one, two = site.hosts["one"], site.hosts["two"]
+    assert isinstance(one, NetnsHost)
+    code = "import os, socket; print(socket.gethostbyname('two'), os.uname().nodename, len(socket.if_nameindex()))"
+    output, _ = await run_command("look", [sys.executable, "-c", code], one, tmp_path / "look.log")
+    assert output.split() == [two.address, "one", "2"]
+    sampler = await one.node(
+        "sample", {"proc_root": "/proc", "interval_ms": 100, "gauges_ms": 1000, "speed_ms": None, "emulated": one.emulated()}
+    )
+    try:
+        await sampler.expect("ready")
+        before = (await sampler.expect("sample"))["host"]
+        busy, _ = await run_command("spin", [sys.executable, "-c", "import time\nend = time.time() + 1\nwhile time.time() < end: pass"], one,
+                                    tmp_path / "spin.log")  # fmt: skip
+        give_up = time.monotonic() + 10
+        while time.monotonic() < give_up:
+            after = (await sampler.expect("sample"))["host"]
+            if after["cpu_throttled_periods"] > before["cpu_throttled_periods"]:
+                break
+    finally:
+        await sampler.close()
+    assert busy == ""
+    assert after["cpu_throttled_periods"] > before["cpu_throttled_periods"]
+    assert after["memory_total_bytes"] == 1 << 30
+    assert "pressure_cpu_some_us" in after
+
+
+async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: Scratch) -> None:
+    site = await site_of(tmp_path, scratch)
+    one, two = site.hosts["one"], site.hosts["two"]
+    assert site.lab is not None
+    await asyncio.to_thread(site.lab.network.limit, 0, 20e6, 32_000)
+    listen = f"{two.address}:{two.free_port()}"
+    sink = await two.node("sink", {"listen": listen})
+    try:
+        await sink.expect("ready")
+        await ask(
+            one, "ceiling", {"directory": str(one.scratch("t")), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
+        )
+        assert (await sink.expect("done"))["result"]["bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.15)
+    finally:
+        await sink.close()
+
+
+async def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
+    """A run is killed with everything up; the next one finds what it left by its name, and removes it."""
+    file = tmp_path / "lab.yaml"
+    file.write_text(EXPERIMENT.replace("one:   {connect: netns,", f"one: {{connect: netns, data: {tmp_path / 'data'},"))
+    up = subprocess.Popen([Path(sys.executable).parent / "hydrotest", "up", file], stdout=subprocess.PIPE, text=True)
+    try:
+        assert up.stdout is not None
+        assert (await asyncio.to_thread(up.stdout.readline)).startswith("kafka: 10.")
+        (run,) = [path.name for path in (tmp_path / "data").glob("hydrotest-run-*")]
+        assert traces(run) != []
+    finally:
+        up.send_signal(signal.SIGKILL)
+        up.wait()
+    assert [path.name for path in clear_abandoned(tmp_path / "data")] == [run]
+    assert traces(run) == []
+
+
+async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratch) -> None:
+    making = asyncio.create_task(site_of(tmp_path, scratch))
+    await asyncio.sleep(0.05)
+    making.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await making
+    assert traces(scratch.path.name) == []

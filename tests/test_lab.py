@@ -1,0 +1,113 @@
+"""Emulated hosts, as far as they need neither root nor a kernel: what is written where, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hydrotest.errors import BadInputError, SystemFailedError
+from hydrotest.hosts.lab.groups import Group, Trees, left_of
+from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
+from hydrotest.spec.check import check_memory
+from hydrotest.spec.load import load_experiment
+
+VERSION_1 = """\
+cgroup {root}/cpu,cpuacct cgroup rw,nosuid,cpu,cpuacct 0 0
+cgroup {root}/memory cgroup rw,memory 0 0
+cgroup {root}/blkio cgroup rw,blkio 0 0
+cgroup2 {root}/unified cgroup2 rw 0 0
+"""
+VERSION_2 = "cgroup2 {root} cgroup2 rw,nsdelegate 0 0\n"
+
+
+def trees(tmp_path: Path, mounts: str) -> Trees:
+    """A made-up machine."""
+    for line in mounts.format(root=tmp_path).splitlines():
+        Path(line.split()[1]).mkdir(exist_ok=True)
+    table = tmp_path / "mounts"
+    table.write_text(mounts.format(root=tmp_path))
+    return Trees.find(table)
+
+
+def test_a_group_of_version_1_has_a_directory_in_each_tree(tmp_path: Path) -> None:
+    group = Group("hydrotest-run-1-0", trees(tmp_path, VERSION_1))
+    group.make()
+    group.limit_cores(0.5)
+    group.limit_memory(1 << 30)
+    assert [path.parent.name for path in group.directories] == ["cpu,cpuacct", "memory", "unified"]
+    assert (tmp_path / "cpu,cpuacct/hydrotest-run-1-0/cpu.cfs_quota_us").read_text() == "50000"
+    assert (tmp_path / "memory/hydrotest-run-1-0/memory.limit_in_bytes").read_text() == str(1 << 30)
+    assert not (tmp_path / "blkio/hydrotest-run-1-0").exists()
+
+
+def test_a_group_of_version_2_has_one_directory(tmp_path: Path) -> None:
+    found = trees(tmp_path, VERSION_2)
+    assert found.is_unified
+    group = Group("hydrotest-run-1-0", found)
+    group.make()
+    swap = group.at("memory") / "memory.swap.max"
+    swap.write_text("max")
+    group.limit_cores(1.5)
+    group.limit_memory(1 << 30)
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu +memory +io"
+    assert (group.at("cpu") / "cpu.max").read_text() == "150000 100000"
+    assert (group.at("memory") / "memory.max").read_text() == str(1 << 30)
+    assert swap.read_text() == "0"
+
+
+def test_what_a_killed_run_left_is_found_by_its_name(tmp_path: Path) -> None:
+    found = trees(tmp_path, VERSION_1)
+    for name in ("hydrotest-run-1-0", "hydrotest-run-1-1", "hydrotest-run-2-0", "system.slice"):
+        Group(name, found).make()
+    assert [group.name for group in left_of("hydrotest-run-1-", found)] == ["hydrotest-run-1-0", "hydrotest-run-1-1"]
+
+
+def test_an_empty_group_is_removed(tmp_path: Path) -> None:
+    group = Group("hydrotest-run-1-0", trees(tmp_path, VERSION_1))
+    group.make()
+    group.remove()
+    assert not any(path.exists() for path in group.directories)
+    group.remove()
+
+
+def test_a_machine_without_control_groups_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "mounts"
+    table.write_text("proc /proc proc rw 0 0\n")
+    with pytest.raises(SystemFailedError, match="no control groups for cpu"):
+        Trees.find(table)
+
+
+def test_devices_have_names_that_a_kernel_takes() -> None:
+    network = Network("hydrotest-run-0123abcd")
+    assert len({network.bridge, *(network.outer(index) for index in range(254))}) == 255
+    assert max(len(network.outer(index)) for index in range(254)) <= 15
+    assert (address_of(0), address_of(253)) == ("10.213.0.1", "10.213.0.254")
+    assert burst_bytes(100e6) < burst_bytes(200e6)
+
+
+HEAD = "name: lab\n"
+TAIL = """
+systems: {kafka: {hosts: [a], heap: 256 MiB}}
+workloads: {press: {kind: kafka-produce}}
+tests: [levels: {workload: press, rates: [20K]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "wanted"),
+    [
+        ("hosts: {a: {connect: netns}, b: {connect: local}}", r"b is this machine itself"),
+        ("hosts: {a: {connect: netns, memory: 512 MiB}}", r"a needs .* and is given 537 MB"),
+        ("hosts: {a: {connect: netns, cores: 0}}", r"greater than 0"),
+        ("hosts: {a: {connect: netns, network: 10 MB}}", r"no link speed"),
+        ("hosts: {a: {connect: netns, address: 127.0.0.2}}", r"address"),
+        ("hosts: {a: {connect: ssh}}", r"netns"),
+    ],
+)
+def test_hosts_that_cannot_be_are_refused(tmp_path: Path, hosts: str, wanted: str) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(HEAD + hosts + TAIL)
+    with pytest.raises(BadInputError, match=wanted) as caught:
+        check_memory(*load_experiment(file), {"a": 24 << 30})
+    assert caught.value.line is not None
