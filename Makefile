@@ -38,6 +38,8 @@ lint: install
 
 bench: install ## the benchmarks behind benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/generators.py
+	command -v latte >/dev/null || cargo install latte-cli --version 0.29.0 --locked
+	$(BIN)/python benchmarks/latte.py --latte $$(command -v latte || echo $${CARGO_HOME:-$$HOME/.cargo}/bin/latte)
 	$(BIN)/python benchmarks/truth.py
 	$(BIN)/python benchmarks/checker.py
 	$(BIN)/python benchmarks/tick.py

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.cli.app import main
 from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
-from hydrotest.spec.check import check_memory
+from hydrotest.spec.check import check_memory, memory_needed
+from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.load import load_experiment
 
 VERSION_1 = """\
@@ -39,6 +41,14 @@ def test_a_group_of_version_1_has_a_directory_in_each_tree(tmp_path: Path) -> No
     assert (tmp_path / "cpu,cpuacct/hydrotest-run-1-0/cpu.cfs_quota_us").read_text() == "50000"
     assert (tmp_path / "memory/hydrotest-run-1-0/memory.limit_in_bytes").read_text() == str(1 << 30)
     assert not (tmp_path / "blkio/hydrotest-run-1-0").exists()
+
+
+def test_a_host_without_a_quota_stays_out_of_the_tree_that_refuses_real_time(tmp_path: Path) -> None:
+    apart = VERSION_1.replace("cpu,cpuacct cgroup rw,nosuid,cpu,cpuacct", "cpu cgroup rw,cpu")
+    group = Group("hydrotest-run-1-0", trees(tmp_path, apart + "cgroup {root}/cpuacct cgroup rw,cpuacct 0 0\n"), has_quota=False)
+    group.make()
+    group.limit_cores(None)
+    assert [path.parent.name for path in group.directories] == ["cpuacct", "memory", "unified"]
 
 
 def test_a_group_of_version_2_has_one_directory(tmp_path: Path) -> None:
@@ -111,3 +121,68 @@ def test_hosts_that_cannot_be_are_refused(tmp_path: Path, hosts: str, wanted: st
     with pytest.raises(BadInputError, match=wanted) as caught:
         check_memory(*load_experiment(file), {"a": 24 << 30})
     assert caught.value.line is not None
+
+
+@pytest.mark.parametrize("command", ["run", "up"])
+def test_without_root_nothing_is_begun(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(HEAD + "hosts: {a: {connect: netns}}" + TAIL)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.chdir(tmp_path)
+    assert main([command, str(file)]) == 2
+    assert "a: emulated hosts need root" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["lab.yaml"]
+
+
+def test_hosts_are_made_after_their_type(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    lab = """
+lab:
+  types: {Small: {cores: 4, memory: 32 GB, disk: 500 MB/s, network: 2 Gbit/s}}
+  scale: {cores: 10 %, memory: 1 %, disk: 50 %, network: 5 %}
+hosts:
+  a: {connect: netns, type: Small}
+  b: {connect: netns, type: Small, cores: 1, memory: 4 GB}
+"""
+    file.write_text(HEAD + lab + TAIL)
+    experiment, document = load_experiment(file)
+    a, b = experiment.hosts["a"], experiment.hosts["b"]
+    assert isinstance(a, NetnsHost)
+    assert isinstance(b, NetnsHost)
+    assert a.cores == pytest.approx(0.4)
+    assert (a.disk, a.network) == (2e9, 100e6)
+    # A hundredth of its memory would not hold the broker.
+    assert a.memory == memory_needed(experiment)["a"]
+    assert (b.cores, b.memory) == (1, 4_000_000_000)
+    check_memory(experiment, document, {"a": 24 << 30, "b": 24 << 30})
+
+
+def test_a_type_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    lab = (
+        "lab: {types: {Small: {cores: 4, memory: 32 GB, network: 2 Gbit/s}}, scale: {cores: 10 %, memory: 1 %, disk: 50 %, network: 5 %}}\n"
+    )
+    file.write_text(HEAD + lab + "hosts: {a: {connect: netns, type: Smal}}" + TAIL)
+    with pytest.raises(BadInputError, match="Smal"):
+        load_experiment(file)
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [
+        ("host: a, service: kafka-0, action: pause", "a service or a host"),
+        ("action: pause", "a service or a host"),
+        ("host: b, action: cut", "'b'"),
+        ("host: a, action: kill", "`kill` is not for a host"),
+        ("service: kafka-0, action: cut", "`cut` is not for a service"),
+        ("host: a, action: slow", "no speed that could be a tenth"),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(tmp_path: Path, fault: str, wanted: str) -> None:
+    file = tmp_path / "lab.yaml"
+    tail = TAIL.replace("levels: {workload: press, rates: [20K]}", f"fault: {{workloads: [press], rates: {{press: 1K}}, {fault}}}")
+    file.write_text(HEAD + "hosts: {a: {connect: netns}}" + tail)
+    with pytest.raises(BadInputError, match=wanted):
+        load_experiment(file)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.catalogue import Site, lab_of, make_site
 from hydrotest.hosts.command import run_command
-from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.lab.netns import HostAway, NetnsHost
 from hydrotest.hosts.lab.network import Network
 from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.survey import survey
@@ -152,3 +153,62 @@ async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratc
     with pytest.raises(asyncio.CancelledError):
         await making
     assert traces(scratch.path.name) == []
+
+
+HEAR = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('0.0.0.0', 7000)); s.settimeout(2.5); heard = 0
+try:
+    while True:
+        s.recv(100); heard += 1
+except TimeoutError:
+    print(heard)
+"""
+SAY = """
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); time.sleep(0.5)
+for _ in range(20):
+    try:
+        s.sendto(b'word', ('{to}', 7000))
+    except OSError:
+        pass
+    time.sleep(0.02)
+"""
+
+
+async def heard(source: NetnsHost, at: NetnsHost, logs: Path) -> int:
+    """How many of twenty datagrams arrive."""
+    (told, _), _ = await asyncio.gather(
+        run_command("hear", [sys.executable, "-c", HEAR], at, logs / f"hear-{time.monotonic_ns()}.log"),
+        run_command("say", [sys.executable, "-c", SAY.format(to=at.address)], source, logs / f"say-{time.monotonic_ns()}.log"),
+    )
+    return int(told)
+
+
+@pytest.mark.parametrize(("action", "out", "back"), [("cut", 0, 0), ("mute", 0, 20), ("deafen", 20, 0), ("slow", 20, 20)])
+async def test_a_host_is_taken_from_the_others_and_given_back(
+    tmp_path: Path, scratch: Scratch, action: HostAway, out: int, back: int
+) -> None:
+    site = await site_of(tmp_path, scratch)
+    one, three = site.hosts["one"], site.hosts["three"]
+    assert isinstance(one, NetnsHost)
+    assert isinstance(three, NetnsHost)
+    assert await heard(one, three, tmp_path) == 20
+    await one.take_away(action)
+    assert (await heard(one, three, tmp_path), await heard(three, one, tmp_path)) == (out, back)
+    await one.bring_back(action)
+    assert (await heard(one, three, tmp_path), await heard(three, one, tmp_path)) == (20, 20)
+
+
+async def test_a_paused_host_goes_on(tmp_path: Path, scratch: Scratch) -> None:
+    site = await site_of(tmp_path, scratch)
+    one = site.hosts["one"]
+    assert isinstance(one, NetnsHost)
+    code = "import time\nfor _ in range(30):\n    print(time.time(), flush=True)\n    time.sleep(0.1)"
+    ticking = asyncio.create_task(run_command("tick", [sys.executable, "-c", code], one, tmp_path / "tick.log"))
+    await asyncio.sleep(1)
+    await one.take_away("pause")
+    await asyncio.sleep(2)
+    await one.bring_back("pause")
+    times = [float(line) for line in (await ticking)[0].split()]
+    assert max(after - before for before, after in pairwise(times)) > 1.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.clock import iso
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
+from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
 from hydrotest.report.html import write_report
 from hydrotest.report.tables import comparison_sheet
@@ -32,6 +34,7 @@ from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
 from hydrotest.run.standing import hold, standing, take_down
 from hydrotest.spec.check import check_memory
+from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.lines import Document
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
@@ -120,6 +123,11 @@ def check(experiment: Path, *, as_json: Json = False) -> int:
     if spec.lab is not None:
         scale = ", ".join(f"{what} × {factor:.3g}" for what, factor in spec.lab.scale)
         print(f"scale: {scale}; memory never below what the services need")
+    given = sum(host.cores or 0.0 for host in spec.hosts.values() if isinstance(host, NetnsHost))
+    if given:
+        there = os.cpu_count() or 1
+        short = "; that is more than there are: busy all at once, hosts get less than they are given" if given > there else ""
+        print(f"cores: hosts are given {given:.3g} of this machine's {there}{short}")
     for step in plan.steps:
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
@@ -144,6 +152,7 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
         Go on after the last finished trial of the run in --out.
     """
     spec, _ = _load(experiment)
+    check_rights(spec)
     find_java()
     tests = {test.test for test in spec.tests}
     if only is not None and only not in tests:
@@ -207,6 +216,7 @@ def _cancel_on_signals() -> None:
 def up(experiment: Path, *, as_json: Json = False) -> int:
     """Start hosts and systems without a test and hold them until Ctrl-C or `down`."""
     spec, _ = _load(experiment)
+    check_rights(spec)
     find_java()
 
     def announce(endpoints: dict[str, list[str]]) -> None:

@@ -140,7 +140,7 @@ class Controller:
 
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None
-        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener)
+        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.unhurried)
         pressables = make_pressables(bench)
         plan = make_plan(self.experiment)
         begin = time.monotonic()
@@ -166,9 +166,10 @@ class Controller:
                 await self.sampling.stop()
             except HydrotestError as error:
                 self.listener.say(f"while stopping the samplers: {error.message}")
-        for system in reversed(list(self.systems.values())):
-            for problem in await system.stop():
-                self.listener.say(f"while stopping {system.name}: {problem}")
+        with self.site.unhurried():
+            for system in reversed(list(self.systems.values())):
+                for problem in await system.stop():
+                    self.listener.say(f"while stopping {system.name}: {problem}")
         for problem in await self.site.clear():
             self.listener.say(f"while removing the lab: {problem}")
         try:

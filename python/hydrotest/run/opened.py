@@ -47,7 +47,7 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
         for system in systems.values():
             for service in system.services:
                 await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
-        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener)
+        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
     finally:
         await sampling.stop()
         for system in reversed(list(systems.values())):

@@ -73,9 +73,10 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         announce(endpoints)
         raise SystemFailedError(await died)
     finally:
-        for system in reversed(list(systems.values())):
-            for problem in await system.stop():
-                listener.say(f"while stopping {system.name}: {problem}")
+        with site.unhurried():
+            for system in reversed(list(systems.values())):
+                for problem in await system.stop():
+                    listener.say(f"while stopping {system.name}: {problem}")
         for problem in await site.clear():
             listener.say(f"while removing the lab: {problem}")
         scratch.remove()

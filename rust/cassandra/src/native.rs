@@ -26,10 +26,6 @@ use crate::session::consistency;
 
 /// From this tick on the thread sleeps from tick to tick, rather than wake for each answer.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
-/// In a closed loop with at least so many in flight answers come in a stream. A pause before each look lets some of them gather:
-/// what a client costs follows its wake-ups, not its operations. It is short beside what so many operations wait for each other.
-const GATHERS_FROM: u64 = 32;
-const GATHER_NS: u64 = 100_000;
 /// How long answers are awaited after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 const SERVE_NS: u64 = 5_000_000;
@@ -219,9 +215,6 @@ impl Presser {
             if self.tick_ns >= SLEEPS_FROM_NS && !return_early && self.in_flight > 0 {
                 std::thread::sleep(Duration::from_nanos(left.min(self.tick_ns)));
                 left = 0;
-            }
-            if return_early && self.in_flight >= GATHERS_FROM {
-                std::thread::sleep(Duration::from_nanos(left.min(GATHER_NS)));
             }
             let sockets = (0..self.places.len()).map(|index| self.places.link(index).map(Link::socket));
             let active = wait(sockets, left).expect("the kernel polls");

@@ -15,7 +15,7 @@ use crate::host::{parse, pressure, put_disk};
 
 /// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2 have one.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Emulated {
     /// What its quota allows; all of the machine's without one.
     pub cores: f64,
@@ -74,10 +74,11 @@ fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
         "cpu_idle_us".into(),
         (allowed_us as u64).saturating_sub(user_us + system_us),
     );
-    let (stat, throttled_per_us) = match (&host.cpu, &host.unified) {
-        (Some(group), _) => (group.join("cpu.stat"), ("throttled_time", 1_000)),
-        (None, Some(group)) => (group.join("cpu.stat"), ("throttled_usec", 1)),
-        (None, None) => return Ok(()),
+    let (stat, throttled_per_us) = match (&host.cpu, &host.cpuacct, &host.unified) {
+        (Some(group), _, _) => (group.join("cpu.stat"), ("throttled_time", 1_000)),
+        (None, None, Some(group)) => (group.join("cpu.stat"), ("throttled_usec", 1)),
+        // It has no quota, or nothing that tells.
+        (None, Some(_), _) | (None, None, None) => return Ok(()),
     };
     out.insert("cpu_periods".into(), field(&stat, "nr_periods")?);
     out.insert("cpu_throttled_periods".into(), field(&stat, "nr_throttled")?);

@@ -60,12 +60,16 @@ class Group:
 
     name: str
     trees: Trees
+    has_quota: bool = True
+    """Without one it is no member of the `cpu` tree of version 1, where that stands alone: a kernel that schedules groups in real time refuses
+    SCHED_RR to whoever is in a group there, which generators ask for."""
 
     @property
     def directories(self) -> list[Path]:
         """Its directories; a process is to be in all of them. blkio stays out: throttled in the root group, writeback and direct
         writes have one bound together, in a group of their own they would have one each."""
-        used = {path for controller, path in self.trees.version_1.items() if controller != "blkio"}
+        left_out = {"blkio"} if self.has_quota else {"blkio", "cpu"}
+        used = {path for controller, path in self.trees.version_1.items() if controller not in left_out}
         unified = {self.trees.unified} if self.trees.unified is not None else set()
         return sorted(tree / self.name for tree in used | unified)
 
@@ -91,6 +95,8 @@ class Group:
 
     def limit_cores(self, cores: float | None) -> None:
         """So much CPU time a second, or (None) all there is; at once, also for what runs already."""
+        if not self.at("cpu").exists():
+            return
         quota = None if cores is None else round(cores * PERIOD_US)
         if self.trees.is_unified:
             (self.at("cpu") / "cpu.max").write_text(f"{'max' if quota is None else quota} {PERIOD_US}")

@@ -52,7 +52,7 @@ class Lab:
     def _host(self, index: int, name: str, spec: Spec, trees: Trees, names: Path) -> NetnsHost:
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        group = Group(f"{self.run}-{index}", trees)
+        group = Group(f"{self.run}-{index}", trees, has_quota=spec.cores is not None)
         group.make()
         if spec.cores is not None:
             group.limit_cores(spec.cores)

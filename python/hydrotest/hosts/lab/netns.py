@@ -67,8 +67,9 @@ class NetnsHost:
 
     def emulated(self) -> dict[str, Any]:
         """`Emulated` of rust/sampler/src/emulated.rs."""
-        group, is_unified = self.group, self.group.trees.is_unified
-        of_version_1 = {what: None if is_unified else str(group.at(what)) for what in ("cpu", "cpuacct", "memory")}
+        group, trees = self.group, self.group.trees
+        used = {} if trees.is_unified else {what: group.at(what) for what in ("cpu", "cpuacct", "memory")}
+        of_version_1 = {what: str(path) for what, path in used.items() if path in group.directories}
         return {"cores": self.cores, "memory_bytes": self.spec.memory or memory_bytes(), **of_version_1,
                 "unified": None if group.unified is None else str(group.unified),
                 "disk": None if self.disk is None else self.disk.device}  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,8 @@ class Bench:
     systems: dict[str, System]
     runner: TrialRunner
     listener: Listener
+    unhurried: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Systems are warmed in it: under an emulated host's quota their code would be compiled for as long as it is measured."""
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
@@ -102,7 +105,8 @@ class Pressable(ABC):
     async def prepare(self) -> None:
         """Sets up and warms the system; once."""
         if not self.is_prepared:
-            await self._prepare()
+            with self.bench.unhurried():
+                await self._prepare()
             self.is_prepared = True
 
     @abstractmethod
