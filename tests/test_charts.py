@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
 from pathlib import Path
 
 import polars as pl
@@ -29,3 +31,12 @@ def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_r
     drawn = [row["service"] for row in next(iter(figure.spec["datasets"].values()))]
     assert {"brief", "kafka-0"} == set(drawn)
     assert len(drawn) <= 2 * 5
+
+
+def test_no_sheet_is_left_out_of_the_report() -> None:
+    """What the tables have, the page has: it chooses by their titles what stands where."""
+    template = resources.files("hydrotest.report").joinpath("templates/report.html").read_text()
+    below = re.findall(r"title\.startswith\(\(([^)]*)\)\)", template)
+    shown_first, shown_below = (set(re.findall(r'"([^"]+)"', titles)) for titles in below)
+    # Whatever is not named stands first; Integrity has a place of its own.
+    assert shown_first == shown_below | {"Integrity"}
