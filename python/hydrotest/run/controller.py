@@ -130,7 +130,7 @@ class Controller:
         self.runner = TrialRunner(self.folder, self.sampling, self.listener, died, next_number=max(taken, default=0) + 1)
 
     async def _survey(self) -> None:
-        self.listener.phase("measuring what the hosts give")
+        self.listener.phase("measuring what this machine gives")
         hosts = await survey(self.site.hosts, self.run_id, self.listener.say)
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
