@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError
-from hydrotest.hosts.lab.groups import Group
+from hydrotest.hosts.lab.groups import Group, Trees
 
 INODE_BYTES = str(256 << 10)
 """A file for each so many bytes; the systems have few and large ones."""
@@ -38,19 +38,19 @@ class Disk:
         if group.trees.is_unified:
             (group.at("io") / "io.max").write_text(f"{self.number} rbps={rate} wbps={rate}")
         else:
-            self._throttle(group, rate)
+            self._throttle(group.trees, rate)
         backing = Path("/sys/class/bdi") / self.number
         (backing / "strict_limit").write_text("1")
         (backing / "max_bytes").write_text(str(max(DIRTY_BYTES_MIN, round(bytes_per_s * DIRTY_S))))
 
-    def unlimit(self, group: Group) -> None:
+    def unlimit(self, trees: Trees) -> None:
         """Takes the bound back: version 1 keeps it in the root group, by number, where the next device of that number would have it."""
-        if not group.trees.is_unified:
-            self._throttle(group, 0)
+        if not trees.is_unified:
+            self._throttle(trees, 0)
 
-    def _throttle(self, group: Group, rate: int) -> None:
+    def _throttle(self, trees: Trees, rate: int) -> None:
         for what in ("read", "write"):
-            (group.trees.version_1["blkio"] / f"blkio.throttle.{what}_bps_device").write_text(f"{self.number} {rate}")
+            (trees.version_1["blkio"] / f"blkio.throttle.{what}_bps_device").write_text(f"{self.number} {rate}")
 
 
 def make_disk(image: Path, mount: Path, size_bytes: int) -> Disk:
@@ -66,11 +66,11 @@ def make_disk(image: Path, mount: Path, size_bytes: int) -> Disk:
     return Disk(Path(path).name, mount, image)
 
 
-def remove_disk(disk: Disk, group: Group) -> None:
+def remove_disk(disk: Disk, trees: Trees) -> None:
     """Unmounts it and frees the device; its file goes with the run's folder."""
     if is_mounted(disk.mount):
         _run("umount", str(disk.mount))
-    disk.unlimit(group)
+    disk.unlimit(trees)
     _run("losetup", "--detach", f"/dev/{disk.device}")
 
 

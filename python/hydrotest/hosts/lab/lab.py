@@ -10,15 +10,14 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from pyroute2 import netns
 
 from hydrotest.errors import HydrotestError, SystemFailedError
 from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.netns import NetnsHost
-from hydrotest.hosts.lab.network import Network, address_of, check_count, processes_in
+from hydrotest.hosts.lab.network import NAMESPACES, Network, address_of, check_count, processes_in
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 GONE_S_MAX = 30.0
@@ -63,7 +62,7 @@ class Lab:
             image = folder / "disk.img"
             disk = make_disk(image, mount_of(image), spec.disk_size)
             disk.limit(spec.disk / 8, group)
-        place = {"name": name, "namespace": f"/run/netns/{self.network.namespace(index)}", "hosts": str(names),
+        place = {"name": name, "namespace": str(NAMESPACES / self.network.namespace(index)), "hosts": str(names),
                  "groups": [str(path) for path in group.directories]}  # fmt: skip
         file = folder / "place.json"
         file.write_text(json.dumps(place))
@@ -76,7 +75,8 @@ class Lab:
         """Removes everything that carries the run's name, going on past what cannot be; what that was. Whatever still runs in it is
         ended."""
         problems: list[str] = []
-        groups = left_of(f"{self.run}-", _trees_if_any())
+        trees = _trees_if_any()
+        groups = left_of(f"{self.run}-", trees)
 
         def attempt(work: Callable[[], None]) -> None:
             try:
@@ -87,9 +87,9 @@ class Lab:
         for group in groups:
             attempt(group.kill)
         attempt(self._end_processes)
-        disks = disks_below(self.folder) if groups else []
-        for disk in disks:
-            attempt(lambda disk=disk: remove_disk(disk, groups[0]))  # type: ignore[misc]
+        # Also without groups: a disk that resisted is to be removed by who comes next.
+        for disk in disks_below(self.folder):
+            attempt(partial(remove_disk, disk, trees))
         for group in groups:
             attempt(group.remove)
         attempt(self.network.remove)
@@ -98,7 +98,7 @@ class Lab:
     def _end_processes(self) -> None:
         """Those outside the groups: samplers."""
         give_up = time.monotonic() + GONE_S_MAX
-        names = [name for name in netns.listnetns() if name.startswith(f"{self.run}-")]
+        names = self.network.namespaces()
         while left := [pid for name in names for pid in processes_in(name)]:
             if time.monotonic() > give_up:
                 raise SystemFailedError(f"processes {left} of {self.run} cannot be ended", "`hydrotest down` tries again.")

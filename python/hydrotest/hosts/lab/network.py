@@ -60,6 +60,10 @@ class Network:
         """A host's namespace."""
         return f"{self.run}-{index}"
 
+    def namespaces(self) -> list[str]:
+        """Those that there are."""
+        return [name for name in netns.listnetns() if name.startswith(f"{self.run}-")]
+
     def outer(self, index: int) -> str:
         """A host's device on the bridge."""
         return _device(self.run, f"h{index}")
@@ -95,9 +99,8 @@ class Network:
 
     def remove(self) -> None:
         """Removes what there is of it. A namespace that a process is still in would live on without a name."""
-        for name in netns.listnetns():
-            if name.startswith(f"{self.run}-"):
-                netns.remove(name)
+        for name in self.namespaces():
+            netns.remove(name)
         _netlink(partial(_remove_devices, prefix=_device(self.run, "")))
 
     def _ends(self, index: int) -> list[tuple[str, str | None]]:

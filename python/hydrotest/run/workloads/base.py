@@ -17,6 +17,7 @@ from hydrotest.run.trial import Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Stretch
+from hydrotest.spec.workloads import Scheduled
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
@@ -78,7 +79,11 @@ class Bench:
 
     def in_flight_cap(self, workload: str, pressing: Pressing, plan: TrialPlan) -> int:
         """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
-        return max(IN_FLIGHT_CAP_MIN, round(pressing.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S)))
+        spec = self.experiment.workloads[workload]
+        # A burst is due at once, and another may come before the one before it is answered.
+        bursts = 2 * (spec.arrivals.size or 0) if isinstance(spec, Scheduled) else 0
+        sustained = round(pressing.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
+        return max(IN_FLIGHT_CAP_MIN, sustained + bursts)
 
     def seed(self, workload: str, number: int) -> int:
         """Of what a workload draws in a trial: another for each of both, so that nothing coincides that is said to be random."""
