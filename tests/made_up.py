@@ -36,6 +36,17 @@ search: {precision: 10 %, window: 4 s, warm_up: 1 s}
 START_S = 1_700_000_000.0
 
 
+def host_counters(seconds: float, **more: int) -> dict[str, int]:
+    """A host's counters after so long, as its sampler tells them: three quarters of a core busy, everything else a million a second."""
+    us = round(seconds * 1e6)
+    counters = {f"cpu_{name}_us": us // 2 for name in ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")}
+    counters |= {"cpu_nice_us": 0, "cpu_irq_us": 0, "cpu_softirq_us": 0, "cpu_steal_us": 0, "cpu_iowait_us": 0, "cpu_count": 2}
+    counters |= {"memory_total_bytes": 8 << 30, "memory_available_bytes": 6 << 30, "swap_used_bytes": 0}
+    counters |= dict.fromkeys(("disk_reads", "disk_writes", "disk_read_bytes", "disk_write_bytes", "disk_busy_ms", "net_out_bytes", "net_in_bytes",
+                               "lo_out_bytes", "lo_in_bytes", "tcp_out_segments", "tcp_in_segments", "tcp_retransmitted_segments"), us)  # fmt: skip
+    return counters | more
+
+
 class MadeUpRun:
     """Writes trials of a system that sustains `limit` operations a second."""
 
@@ -119,18 +130,7 @@ class MadeUpRun:
         buffer = SampleBuffer()
         for second in range(7):
             us = round((start - START_S + second) * 1e6)
-            host = {f"cpu_{name}_us": us // 2 for name in ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")}
-            host |= {
-                "cpu_nice_us": 0,
-                "cpu_irq_us": 0,
-                "cpu_softirq_us": 0,
-                "cpu_steal_us": round(us * 2 * steal_share),
-                "cpu_iowait_us": 0,
-                "cpu_count": 2,
-            }
-            host |= {"memory_total_bytes": 8 << 30, "memory_available_bytes": 6 << 30, "swap_used_bytes": 0}
-            host |= dict.fromkeys(("disk_reads", "disk_writes", "disk_read_bytes", "disk_write_bytes", "disk_busy_ms", "net_out_bytes", "net_in_bytes",
-                                   "lo_out_bytes", "lo_in_bytes", "tcp_out_segments", "tcp_in_segments", "tcp_retransmitted_segments"), us)  # fmt: skip
+            host = host_counters(start - START_S + second, cpu_steal_us=round(us * 2 * steal_share))
             service = {"cpu_user_us": us // 2, "cpu_system_us": us // 4, "memory_bytes": 1 << 30, "threads": 50, "processes": 1,
                        "exporter_cpu_us": us // 500, "jit_cpu_us": round(us * jit_cores), "disk_write_bytes": us}  # fmt: skip
             buffer.add("here", {"wall_s": start - 1 + second, "host": host, "services": {"kafka-0": service}, "gauges": {"kafka-0": {"kafka_idle": 0.5}},

@@ -127,6 +127,16 @@ def test_what_binds() -> None:
     assert bound_by([hot, Use("disk", "a", 9e8, 1e9, "bytes/s")], [], "latency").kind == "undecided"
 
 
+def test_a_quota_that_holds_back_binds_though_it_is_not_used_up() -> None:
+    held_back = Use("cpu", "a", 0.16, 0.2, "cores", throttled=0.95)
+    named = bound_by([held_back, Use("cpu", "b", 0.16, 0.2, "cores", throttled=0.1)], [], "latency")
+    assert (named.kind, named.resource, named.host) == ("resource", "cpu", "a")
+    assert "held back in 95% of its periods" in named.detail
+    assert any(item["value"] == 0.95 for item in named.evidence)
+    # Little of it used on average, and held back all the same: that does not rule it out.
+    assert not any("cpu of a" in out["what"] for out in bound_by([Use("cpu", "a", 0.05, 0.2, "cores", throttled=0.6)], [], "x").ruled_out)
+
+
 def test_littles_law_on_a_published_row() -> None:
     """26,195 op/s × 0.6 ms: the 16 threads of the client, not the ring."""
     assert littles_in_flight(26_195, 0.6) == pytest.approx(15.7, abs=0.05)

@@ -6,13 +6,17 @@ import re
 from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import polars as pl
 import pytest
 
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.report import charts
+from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
 from tests.made_up import MadeUpRun
+from tests.test_summary import SCHEMA
 
 
 def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +44,26 @@ def test_no_sheet_is_left_out_of_the_report() -> None:
     shown_first, shown_below = (set(re.findall(r'"([^"]+)"', titles)) for titles in below)
     # Whatever is not named stands first; Integrity has a place of its own.
     assert shown_first == shown_below | {"Integrity"}
+
+
+def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    made.search()
+    environment = made.folder.read_json(layout.ENVIRONMENT)
+    environment["hosts"].append({**environment["hosts"][0], "name": "there"})
+    made.folder.write_json(layout.ENVIRONMENT, environment)
+    for trial in made.folder.trials():
+        path = made.folder.folder_of(trial)
+        own = read_samples(path, layout.HOST_SAMPLES)
+        pl.concat([own, own.with_columns(pl.lit("there").alias("host"))]).write_parquet(path / layout.HOST_SAMPLES)
+    summary = summarise_run(made.folder, made.experiment, "complete", "now")
+    jsonschema.validate(summary, SCHEMA)
+    rows = summary["usage_by_test"]
+    assert [(row["name"], row["host"]) for row in rows] == [("1 isolated ingest", "here"), ("1 isolated ingest", "there")]
+    assert rows[1]["network_out_bytes_per_s_mean"] == pytest.approx(2e6)
+    assert len(by_test_sheet(summary).rows) == 2
+    figures = usage_figures(summary)
+    assert {figure.slug for figure in figures} >= {"usage-cpu", "usage-memory", "usage-segments-in", "usage-disk-writes"}
+    assert all(len(figure.rows) == 2 for figure in figures)
+    # One host is told of by workload already.
+    assert usage_figures(summary | {"hosts": summary["hosts"][:1]}) == []

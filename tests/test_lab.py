@@ -172,8 +172,8 @@ def test_a_type_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "wanted"),
     [
-        ("host: a, service: kafka-0, action: pause", "a service or a host"),
-        ("action: pause", "a service or a host"),
+        ("host: a, service: kafka-0, action: pause", "a service, a host or a system"),
+        ("action: pause", "a service, a host or a system"),
         ("host: b, action: cut", "'b'"),
         ("host: a, action: kill", "`kill` is not for a host"),
         ("service: kafka-0, action: cut", "`cut` is not for a service"),

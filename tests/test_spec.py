@@ -183,6 +183,24 @@ CASES = {
         14,
         "kill",
     ),
+    "a service that is to be rolled": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-0, action: roll}",
+        14,
+        "`roll` is not for a service",
+    ),
+    "a system that is not there, rolled": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, system: kafak, action: roll}",
+        14,
+        "Did you mean 'kafka'",
+    ),
+    "a fault of two": (
+        "- isolated: [ingest, drain, store]",
+        "- fault: {workloads: [ingest], rates: {ingest: 1K}, system: kafka, service: kafka-0, action: roll}",
+        14,
+        "Name one of them",
+    ),
     "a soak that nothing reads": (
         "- isolated: [ingest, drain, store]",
         "- soak: {workloads: [ingest], rates: {ingest: 1K}}",

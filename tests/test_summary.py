@@ -17,7 +17,7 @@ from rich.console import Console
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.report.html import write_report
 from hydrotest.report.terminal import print_summary
-from hydrotest.report.words import findings, not_valid
+from hydrotest.report.words import end_to_end_sentence, findings, not_valid
 from tests.made_up import MadeUpRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
@@ -155,3 +155,20 @@ def test_the_report_draws_every_figure_in_a_browser(report: Path, tmp_path: Path
     assert done.stdout.count('class="marks"') == 6
     assert "This figure failed" not in re.sub(r"<script>.*?</script>", "", done.stdout, flags=re.DOTALL)
     assert "CONSOLE" not in done.stderr
+
+
+def test_end_to_end_latencies_are_told_with_the_clocks_error() -> None:
+    def host(offset_s: float) -> dict[str, Any]:
+        return {"clock": {"offset_s": offset_s, "error_s": 0.0001}}
+
+    followed = {"workload": "drain", "kind": "kafka-consume", "tenancy": "combined"}
+    told = end_to_end_sentence({"generator": [followed], "hosts": [host(0.001), host(-0.002), host(0.0)]})
+    assert told is not None
+    # The two furthest from the controller's: 1.1 and 2.1 ms.
+    assert "drain are end to end" in told and "at most 3.20 ms" in told
+    one = end_to_end_sentence({"generator": [followed], "hosts": [host(0.0)]})
+    assert one is not None and "one host's clock" in one
+    unknown = end_to_end_sentence({"generator": [followed], "hosts": [host(0.0), {}]})
+    assert unknown is not None and "not compared" in unknown
+    # Alone it catches up, and has no latencies.
+    assert end_to_end_sentence({"generator": [followed | {"tenancy": "isolated"}], "hosts": [host(0.0)]}) is None

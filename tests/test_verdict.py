@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from hydrotest.analysis.verdict import judge
-from tests.made_up import MadeUpRun
+from hydrotest.store import layout
+from hydrotest.store.samples import SampleBuffer
+from tests.made_up import MadeUpRun, host_counters
 
 
 @pytest.fixture
@@ -47,6 +49,26 @@ def test_a_generator_that_waits_for_a_core_has_no_room(run: MadeUpRun) -> None:
 def test_an_in_flight_cap_that_was_hit_is_the_generators(run: MadeUpRun) -> None:
     verdict = judge(run.measured(run.trial("search", 8_000, cap_hits=3)), run.experiment.objective("ingest"))
     assert verdict.stopped_by == "generator"
+
+
+@pytest.mark.parametrize(("sent", "received", "has_room"), [(950_000, 0, False), (0, 950_000, False), (500_000, 500_000, True)])
+def test_a_generator_whose_own_link_is_full_has_no_room(run: MadeUpRun, sent: int, received: int, has_room: bool) -> None:
+    trial = run.trial("search", 8_000)
+    environment = run.folder.read_json(layout.ENVIRONMENT)
+    environment["hosts"].append({**environment["hosts"][0], "name": "press", "ceilings": {"network_bytes_per_s": 1e6}})
+    run.folder.write_json(layout.ENVIRONMENT, environment)
+    buffer = SampleBuffer()
+    for second in range(7):
+        counters = host_counters(second, lo_in_bytes=0, lo_out_bytes=0, net_out_bytes=second * sent, net_in_bytes=second * received)
+        buffer.add("press", {"wall_s": trial.prepared_wall_s - 0.5 + second, "host": counters, "services": {}, "gauges": {}, "gauge_errors": {},
+                             "speed_ns": [300_000], "sampler_cpu_us": 0})  # fmt: skip
+    buffer.flush(run.folder.folder_of(trial))
+    load = trial.loads[0]
+    for host, expected in (("press", has_room), ("here", True)):
+        moved = trial.model_copy(update={"loads": [load.model_copy(update={"hosts": [host]})]})
+        verdict = judge(run.measured(moved), run.experiment.objective("ingest"))
+        assert verdict.room.has_room == expected, verdict.room.reasons
+        assert expected or "the link of press" in verdict.room.reasons[0]
 
 
 def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:

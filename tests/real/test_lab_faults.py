@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -39,12 +40,32 @@ warm_up: {{least: 8 s, most: 8 s}}
 """
 
 
-def test_a_host_that_is_cut_off_costs_time_and_no_record(tmp_path: Path, start_run: Start) -> None:
-    process = start_run(TEXT.format(data=tmp_path / "data"))
+def summary_of(process: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
+    """What a run says that ends well."""
     _, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)
+    return summary
+
+
+def test_a_cluster_that_is_restarted_broker_by_broker_loses_nothing(tmp_path: Path, start_run: Start) -> None:
+    rolling = TEXT.replace(
+        "host: b, action: cut, at: 8 s, down: 12 s, duration: 50 s", "system: kafka, action: roll, at: 8 s, down: 1 s, duration: 90 s"
+    )
+    process = start_run(rolling.format(data=tmp_path / "data"))
+    summary = summary_of(process, tmp_path)
+    (fault,) = summary["faults"]
+    assert (fault["service"], fault["action"]) == ("kafka", "roll")
+    assert fault["ready_s"] < 90
+    loads = {load["workload"]: load for load in fault["workloads"]}
+    assert loads["ingest"]["failed"] == 0
+    assert all(row["lost"] == 0 and row["corrupted"] == 0 for row in summary["integrity"])
+
+
+def test_a_host_that_is_cut_off_costs_time_and_no_record(tmp_path: Path, start_run: Start) -> None:
+    process = start_run(TEXT.format(data=tmp_path / "data"))
+    summary = summary_of(process, tmp_path)
     (fault,) = summary["faults"]
     assert (fault["service"], fault["action"]) == ("b", "cut")
     loads = {load["workload"]: load for load in fault["workloads"]}

@@ -14,10 +14,15 @@ from hydrotest.analysis.room import Room, judge_room
 from hydrotest.analysis.verdict import judge
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.node import Node
+from hydrotest.run.events import Silent
+from hydrotest.run.opened import opened
+from hydrotest.run.survey import survey
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads import kafka
 from hydrotest.run.workloads.base import Bench, Rated
+from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.spec.models import Objective
+from hydrotest.store import layout
 from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
@@ -92,3 +97,28 @@ async def test_one_that_may_have_little_in_flight_has_none(
     monkeypatch.setattr(kafka, "IN_FLIGHT_BYTES_MAX", 50 * 110)  # fifty records
     room = judged(bench, await pressables["ingest"].open_loop(50_000, PLAN))
     assert "its in-flight cap was reached" in " ".join(room.reasons)
+
+
+SLOW_LINK = """\
+name: slow-link
+hosts:
+  broker: {connect: netns, network: 1 Gbit/s}
+  press:  {connect: netns, network: 20 Mbit/s}
+systems: {kafka: {hosts: [broker], heap: 512 MiB}}
+workloads: {ingest: {kind: kafka-produce, on: press}}
+objectives: {ingest: {p99: 200 ms}}
+tests: [levels: {workload: ingest, rates: [40K]}]
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
+async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
+    async with opened(SLOW_LINK, tmp_path, Silent()) as bench:
+        bench.runner.folder.write_json(layout.ENVIRONMENT, {"hosts": await survey(bench.hosts, bench.run, Silent().say)})
+        ingest = make_pressables(bench)["ingest"]
+        assert isinstance(ingest, Rated)
+        fits = await ingest.open_loop(5_000, PLAN)
+        assert judge_room(Measured.read(bench.runner.folder, fits, "ingest"), 200.0).has_room
+        # 40,000 records of 100 bytes are 35 Mbit/s.
+        room = judged(bench, await ingest.open_loop(40_000, PLAN))
+        assert "the link of press" in " ".join(room.reasons)

@@ -14,6 +14,9 @@ NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
 FAR_FROM_CEILING = 0.60
 """Below this share it is ruled out."""
+THROTTLED_MIN = 0.50
+"""A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
+short period 80 % of a quota was used with all periods throttled."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,27 @@ class Use:
     used: float
     ceiling: float | None
     unit: str
+    throttled: float | None = None
+    """Of a CPU quota: the share of its periods in which it held the host back; None where there is no quota."""
 
     @property
     def share(self) -> float | None:
         """Of the ceiling; None where there is none."""
         return self.used / self.ceiling if self.ceiling else None
+
+    @property
+    def is_near(self) -> bool:
+        """True if it may be what binds."""
+        return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN
+
+    @property
+    def is_far(self) -> bool:
+        """True if it can be ruled out."""
+        return self.share is not None and self.share < FAR_FROM_CEILING and not self.is_near
+
+    def __str__(self) -> str:
+        held_back = f" and held back in {self.throttled:.0%} of its periods" if (self.throttled or 0.0) >= THROTTLED_MIN else ""
+        return f"at {self.share or 0.0:.0%} of its ceiling{held_back}"
 
 
 @dataclass
@@ -55,8 +74,16 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     memory = rates["memory_bytes"].max()
+    throttled = rates["cpu_throttled"].mean() if "cpu_throttled" in rates.columns else None
     return [
-        Use("cpu", host, mean("cpu_cores"), ceilings.get("cpu_cores"), "cores"),
+        Use(
+            "cpu",
+            host,
+            mean("cpu_cores"),
+            ceilings.get("cpu_cores"),
+            "cores",
+            float(throttled) if isinstance(throttled, int | float) else None,
+        ),
         Use("disk", host, mean("disk_write_bytes_per_s"), ceilings.get("disk_write_bytes_per_s"), "bytes/s written"),
         Use("network", host, mean("network_out_bytes_per_s"), ceilings.get("network_bytes_per_s"), "bytes/s out"),
         Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
@@ -69,11 +96,15 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
         {"what": f"{use.resource} of {use.host} at the limit, share of its ceiling", "host": use.host,
          "value": use.share, "unit": None, "used": use.used, "ceiling": use.ceiling, "used_unit": use.unit}
         for use in uses
+    ] + [
+        {"what": f"share of its periods in which {use.host} was held back by its CPU quota", "host": use.host, "value": use.throttled, "unit": None}
+        for use in uses
+        if use.throttled is not None
     ]  # fmt: skip
     ruled_out = [
         {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used at the limit"}
         for use in uses
-        if use.share is not None and use.share < FAR_FROM_CEILING
+        if use.is_far
     ]
     if generator_reasons:
         detail = "the generator had no room: " + "; ".join(generator_reasons)
@@ -83,15 +114,15 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
         return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
     # Memory that is occupied binds nothing by itself; it is evidence, not a suspect.
     near = sorted(
-        (use for use in uses if use.resource != "memory" and use.share is not None and use.share >= NEAR_CEILING),
-        key=lambda use: -(use.share or 0),
+        (use for use in uses if use.resource != "memory" and use.is_near),
+        key=lambda use: -max(use.share or 0.0, use.throttled or 0.0),
     )
     if len(near) == 1:
         use = near[0]
-        detail = f"{use.resource} of {use.host} was at {use.share:.0%} of its ceiling; not yet proven by a squeeze"
+        detail = f"{use.resource} of {use.host} was {use}; not yet proven by a squeeze"
         return BoundBy("resource", detail, use.host, use.resource, evidence=evidence, ruled_out=ruled_out)
     if near:
-        names = " and ".join(f"{use.resource} of {use.host} ({use.share:.0%})" for use in near)
+        names = " and ".join(f"{use.resource} of {use.host} ({use})" for use in near)
         return BoundBy("undecided", f"{names} were both near their ceilings", evidence=evidence, ruled_out=ruled_out)
     detail = f"no resource came near its ceiling; the search stopped on {stopped_by}: an internal limit of the system, or unknown"
     return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)

@@ -10,6 +10,7 @@ from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
 from hydrotest.analysis.usage import compiling, stolen
+from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial
 
@@ -50,6 +51,15 @@ class Measured:
     def stolen(self) -> dict[str, float]:
         """Share of each host's cores that the hypervisor gave to others in the window."""
         return stolen(self.run, self.trial, self.start_s, self.end_s)
+
+    @cached_property
+    def link_ceilings(self) -> dict[str, float]:
+        """Bytes a second that each host's link was measured to give; only hosts of which that is known."""
+        if not self.load.hosts or not self.run.has(layout.ENVIRONMENT):
+            return {}
+        hosts = self.run.read_json(layout.ENVIRONMENT)["hosts"]
+        ceilings = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in hosts}
+        return {host: ceiling for host, ceiling in ceilings.items() if ceiling}
 
     @property
     def start_s(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import asdict
 from typing import Any, Literal
 
 import polars as pl
@@ -15,6 +14,7 @@ from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
 from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
+from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -22,7 +22,7 @@ from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
-from hydrotest.analysis.usage import host_rates, speed_rows, summarise, trial_host_rates
+from hydrotest.analysis.usage import host_rates, speed_rows
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
@@ -31,9 +31,6 @@ from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
 
 Status = Literal["complete", "partial", "failed"]
-MEASURED = ("saturated", "search", "repeat", "level", "catch-up", "alone", "together", "all-out", "soak", "fault", "profile", "doubling")
-"""Purposes of trials that count; warm-up, populate and prefill only prepare."""
-
 
 UNKNOWN_ROWS = Fates(
     unit="rows",
@@ -63,6 +60,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     limit_rows = rows + [row for together in combined for row in together.limit_rows(limits.common)]
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
+    windows = host_windows(run, trials, hosts)
     # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
     shares = resource_shares(run, pressed_together, hosts)
@@ -83,7 +81,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "interference": interference,
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
-        "usage": usage_rows(run, trials, hosts),
+        "usage": usage_rows(windows),
+        "usage_by_test": usage_by_test(experiment, windows),
         "generator": generator_rows(run, experiment, trials, limit_rows),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "soak": soak_rows(run, trials),
@@ -143,40 +142,11 @@ def _sum(fates: list[Fates]) -> dict[str, Any]:
     return out
 
 
-def usage_rows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each host's use while each workload was measured; workload null: all together."""
-    windows: dict[tuple[str, str | None, str], list[pl.DataFrame]] = defaultdict(list)
-    for trial in _measured(trials):
-        outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
-        if outcome is None:
-            continue
-        start = outcome.started_wall_s + trial.warm_up_s
-        workload = None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
-        for host in hosts:
-            inside = trial_host_rates(run, trial, host["name"], start, start + trial.window_s)
-            if not inside.is_empty():
-                windows[host["name"], workload, trial.tenancy].append(inside)
-    rows = []
-    for (host_name, workload, tenancy), parts in windows.items():
-        usage = summarise(pl.concat(parts))
-        if usage is not None:
-            rows.append({"host": host_name, "workload": workload, "tenancy": tenancy, **asdict(usage)})
-    return rows
-
-
-def _measured(trials: list[Trial]) -> list[Trial]:
-    """The trials that tell how a system was pressed. The halves of pairs in which a workload runs alone are far below its
-    limit: they count only for one that was pressed alone nowhere else."""
-    measured = [trial for trial in trials if trial.status == "done" and trial.purpose in MEASURED]
-    elsewhere = {load.workload for trial in measured if trial.tenancy == "isolated" and trial.purpose != "alone" for load in trial.loads}
-    return [trial for trial in measured if trial.purpose != "alone" or trial.subject not in elsewhere]
-
-
 def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each workload's generator in its last trial at the limit; without one in its last open-loop trial, or its last trial."""
     at_limit = {(row["workload"], row["tenancy"]): row["limit"] for row in limits}
     best: dict[tuple[str, str], tuple[tuple[bool, bool, int], Trial]] = {}
-    for trial in _measured(trials):
+    for trial in measured_trials(trials):
         for load in trial.loads if trial.purpose != "all-out" else []:
             key = load.workload, trial.tenancy
             is_open, limit = load.offered is not None, at_limit.get(key)
@@ -188,7 +158,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
         measured = Measured.read(run, trial, workload)
         room = judge_room(measured, experiment.objective(workload).latencies_ms().get("p99"))
         rows.append({
-            "workload": workload, "tenancy": tenancy, "client": measured.load.client,
+            "workload": workload, "tenancy": tenancy, "kind": measured.load.kind, "client": measured.load.client,
             "cpu_s_per_million": measured.cpu_s_per_million,
             "busiest_thread_pct": None if room.busiest_thread is None else room.busiest_thread * 100,
             "run_delay_pct": None if room.run_delay is None else room.run_delay * 100,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import polars as pl
 
@@ -21,8 +22,14 @@ class HostUsage:
 
     cpu_cores_mean: float
     cpu_cores_peak: float
+    memory_bytes_mean: float
     memory_bytes_peak: int
     swap_bytes_peak: int
+    disk_writes_per_s_mean: float
+    network_out_bytes_per_s_mean: float
+    network_in_bytes_per_s_mean: float
+    tcp_segments_out_per_s_mean: float
+    tcp_segments_in_per_s_mean: float
     disk_write_bytes_per_s_peak: float
     disk_writes_per_s_peak: float
     disk_read_bytes_per_s_peak: float
@@ -62,6 +69,9 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     for stall in ("pressure_cpu_some_us", "pressure_io_some_us", "pressure_memory_some_us"):
         if stall in own.columns:
             columns.append((_per_s(stall) / 1e6).alias(stall.removesuffix("_us")))
+    if "cpu_periods" in own.columns:
+        # Of the periods in which it wanted a core at all.
+        columns.append((pl.col("cpu_throttled_periods").diff() / pl.col("cpu_periods").diff()).fill_nan(0.0).alias("cpu_throttled"))
     return own.select(columns).slice(1)
 
 
@@ -133,25 +143,13 @@ def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, en
 
 
 def summarise(rates: pl.DataFrame) -> HostUsage | None:
-    """Means and peaks of some readings; None without any."""
+    """Means and peaks of some readings, each by its field's name; None without any."""
     if rates.is_empty():
         return None
 
-    def peak(column: str) -> float:
-        value = rates[column].max()
-        return float(value) if isinstance(value, (int, float)) else 0.0
+    def figure(name: str) -> Any:
+        column, _, which = name.rpartition("_")
+        value = rates[column].mean() if which == "mean" else rates[column].max()
+        return value if isinstance(value, (int, float)) else 0
 
-    mean = rates["cpu_cores"].mean()
-    return HostUsage(
-        cpu_cores_mean=float(mean) if isinstance(mean, (int, float)) else 0.0,
-        cpu_cores_peak=peak("cpu_cores"),
-        memory_bytes_peak=int(peak("memory_bytes")),
-        swap_bytes_peak=int(peak("swap_bytes")),
-        disk_write_bytes_per_s_peak=peak("disk_write_bytes_per_s"),
-        disk_writes_per_s_peak=peak("disk_writes_per_s"),
-        disk_read_bytes_per_s_peak=peak("disk_read_bytes_per_s"),
-        network_out_bytes_per_s_peak=peak("network_out_bytes_per_s"),
-        network_in_bytes_per_s_peak=peak("network_in_bytes_per_s"),
-        tcp_segments_out_per_s_peak=peak("tcp_segments_out_per_s"),
-        tcp_segments_in_per_s_peak=peak("tcp_segments_in_per_s"),
-    )
+    return HostUsage(**{field.name: figure(field.name) for field in fields(HostUsage)})

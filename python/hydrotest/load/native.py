@@ -152,7 +152,8 @@ class RunningGenerator:
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")
         return Load(workload=name, kind=generator.kind, client=generator.client, offered=generator.offered,
-                    in_flight=generator.in_flight, is_even=generator.is_even, burst=generator.burst, outcome=outcome, nice=self.nice)  # fmt: skip
+                    in_flight=generator.in_flight, is_even=generator.is_even, burst=generator.burst, outcome=outcome, nice=self.nice,
+                    hosts=[generator.host.name])  # fmt: skip
 
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:

@@ -182,7 +182,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             for (name, _, ceiling), mean in zip(shares, means, strict=True)
             if ceiling and mean is not None
         ]
-        caption = "Shares of what each resource was measured to give. On one machine, network is loopback traffic."
+        caption = f"Shares of what each resource was measured to give.{loopback_words(hosts)}"
         figures.append(
             Figure(f"host-{host['name']}", f"What {host['name']} did", caption, spec_of(chart), ["resource", "mean", "ceiling"], rows)
         )
@@ -252,6 +252,11 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     rows = [[name, f"{value:.3f}"] for name, value in zip(["slowest", "median", "fastest"], cells, strict=True) if isinstance(value, float)]
     caption = "A small fixed computation, timed in CPU time twice a second: where this line moves, the machine moved, not the system."
     return Figure("speed", "The machine's own speed", caption, spec_of(chart), ["speed", "relative to the mean"], rows)
+
+
+def loopback_words(hosts: list[dict[str, Any]]) -> str:
+    """What network traffic is where hosts are not emulated."""
+    return "" if all(host["connect"] == "netns" for host in hosts) else " On one machine, network is loopback traffic."
 
 
 def data(values: list[dict[str, Any]]) -> alt.InlineData:

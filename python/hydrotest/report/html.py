@@ -18,6 +18,7 @@ from hydrotest.report.profile import profile_figures
 from hydrotest.report.soak import soak_figures
 from hydrotest.report.tables import sheets
 from hydrotest.report.topology import topology
+from hydrotest.report.usage import usage_figures
 from hydrotest.report.words import headline, not_valid
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -67,6 +68,7 @@ def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
     figures += profile_figures(summary)
     figures.append(charts.percentile_figure(folder, summary, trials))
     figures.append(together.heat_figure(folder, trials, summary["hosts"]))
+    figures += usage_figures(summary)
     figures += charts.host_figures(folder, trials, summary["hosts"])
     figures.append(charts.service_figure(folder, trials))
     figures.append(charts.speed_figure(folder, trials, summary["hosts"]))
@@ -85,8 +87,9 @@ def _environment(folder: RunFolder, summary: dict[str, Any]) -> list[tuple[str, 
         )
         ceilings = host["ceilings"]
         shown = [f"{ceilings['cpu_cores']:.2f} cores" if "cpu_cores" in ceilings else ""]
-        shown += [f"{name} {show_bytes(ceilings[key])}/s" for key, name in (
-            ("disk_write_bytes_per_s", "disk write"), ("disk_read_bytes_per_s", "disk read"), ("network_bytes_per_s", "loopback")) if key in ceilings]  # fmt: skip
+        link = "network" if host["connect"] == "netns" else "loopback"
+        names = {"disk_write_bytes_per_s": "disk write", "disk_read_bytes_per_s": "disk read", "network_bytes_per_s": link}
+        shown += [f"{name} {show_bytes(ceilings[key])}/s" for key, name in names.items() if key in ceilings]
         if "generator_null_per_core_s" in ceilings:
             shown.append(f"our generator alone {ceilings['generator_null_per_core_s']:,.0f} operations/s per core")
         if "wake_cpu_us" in ceilings:

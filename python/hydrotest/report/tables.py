@@ -14,6 +14,7 @@ from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.soak import soak_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
+from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
 
@@ -34,6 +35,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         cassandra_sheet(summary, kinds),
         integrity_sheet(summary),
         usage_sheet(summary),
+        by_test_sheet(summary),
         services_sheet(summary),
         generator_sheet(summary),
         overhead_sheet(summary),
@@ -110,38 +112,6 @@ def integrity_sheet(summary: Summary) -> Sheet:
         "in flight",
     ]
     return Sheet("Integrity", heads, rows)
-
-
-def usage_sheet(summary: Summary) -> Sheet:
-    """What each host used while each workload was measured."""
-    rows = [
-        [
-            row["host"],
-            row["workload"] or "all together",
-            f"{row['cpu_cores_mean']:.2f}",
-            f"{row['cpu_cores_peak']:.2f}",
-            show_bytes(row["memory_bytes_peak"]),
-            show_bytes(row["swap_bytes_peak"]),
-            f"{show_bytes(row['disk_write_bytes_per_s_peak'])}/s",
-            f"{row['disk_writes_per_s_peak']:,.0f}",
-            f"{show_bytes(row['network_out_bytes_per_s_peak'])}/s",
-            f"{row['tcp_segments_out_per_s_peak']:,.0f}",
-        ]
-        for row in summary["usage"]
-    ]
-    heads = [
-        "host",
-        "workload",
-        "cores mean",
-        "cores peak",
-        "memory peak",
-        "swap peak",
-        "disk written peak",
-        "writes/s peak",
-        "network out peak",
-        "TCP segments out/s",
-    ]
-    return Sheet("Usage while measured", heads, rows)
 
 
 def generator_sheet(summary: Summary) -> Sheet:

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from hydrotest.analysis.usage import host_rates
-from hydrotest.report.charts import Figure, data, over_trials, spec_of
+from hydrotest.report.charts import Figure, data, loopback_words, over_trials, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -108,7 +108,7 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
             tooltip=["row:N", alt.Tooltip("from:Q", title="minute", format=".1f"), alt.Tooltip("share:Q", format=".0%")],
         )
     )
-    caption = "Shares of what each resource was measured to give. On one machine, network is loopback traffic."
+    caption = f"Shares of what each resource was measured to give.{loopback_words(hosts)}"
     return Figure("heat", "Which resource, when", caption, spec_of(chart), ["host", "resource", "mean", "95th percentile", "peak"], table)
 
 

@@ -34,7 +34,7 @@ def headline(summary: Summary) -> list[Finding]:
     """The answers to the five questions, in the order in which they are asked."""
     return [
         Finding("How much?", " ".join(_how_much(summary))),
-        Finding("At what latency?", _latency_sentence(summary)),
+        Finding("At what latency?", " ".join(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
         Finding("Bound by what?", " ".join(_bound_sentences(summary))),
         Finding("What happens together?", " ".join(_what_happens(summary))),
         Finding("Was anything lost?", integrity_sentence(summary["integrity"])),
@@ -91,6 +91,22 @@ def _latency_sentence(summary: Summary) -> str:
         elsewhere = any(summary.get(key) for key in ("levels", "interference", "soak", "faults", "profiles"))
         return "No response times at a limit: see the tables." if elsewhere else "No response time was measured."
     return "At its limit, from the intended start: " + "; ".join(parts) + "."
+
+
+def end_to_end_sentence(summary: Summary) -> str | None:
+    """What a consumer's response times are, and how exact; None where no consumer followed what was being written."""
+    followed = [row["workload"] for row in summary["generator"] if row.get("kind") == "kafka-consume" and row["tenancy"] == "combined"]
+    if not followed:
+        return None
+    told = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "
+    bounds = sorted(
+        (abs(host["clock"]["offset_s"]) + host["clock"]["error_s"] for host in summary["hosts"] if host.get("clock")), reverse=True
+    )
+    if len(summary["hosts"]) == 1:
+        return told + "both read off one host's clock."
+    if len(bounds) < len(summary["hosts"]):
+        return told + "between hosts whose clocks were not compared."
+    return told + f"between hosts whose clocks differ by at most {sum(bounds[:2]) * 1e3:.2f} ms, as far as they were compared."
 
 
 def _bound_sentences(summary: Summary) -> list[str]:
@@ -218,7 +234,7 @@ def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:
 TAKEN_AWAY = {
     "kill": "killed", "stop": "stopped in good order", "pause": "held still", "cut": "cut off from the others",
     "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
-    "slow": "left with a tenth of its link",
+    "slow": "left with a tenth of its link", "roll": "restarted service by service",
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ class Struck(Protocol):
 
 
 class Strike:
-    """Takes a service or a host away and brings it back."""
+    """Takes a service or a host away and brings it back, or the services of a system in turn."""
 
     def __init__(self, test: Fault, bench: Bench, delay_s: float) -> None:
         self.test = test
@@ -44,27 +44,38 @@ class Strike:
 
     async def carry_out(self) -> None:
         """See `Disturbance`."""
-        systems, struck_one = self._find()
-        action, watch = self.test.action, self.bench.runner.sampling
         await asyncio.sleep(self.delay_s)
         struck = time.time()
-        self.bench.listener.say(f"{struck_one.name}: {action}")
-        await struck_one.take_away(action)
-        gone = time.time()
-        ends = isinstance(struck_one, RunningService) and action != "pause"
-        if isinstance(struck_one, RunningService) and ends:
-            await watch.unwatch(struck_one.host.name, struck_one.name)
-        await asyncio.sleep(max(0.0, struck + self.test.down - time.time()))
-        await struck_one.bring_back(action)
-        back = time.time()
-        if isinstance(struck_one, RunningService) and ends:
-            await watch.watch(struck_one.host.name, struck_one.name, struck_one.pid, struck_one.gauges_url)
-        for system in systems:
-            await system.until_ready()
+        if self.test.system is not None:
+            system = self.bench.systems[self.test.system]
+            for service in list(system.services):
+                gone, back = await self._strike(service, "stop")
+                await system.until_whole()
+        else:
+            systems, struck_one = self._find()
+            gone, back = await self._strike(struck_one, self.test.action)
+            for system in systems:
+                await system.until_ready()
         ready = time.time()
-        self.record = FaultRecord(service=struck_one.name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back,
-                                  ready_wall_s=ready)  # fmt: skip
-        self.bench.listener.say(f"{struck_one.name}: ready again {ready - struck:.1f} s after it was taken away")
+        name, action = self.test.struck, self.test.action
+        self.record = FaultRecord(service=name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back, ready_wall_s=ready)
+        self.bench.listener.say(f"{name}: ready again {ready - struck:.1f} s after it was taken away")
+
+    async def _strike(self, one: Struck, action: str) -> tuple[float, float]:
+        """Takes one away and brings it back; when it was gone, and when it was back, wall time."""
+        watch, began = self.bench.runner.sampling, time.time()
+        self.bench.listener.say(f"{one.name}: {action}")
+        await one.take_away(action)
+        gone = time.time()
+        ended = one if isinstance(one, RunningService) and action != "pause" else None
+        if ended is not None:
+            await watch.unwatch(ended.host.name, ended.name)
+        await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
+        await one.bring_back(action)
+        back = time.time()
+        if ended is not None:
+            await watch.watch(ended.host.name, ended.name, ended.pid, ended.gauges_url)
+        return gone, back
 
     def _find(self) -> tuple[list[System], Struck]:
         if self.test.host is not None:

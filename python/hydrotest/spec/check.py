@@ -162,10 +162,14 @@ def service_names(experiment: Experiment) -> list[str]:
 
 
 def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Checker) -> None:
-    if (test.service is None) == (test.host is None):
+    named = [kind for kind in ("service", "host", "system") if getattr(test, kind) is not None]
+    if len(named) != 1:
         raise checker.fail(
-            ("tests", index), "a fault strikes a service or a host", "Name one of the two: `service: kafka-0` or `host: NAME`."
+            ("tests", index),
+            "a fault strikes a service, a host or a system",
+            "Name one of them: `service: kafka-0`, `host: NAME`, or `system: kafka` with `action: roll`.",
         )
+    (kind,) = named
     if test.service is not None:
         checker.known(test.service, service_names(experiment), "the service", ("tests", index, test.test, "service"))
     if test.host is not None:
@@ -173,11 +177,11 @@ def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Check
         checker.known(test.host, experiment.hosts, "the host", place)
         if experiment.hosts[test.host].connect != "netns":
             raise checker.fail(place, f"{test.host} is no emulated host", "Strike one of its services, or use `connect: netns`.")
-    of_hosts = ("pause", "cut", "mute", "deafen", "slow")
-    possible = ("kill", "stop", "pause") if test.service is not None else of_hosts
+    if test.system is not None:
+        checker.known(test.system, experiment.systems.present(), "the system", ("tests", index, test.test, "system"))
+    possible = {"service": ("kill", "stop", "pause"), "host": ("pause", "cut", "mute", "deafen", "slow"), "system": ("roll",)}[kind]
     if test.action not in possible:
-        raise checker.fail(("tests", index), f"`{test.action}` is not for {'a service' if test.service else 'a host'}",
-                           f"Take one of {', '.join(possible)}.")  # fmt: skip
+        raise checker.fail(("tests", index), f"`{test.action}` is not for a {kind}", f"Take one of {', '.join(possible)}.")
     if test.action == "slow" and test.host is not None:
         host = experiment.hosts[test.host]
         is_scaled = experiment.lab is not None and host.type is not None

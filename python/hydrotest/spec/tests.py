@@ -73,18 +73,20 @@ class Fault(AtLevel):
         None, description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …."
     )
     host: Name | None = Field(None, description="Or which emulated host, with all that runs on it.")
-    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow"] = Field(
+    system: Name | None = Field(None, description="Or which system, all its services in turn.")
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "roll"] = Field(
         "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
         "open. A host's link: `cut` takes it out, of a `mute` host nothing arrives, to a deaf one (`deafen`) nothing does, and `slow` leaves it "
-        "a tenth of its speed.")  # fmt: skip
+        "a tenth of its speed. `roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
+        "for until no copy is behind, before the next one goes.")  # fmt: skip
     at: DurationS = Field(20.0, description="So long after the window has begun.")
     down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")
     duration: DurationS = Field(90.0, description="The whole window.")
 
     @property
     def struck(self) -> str:
-        """The service or the host."""
-        return self.service or self.host or ""
+        """The service, the host or the system."""
+        return self.service or self.host or self.system or ""
 
 
 class Stretch(Model):

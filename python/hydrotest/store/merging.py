@@ -63,7 +63,10 @@ def merged_load(loads: Sequence[Load]) -> Load:
     if len(loads) == 1 or not outcomes:
         return first
     nice = [load.nice for load in loads if load.nice is not None]
-    return first.model_copy(update={"outcome": _merged_outcome(outcomes), "nice": max(nice, default=None), "generators": len(loads)})
+    return first.model_copy(update={
+        "outcome": _merged_outcome(outcomes), "nice": max(nice, default=None), "generators": len(loads),
+        "hosts": list(dict.fromkeys(host for load in loads for host in load.hosts)),
+    })  # fmt: skip
 
 
 def _merged_outcome(outcomes: Sequence[Outcome]) -> Outcome:

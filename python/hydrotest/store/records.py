@@ -149,6 +149,8 @@ class Load(Record):
     stock: StockResult | None = None
     fates: Fates | None = None
     nice: int | None = None
+    hosts: list[str] = Field(default_factory=list)
+    """Where its generators ran; empty where that was not kept."""
     generators: int = 1
     """Processes that shared the schedule; their counters, and their logs where they are read, are added up."""
     iterations: list[Iteration] | None = None
@@ -163,10 +165,11 @@ class Load(Record):
 
 
 class FaultRecord(Record):
-    """What was done to a service during a trial; wall times."""
+    """What was done to a service, a host or a whole system during a trial; wall times. Of a system whose services went in turn: from the first
+    to the last."""
 
     service: str
-    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow"]
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "roll"]
     struck_wall_s: float
     """When it was taken away."""
     gone_wall_s: float

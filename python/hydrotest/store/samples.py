@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,4 +57,10 @@ class SampleBuffer:
 def read_samples(folder: Path, name: str) -> pl.DataFrame:
     """One of the sample tables of a trial; empty where nothing was sampled."""
     path = folder / name
-    return pl.read_parquet(path) if path.exists() else pl.DataFrame()
+    return _read(path, path.stat().st_mtime_ns) if path.exists() else pl.DataFrame()
+
+
+@lru_cache(maxsize=512)
+def _read(path: Path, _changed_ns: int) -> pl.DataFrame:
+    """A summary asks for each host of a lab, and for each of its tables anew: each file is read once."""
+    return pl.read_parquet(path)

@@ -50,6 +50,10 @@ class System(ABC):
     async def until_ready(self) -> None:
         """Returns when all services are there and the system serves. Raises `SystemFailedError`."""
 
+    async def until_whole(self) -> None:
+        """Returns when it serves and no copy is behind, so that the next service may go. Raises `SystemFailedError`."""
+        await self.until_ready()
+
     def service(self, name: str) -> RunningService | None:
         """One of its running services."""
         return next((service for service in self.services if service.name == name), None)

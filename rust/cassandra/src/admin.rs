@@ -68,7 +68,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                 user,
                 password,
             } => {
-                let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
+                let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
                 let quoted = password.expose().replace('\'', "''");
                 session
                     .query_unpaged(format!("ALTER ROLE {user} WITH PASSWORD = '{quoted}'"), ())
@@ -103,7 +103,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                     keyspace.starts_with(OWN_PREFIX),
                     "keyspace {keyspace} is not hydrotest's own and stays"
                 );
-                let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
+                let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
                 session
                     .query_unpaged(format!("DROP KEYSPACE IF EXISTS {keyspace}"), ())
                     .await?;
@@ -115,7 +115,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                 shape,
                 consistency: level,
             } => {
-                let session = connect(cluster, 1, TIMEOUT, consistency(level)?).await?;
+                let session = connect(cluster, 1, TIMEOUT, consistency(level)?, Some(keyspace)).await?;
                 scan(&session, keyspace, *shape).await
             }
         }
@@ -123,7 +123,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
 }
 
 async fn nodes(cluster: &ClusterSettings) -> Result<serde_json::Value> {
-    let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
     let version: (String,) = session
         .query_unpaged("SELECT release_version FROM system.local", ())
         .await?
@@ -147,7 +147,7 @@ async fn create(
         keyspace.starts_with(OWN_PREFIX),
         "keyspace {keyspace} does not begin with {OWN_PREFIX}"
     );
-    let session = connect(cluster, 1, TIMEOUT, Consistency::One).await?;
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
     let create =
         format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication} AND durable_writes = true");
     session

@@ -50,7 +50,14 @@ impl Driver {
         let level = consistency(&settings.consistency)?;
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let (session, insert, select) = runtime.block_on(async {
-            let session = connect(&settings.cluster, settings.connections, timeout, level).await?;
+            let session = connect(
+                &settings.cluster,
+                settings.connections,
+                timeout,
+                level,
+                Some(&settings.keyspace),
+            )
+            .await?;
             let insert = session.prepare(statements[WRITE].cql.clone()).await?;
             let mut select = session.prepare(Statement::new(statements[READ].cql.clone())).await?;
             select.set_use_cached_result_metadata(true);

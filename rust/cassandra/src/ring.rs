@@ -89,7 +89,7 @@ pub(crate) fn watch(
     timeout: Duration,
 ) -> Result<(Topology, Seeker<Topology>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let session = runtime.block_on(connect(settings, 1, timeout, Consistency::One))?;
+    let session = runtime.block_on(connect(settings, 1, timeout, Consistency::One, Some(keyspace)))?;
     let contact = settings.addresses.first().and_then(|address| address.parse().ok());
     let keyspace = keyspace.to_owned();
     let mut state = session.get_cluster_state();

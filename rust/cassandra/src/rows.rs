@@ -3,6 +3,7 @@
 //! `C0 = crc32c (4) | writer (4) | sequence (8) | intended start, wall ns (8) | filler`.
 
 use bytes::{BufMut, BytesMut};
+use hydrotest_core::checksum::crc32c_of_parts;
 
 /// Shape of a row.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -87,16 +88,15 @@ pub fn key_number(key: &[u8]) -> Option<u64> {
 }
 
 /// True if the row's checksum fits its content.
-pub fn is_intact<'a>(key: &[u8], mut columns: impl Iterator<Item = &'a [u8]>) -> bool {
+pub fn is_intact<'a>(key: &'a [u8], mut columns: impl Iterator<Item = &'a [u8]>) -> bool {
     match columns.next() {
         Some(first) if first.len() >= STAMP_BYTES => checksum(key, first, columns).to_be_bytes() == first[..4],
         _ => false,
     }
 }
 
-fn checksum<'a>(key: &[u8], first: &[u8], others: impl Iterator<Item = &'a [u8]>) -> u32 {
-    let sum = crc32c::crc32c_append(crc32c::crc32c(key), &first[4..]);
-    others.fold(sum, crc32c::crc32c_append)
+fn checksum<'a>(key: &'a [u8], first: &'a [u8], others: impl Iterator<Item = &'a [u8]>) -> u32 {
+    crc32c_of_parts([key, &first[4..]].into_iter().chain(others))
 }
 
 #[cfg(test)]

@@ -19,12 +19,14 @@ use scylla::statement::Consistency;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REFRESH: Duration = Duration::from_secs(24 * 3600);
 
-/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error.
+/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error. Of the schema it learns
+/// `keyspace` only, or nothing: no more is asked of it.
 pub async fn connect(
     cluster: &ClusterSettings,
     connections: usize,
     timeout: Duration,
     consistency: Consistency,
+    keyspace: Option<&str>,
 ) -> Result<Session> {
     let profile = ExecutionProfile::builder()
         .consistency(consistency)
@@ -50,6 +52,8 @@ pub async fn connect(
         .tcp_nodelay(true)
         .connection_timeout(CONNECT_TIMEOUT)
         .cluster_metadata_refresh_interval(REFRESH)
+        .fetch_schema_metadata(keyspace.is_some())
+        .keyspaces_to_fetch(keyspace)
         .build()
         .await
         .with_context(|| format!("Cassandra at {} cannot be reached", cluster.addresses.join(", ")))

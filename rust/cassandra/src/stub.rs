@@ -1,7 +1,7 @@
 //! A node for unit tests: it greets, prepares anything, and answers executions as a test says. Real nodes are pressed by
 //! tests/real/test_generators.py.
 
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,11 +47,17 @@ impl Stub {
 
 /// Until the client, or a reply, closes the connection.
 fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU64) -> Option<()> {
+    let mut requests = BufReader::with_capacity(256 << 10, stream.try_clone().ok()?);
+    let (mut body, mut answers) = (Vec::new(), Vec::new());
     loop {
+        if requests.buffer().is_empty() {
+            stream.write_all(&answers).ok()?;
+            answers.clear();
+        }
         let mut header = [0; 9];
-        stream.read_exact(&mut header).ok()?;
-        let mut body = vec![0; u32::from_be_bytes(header[5..9].try_into().unwrap()) as usize];
-        stream.read_exact(&mut body).ok()?;
+        requests.read_exact(&mut header).ok()?;
+        body.resize(u32::from_be_bytes(header[5..9].try_into().unwrap()) as usize, 0);
+        requests.read_exact(&mut body).ok()?;
         let answer = match header[4] {
             0x01 => frame(&header, 0x02, &[]),
             0x09 => {
@@ -81,7 +87,7 @@ fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU
             },
             other => panic!("the stub does not know opcode {other}"),
         };
-        stream.write_all(&answer).ok()?;
+        answers.extend_from_slice(&answer);
     }
 }
 

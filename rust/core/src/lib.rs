@@ -2,6 +2,7 @@
 //! latencies, the drive loop, the null target, and the messages to the controller.
 //! It knows no client library and no system under test.
 
+pub mod checksum;
 pub mod clock;
 pub mod cluster;
 pub mod control;

@@ -2,6 +2,7 @@
 //! second, histogram lines as seconds close. Runs on the node's main thread, off the hot path.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::clock::{WallOffset, monotonic_ns};
-use crate::recorder::{Interval, Latencies, Recorder};
+use crate::recorder::{Interval, Latencies, Recorder, in_full_bounds};
 use crate::threads::own_threads;
 use crate::wire::{Counts, Event, emit};
 
@@ -132,10 +133,12 @@ impl Reporter {
 
     fn collect(&mut self, op: Option<String>, intervals: Vec<Interval>) {
         for interval in intervals {
-            self.pending
-                .entry((op.clone(), interval.index))
-                .or_default()
-                .add(&interval.latencies);
+            match self.pending.entry((op.clone(), interval.index)) {
+                Entry::Vacant(place) => {
+                    place.insert(interval.latencies);
+                }
+                Entry::Occupied(mut known) => known.get_mut().add(&interval.latencies),
+            }
         }
     }
 
@@ -172,7 +175,7 @@ impl Reporter {
 fn interval_log_line(histogram: &Histogram<u32>, tag: Option<&str>, start_s: f64) -> String {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
-        .serialize(histogram, &mut bytes)
+        .serialize(&in_full_bounds(histogram), &mut bytes)
         .expect("writing to memory does not fail");
     let body = base64::engine::general_purpose::STANDARD.encode(bytes);
     let tag = tag.map(|tag| format!("Tag={tag},")).unwrap_or_default();

@@ -38,7 +38,7 @@ pub type Leaders = BTreeMap<i32, String>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
-    /// Which brokers are registered.
+    /// Which brokers are registered, and of how many partitions a copy is behind.
     Brokers { cluster: ClusterSettings },
     /// Makes a topic and waits until every partition has a leader.
     CreateTopic {
@@ -67,9 +67,11 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
         Ask::Brokers { cluster } => {
             let metadata = Access::new(cluster)?
                 .open_any()?
-                .call(&MetadataRequest::default().with_topics(Some(vec![])))?;
+                .call(&MetadataRequest::default().with_topics(None))?;
             let brokers: Vec<String> = brokers(&metadata).into_values().collect();
-            Ok(serde_json::json!({ "brokers": brokers }))
+            let partitions = metadata.topics.iter().flat_map(|topic| &topic.partitions);
+            let behind = partitions.filter(|one| one.isr_nodes.len() < one.replica_nodes.len());
+            Ok(serde_json::json!({ "brokers": brokers, "behind": behind.count() }))
         }
         Ask::CreateTopic {
             cluster,

@@ -2,6 +2,7 @@
 //! Source: Kafka documentation, "Message Format"; `org.apache.kafka.common.record.DefaultRecordBatch`.
 
 use anyhow::Result;
+use hydrotest_core::checksum::crc32c;
 
 use crate::compression::Codec;
 use crate::payload::{Stamp, seal};
@@ -122,7 +123,7 @@ impl BatchWriter {
         header[51..53].copy_from_slice(&epoch.to_be_bytes());
         header[53..57].copy_from_slice(&sequence.to_be_bytes());
         header[57..61].copy_from_slice(&(self.count as i32).to_be_bytes());
-        let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
+        let checksum = crc32c(&bytes[CHECKED_FROM..]);
         bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
         if bytes.len() < bytes.capacity() / 2 {
             // Batches wait, by the thousand where many partitions share few records.

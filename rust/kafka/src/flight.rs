@@ -15,7 +15,7 @@ use crate::record::Made;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) first_op: u64,
-    pub(crate) count: u64,
+    pub(crate) count: u32,
     pub(crate) handed_ns: u64,
 }
 
@@ -92,7 +92,9 @@ impl Partition {
         open.records.value_bytes += made.value_bytes() as u64;
         match open.records.spans.last_mut() {
             // With keys, consecutive operations go to different partitions.
-            Some(span) if span.handed_ns == op.handed_ns && span.first_op + span.count == op.number => span.count += 1,
+            Some(span) if span.handed_ns == op.handed_ns && span.first_op + u64::from(span.count) == op.number => {
+                span.count += 1
+            }
             _ => open.records.spans.push(Span {
                 first_op: op.number,
                 count: 1,
@@ -112,9 +114,12 @@ impl Partition {
 
 /// Records every operation of a span as ended at `now_ns`.
 pub(crate) fn record_span(recorder: &mut Recorder, schedule: Option<&Schedule>, span: Span, now_ns: u64) {
-    for op in span.first_op..span.first_op + span.count {
-        let intended = schedule.map_or(span.handed_ns, |schedule| schedule.intended_ns(op));
-        recorder.record(intended, span.handed_ns, now_ns);
+    let Some(schedule) = schedule else {
+        recorder.record_alike(span.handed_ns, span.handed_ns, now_ns, span.count);
+        return;
+    };
+    for op in span.first_op..span.first_op + u64::from(span.count) {
+        recorder.record(schedule.intended_ns(op), span.handed_ns, now_ns);
     }
 }
 

@@ -3,6 +3,8 @@
 //! `crc32c (4) | producer (2) | sequence, low half (4) | filler`.
 //! The checksum covers everything after itself. Sequences count from 0 per producer and partition.
 
+use hydrotest_core::checksum::crc32c;
+
 /// Bytes taken by the whole stamp.
 pub const STAMP_BYTES: usize = 24;
 /// Bytes taken by the short one: no record can be smaller.
@@ -40,13 +42,13 @@ pub fn seal(value: &mut [u8], stamp: Stamp) {
         value[8..16].copy_from_slice(&stamp.sequence.to_be_bytes());
         value[16..24].copy_from_slice(&stamp.intended_wall_ns.to_be_bytes());
     }
-    let checksum = crc32c::crc32c(&value[4..]);
+    let checksum = crc32c(&value[4..]);
     value[..4].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// Reads the stamp back; `None` if the value is too short or its checksum does not fit.
 pub fn open(value: &[u8]) -> Option<Opened> {
-    if value.len() < SHORT_STAMP_BYTES || crc32c::crc32c(&value[4..]) != read_u32(value, 0) {
+    if value.len() < SHORT_STAMP_BYTES || crc32c(&value[4..]) != read_u32(value, 0) {
         return None;
     }
     if value.len() < STAMP_BYTES {

@@ -18,6 +18,8 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
 
 const CLIENT_ID: &str = "hydrotest";
+/// Length, key, version, correlation id, client id, tagged fields: 24 bytes, and room to spare.
+const HEADER_BYTES_MAX: usize = 64;
 
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
@@ -74,7 +76,9 @@ pub fn agreed<Q: Call>(oldest: i16, newest: i16) -> Result<i16> {
 
 /// A request as a frame: length, header, body.
 pub fn encode<Q: Call>(correlation: i32, request: &Q, version: i16) -> Result<Bytes> {
-    let mut out = BytesMut::new();
+    let failed = || format!("{:?} request cannot be encoded", Q::KEY);
+    // Room for all at once: batches would be copied again with every growth.
+    let mut out = BytesMut::with_capacity(HEADER_BYTES_MAX + request.compute_size(version).with_context(failed)?);
     out.put_i32(0);
     RequestHeader::default()
         .with_request_api_key(Q::KEY as i16)
@@ -83,7 +87,7 @@ pub fn encode<Q: Call>(correlation: i32, request: &Q, version: i16) -> Result<By
         .with_client_id(Some(StrBytes::from_static_str(CLIENT_ID)))
         .encode(&mut out, Q::header_version(version))
         .and_then(|()| request.encode(&mut out, version))
-        .with_context(|| format!("{:?} request cannot be encoded", Q::KEY))?;
+        .with_context(failed)?;
     let length = (out.len() - 4) as i32;
     out[..4].copy_from_slice(&length.to_be_bytes());
     Ok(out.freeze())

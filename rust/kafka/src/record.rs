@@ -53,8 +53,8 @@ impl RecordSettings {
 /// Makes one thread's records.
 pub(crate) struct Maker {
     sizes: Draw,
-    /// The size of all, where there is but one: nothing is drawn then.
-    fixed: Option<usize>,
+    /// The size of all, where there is but one, and how much of it is random: nothing is drawn then.
+    fixed: Option<(usize, usize)>,
     keys: Option<Draw>,
     random_share: f64,
     /// Encoded, their number first.
@@ -112,12 +112,13 @@ impl Maker {
             put_varint(&mut headers, zigzag(settings.header_bytes as i64));
             headers.extend(filler(settings.header_bytes, u64::from(number)));
         }
+        let random_share = 1.0 - settings.compressible;
         Ok(Self {
             sizes: draw(settings.size, u64::from(id))?,
-            fixed: (least == most).then_some(least as usize),
+            fixed: (least == most).then(|| (least as usize, random_bytes(least as usize, random_share))),
             // Another stream: else a record's key would follow from its size.
             keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
-            random_share: 1.0 - settings.compressible,
+            random_share,
             pool: filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id)),
             at: 0,
             step: if varies { POOL_STEP } else { 0 },
@@ -133,8 +134,10 @@ impl Maker {
 
     /// The next record.
     pub(crate) fn make(&mut self) -> Made<'_> {
-        let size = self.fixed.unwrap_or_else(|| self.sizes.number() as usize);
-        let random = (size as f64 * self.random_share).round() as usize;
+        let (size, random) = self.fixed.unwrap_or_else(|| {
+            let size = self.sizes.number() as usize;
+            (size, random_bytes(size, self.random_share))
+        });
         self.at = (self.at + self.step) % POOL_BYTES;
         Made {
             key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
@@ -143,6 +146,11 @@ impl Maker {
             headers: &self.headers,
         }
     }
+}
+
+/// How much of a value of `size` bytes does not compress.
+fn random_bytes(size: usize, share: f64) -> usize {
+    (size as f64 * share).round() as usize
 }
 
 #[cfg(test)]

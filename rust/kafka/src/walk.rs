@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use anyhow::{Result, bail, ensure};
+use hydrotest_core::checksum::crc32c;
 
 use crate::batch::{BATCH_HEADER_BYTES, CHECKED_FROM, TRANSACTIONAL_BIT};
 use crate::compression::Codec;
@@ -102,7 +103,7 @@ pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: imp
         let attributes = i16_at(batch, 21);
         let count = i32_at(batch, 57).max(0) as u64;
         walked.next_offset = base_offset + i64::from(i32_at(batch, 23)) + 1;
-        if batch[16] != 2 || crc32c::crc32c(&batch[CHECKED_FROM..]) != i32_at(batch, 17) as u32 {
+        if batch[16] != 2 || crc32c(&batch[CHECKED_FROM..]) != i32_at(batch, 17) as u32 {
             walked.corrupt_batches += 1;
             walked.corrupt_records += count;
             continue;
@@ -153,7 +154,23 @@ fn walk_records(
     Ok(())
 }
 
+#[inline]
 fn take_varint(bytes: &[u8], at: &mut usize) -> Result<i64> {
+    // Nearly all have one byte or two.
+    match bytes.get(*at..*at + 2) {
+        Some(&[first, _]) if first < 0x80 => {
+            *at += 1;
+            Ok(unzigzag(u64::from(first)))
+        }
+        Some(&[first, second]) if second < 0x80 => {
+            *at += 2;
+            Ok(unzigzag(u64::from(first & 0x7f) | u64::from(second) << 7))
+        }
+        _ => take_long_varint(bytes, at),
+    }
+}
+
+fn take_long_varint(bytes: &[u8], at: &mut usize) -> Result<i64> {
     let mut value = 0u64;
     for shift in (0..70).step_by(7) {
         let Some(&byte) = bytes.get(*at) else {
@@ -162,13 +179,18 @@ fn take_varint(bytes: &[u8], at: &mut usize) -> Result<i64> {
         *at += 1;
         value |= u64::from(byte & 0x7f) << shift.min(63);
         if byte & 0x80 == 0 {
-            return Ok((value >> 1) as i64 ^ -((value & 1) as i64));
+            return Ok(unzigzag(value));
         }
     }
     bail!("a variable-length number does not end")
 }
 
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
 /// A length that must lie within the batch; −1 (null) counts as 0.
+#[inline]
 fn take_length(bytes: &[u8], at: &mut usize) -> Result<usize> {
     let length = take_varint(bytes, at)?.max(0);
     ensure!(length <= bytes.len() as i64, "a length reaches beyond its batch");
@@ -250,7 +272,7 @@ mod tests {
             let end = bytes.len();
             let from = end - noise.len().min(end - BATCH_HEADER_BYTES);
             bytes[from..].copy_from_slice(&noise[..end - from]);
-            let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
+            let checksum = crc32c(&bytes[CHECKED_FROM..]);
             bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
             let _ = walk(&bytes, 0, &mut Aborted::default(), |_| {});
         }
@@ -297,7 +319,7 @@ mod tests {
             if matches!(kind, Kind::Marker { .. }) {
                 let attributes = i16_at(&batch, 21) | CONTROL_BIT;
                 batch[21..23].copy_from_slice(&attributes.to_be_bytes());
-                let checksum = crc32c::crc32c(&batch[CHECKED_FROM..]);
+                let checksum = crc32c(&batch[CHECKED_FROM..]);
                 batch[17..21].copy_from_slice(&checksum.to_be_bytes());
             }
             bytes.extend(batch);

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
@@ -110,9 +111,12 @@ class KafkaSystem(System):
     async def until_ready(self) -> None:
         await self._until_there(self.cluster)
 
-    async def _until_there(self, cluster: Cluster) -> None:
+    async def until_whole(self) -> None:
+        await self._until_there(self.cluster, lambda answer: answer["behind"] == 0)
+
+    async def _until_there(self, cluster: Cluster, also: Callable[[Any], bool] = lambda _: True) -> None:
         question = {"kafka": {"ask": "brokers", "cluster": cluster.wire()}}
-        await self._await_ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts))
+        await self._await_ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts) and also(answer))
 
     def properties(self, index: int, data: Path) -> dict[str, PropertyValue]:
         """A broker's server properties; the experiment's `config` has the last word."""

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hydrotest_core::clock::WallOffset;
+use hydrotest_core::clock::{WallOffset, thread_cpu_ns};
 use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::draw::Distribution;
 use hydrotest_core::wire::{Load, Pressure};
@@ -82,6 +82,27 @@ fn every_operation_is_answered_and_every_row_checked() {
 fn what_finds_no_free_stream_goes_by_a_connection_beyond_the_first() {
     let (found, completed) = press_by(100_000, 100_000, 5_000, |_| Reply::Good);
     assert_eq!((completed, total(&found)), (100_000, 0));
+}
+
+/// What a core of ours does when no server is in the way. Printed, not judged:
+/// `cargo test --release -p hydrotest-cassandra --lib -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, for benchmarks/RESULTS.md"]
+fn operations_per_core_against_canned_replies() {
+    for in_flight in [64, 512, 4096] {
+        let mut rates: Vec<f64> = (0..5)
+            .map(|_| {
+                let before = thread_cpu_ns();
+                let (_, completed) = press_by(in_flight, 2_000_000, 5_000, |_| Reply::Good);
+                completed as f64 * 1e9 / (thread_cpu_ns() - before) as f64
+            })
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        println!(
+            "{in_flight} in flight: {:.0} operations per CPU-second, median of five",
+            rates[2]
+        );
+    }
 }
 
 #[test]

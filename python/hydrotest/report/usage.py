@@ -1,0 +1,104 @@
+"""What hosts used: tables, and figures by test as the published reports have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.sheet import Sheet
+from hydrotest.report.words import Summary
+from hydrotest.units import show_bytes
+
+FIGURES = (
+    ("cpu", "CPU", "cores", "cpu_cores", 1.0),
+    ("memory", "Memory", "GB", "memory_bytes", 1e-9),
+    ("network-out", "Network out", "Mbit/s", "network_out_bytes_per_s", 8e-6),
+    ("network-in", "Network in", "Mbit/s", "network_in_bytes_per_s", 8e-6),
+    ("segments-out", "TCP segments out", "segments/s", "tcp_segments_out_per_s", 1.0),
+    ("segments-in", "TCP segments in", "segments/s", "tcp_segments_in_per_s", 1.0),
+    ("disk-writes", "Disk writes", "writes/s", "disk_writes_per_s", 1.0),
+)
+"""Slug, title, unit, key of the summary without `_mean` and `_peak`, factor to the unit."""
+FLOWS = FIGURES[2:]
+"""All but CPU and memory."""
+
+
+def usage_sheet(summary: Summary) -> Sheet:
+    """What each host used while each workload was measured."""
+    rows = [
+        [
+            row["host"],
+            row["workload"] or "all together",
+            f"{row['cpu_cores_mean']:.2f}",
+            f"{row['cpu_cores_peak']:.2f}",
+            show_bytes(row["memory_bytes_peak"]),
+            show_bytes(row["swap_bytes_peak"]),
+            f"{show_bytes(row['disk_write_bytes_per_s_peak'])}/s",
+            f"{row['disk_writes_per_s_peak']:,.0f}",
+            f"{show_bytes(row['network_out_bytes_per_s_peak'])}/s",
+            f"{row['tcp_segments_out_per_s_peak']:,.0f}",
+        ]
+        for row in summary["usage"]
+    ]
+    heads = [
+        "host",
+        "workload",
+        "cores mean",
+        "cores peak",
+        "memory peak",
+        "swap peak",
+        "disk written peak",
+        "writes/s peak",
+        "network out peak",
+        "TCP segments out/s",
+    ]
+    return Sheet("Usage while measured", heads, rows)
+
+
+def by_test_sheet(summary: Summary) -> Sheet:
+    """What each host used in each test, mean and peak; only of several hosts, since one is told of by workload."""
+    rows = [
+        [
+            row["name"],
+            row["host"],
+            f"{row['cpu_cores_mean']:.2f} / {row['cpu_cores_peak']:.2f}",
+            f"{show_bytes(row['memory_bytes_mean'])} / {show_bytes(row['memory_bytes_peak'])}",
+            show_bytes(row["swap_bytes_peak"]),
+            *(f"{row[f'{key}_mean'] * scale:,.1f} / {row[f'{key}_peak'] * scale:,.1f}" for _, _, _, key, scale in FLOWS),
+        ]
+        for row in _by_test(summary)
+    ]
+    heads = ["test", "host", "cores", "memory", "swap peak", *(f"{title}, {unit}" for _, title, unit, _, _ in FLOWS)]
+    return Sheet("Usage by test and host, mean / peak", heads, rows)
+
+
+def usage_figures(summary: Summary) -> list[Figure]:
+    """One figure a resource: the mean of each host in each test as a bar, its peak as a mark."""
+    rows = _by_test(summary)
+    return [_figure(rows, *what) for what in FIGURES] if rows else []
+
+
+def _by_test(summary: Summary) -> list[dict[str, Any]]:
+    return summary.get("usage_by_test", []) if len(summary["hosts"]) > 1 else []
+
+
+def _figure(rows: list[dict[str, Any]], slug: str, title: str, unit: str, key: str, scale: float) -> Figure:
+    values = [
+        {"test": row["name"], "host": row["host"], "mean": row[f"{key}_mean"] * scale, "peak": row[f"{key}_peak"] * scale} for row in rows
+    ]
+    base = alt.Chart(data(values)).encode(
+        x=alt.X("test:N", title=None, sort=None, axis=alt.Axis(labelAngle=-25)),
+        xOffset=alt.XOffset("host:N", sort=None),
+        color=alt.Color("host:N", title=None, sort=None, scale=alt.Scale(scheme="tableau10"), legend=alt.Legend(orient="top")),
+        tooltip=["test:N", "host:N", alt.Tooltip("mean:Q", format=",.3f"), alt.Tooltip("peak:Q", format=",.3f")],
+    )
+    chart = alt.layer(
+        base.mark_bar().encode(y=alt.Y("mean:Q", title=unit)), base.mark_tick(thickness=2, size=8).encode(y=alt.Y("peak:Q", title=unit))
+    )
+    cells = [[value["test"], value["host"], f"{value['mean']:,.3g}", f"{value['peak']:,.3g}"] for value in values]
+    caption = "The mean of each host while it was measured as a bar, its highest second as a mark."
+    return Figure(
+        f"usage-{slug}", f"{title} by test and host", caption, spec_of(chart), ["test", "host", f"mean, {unit}", f"peak, {unit}"], cells
+    )
