@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.records import Fates, Outcome, Trial
+from hydrotest.systems.cassandra.system import CassandraSystem, Place
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
@@ -114,6 +116,30 @@ async def test_nodes_that_hold_a_row_take_turns(ring: Bench) -> None:
     served = [now - then for now, then in zip(after, before, strict=True)]
     third = sum(outcome.extra["answered"].values()) / 3
     assert served == pytest.approx([third] * 3, rel=0.1)
+
+
+async def test_a_node_that_joins_is_found(tmp_path: Path) -> None:
+    """The client hears of it in mid-run, and asks it for the rows that it has taken over."""
+    two_of_three = RING.replace("{hosts: [one, two, three]", "{hosts: [one, two]").replace("replication: 3", "replication: 1")
+    async with opened(two_of_three, tmp_path / "ring", Silent()) as bench:
+        system = bench.systems["cassandra"]
+        assert isinstance(system, CassandraSystem)
+        subject = store(bench, consistency="ONE", replication=1)
+        await subject.fill()
+        pressing = asyncio.create_task(subject.open_loop(RATE, TrialPlan("ring", "level", 1.0, 60.0)))
+        await asyncio.sleep(5)
+        assert not pressing.done()
+        await system.add_node(bench.hosts["three"], Place("datacenter1", "r3"), print)
+        before = await counted(bench, "cassandra_completed_tasks")
+        await asyncio.sleep(5)
+        after = await counted(bench, "cassandra_completed_tasks")
+        outcome = outcome_of(await pressing)
+        await subject.finish()
+        assert sum(outcome.errors.values()) == 0, outcome.errors
+        served = [now - then for now, then in zip(after, before, strict=True)]
+        # It takes a share of the ring near a third; one that nobody has heard of is asked nothing.
+        assert served[2] > 0.15 * sum(served), served
+        assert fates_told(bench).lost == 0
 
 
 async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench) -> None:

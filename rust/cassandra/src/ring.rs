@@ -96,7 +96,8 @@ pub(crate) fn watch(
     let first = Topology::of(&state, &keyspace, contact);
     let mut known = first.clone();
     let round = move |sender: &Sender<Topology>| {
-        runtime.block_on(tokio::time::sleep(LOOK));
+        // Made inside of the runtime, whose clock it goes by.
+        runtime.block_on(async { tokio::time::sleep(LOOK).await });
         let newest = session.get_cluster_state();
         if Arc::ptr_eq(&state, &newest) {
             return false;

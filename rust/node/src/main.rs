@@ -49,6 +49,13 @@ enum Command {
 }
 
 fn main() {
+    std::panic::set_hook(Box::new(|fault| {
+        // Also of a thread at the side, without which the rest would go on and tell half of the truth.
+        emit(&Event::Failed {
+            error: format!("a fault in hydrotest itself: {fault}"),
+        });
+        std::process::exit(3);
+    }));
     let arguments = Arguments::parse();
     let placed = arguments
         .place

@@ -93,13 +93,24 @@ class CassandraSystem(System):
             self._tls = self._authority.client_files(security.client_certificates)
         if security.password:
             self._login = FIRST_LOGIN
-        for index, host in enumerate(self.hosts):
-            await self._start_node(index, folders, say)
-            # One joins after the other: each takes its part of the ring from those that are there.
-            await self._until_knows(host, index + 1)
+        for index in range(len(self.hosts)):
+            await self._join(index, folders, say)
         await self.until_ready()
         if security.password:
             await self._change_password()
+
+    async def add_node(self, host: Host, place: Place, say: Say) -> None:
+        """Has one more node join the running ring, and returns when all know it. Raises `SystemFailedError`."""
+        folders, _ = jars_of(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
+        self.hosts.append(host)
+        self.places.append(place)
+        await self._join(len(self.hosts) - 1, folders, say)
+        await self.until_ready()
+
+    async def _join(self, index: int, folders: Sequence[Path], say: Say) -> None:
+        """One joins after the other: each takes its part of the ring from those that are there."""
+        await self._start_node(index, folders, say)
+        await self._until_knows(self.hosts[index], index + 1)
 
     def _folder(self, index: int) -> Path:
         folder = self.hosts[index].scratch(self.run) / f"cassandra-{index}"
