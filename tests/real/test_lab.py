@@ -19,11 +19,14 @@ from hydrotest.hosts.catalogue import Site, lab_of, make_site
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.lab.netns import HostAway, NetnsHost
 from hydrotest.hosts.lab.network import Network
-from hydrotest.run.scratch import Scratch, clear_abandoned
+from hydrotest.run.scratch import Scratch
 from hydrotest.run.survey import survey
 from hydrotest.spec.load import load_experiment
+from tests.real.conftest import own_processes
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
+
+HYDROTEST = Path(sys.executable).parent / "hydrotest"
 
 EXPERIMENT = """\
 name: lab
@@ -129,21 +132,58 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
         await sink.close()
 
 
-async def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
-    """A run is killed with everything up; the next one finds what it left by its name, and removes it."""
+WHOLE = EXPERIMENT.replace("rates: [20K]", "rates: [2K], duration: 3 s") + "warm_up: {least: 4 s, most: 4 s}\n"
+
+
+@pytest.mark.parametrize("end", ["by itself", "Ctrl-C", "kill -9"])
+def test_a_run_leaves_nothing_however_it_ends(tmp_path: Path, end: str) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(WHOLE.replace("one:   {connect: netns,", f"one: {{connect: netns, data: {tmp_path / 'data'},"))
+    run = subprocess.Popen([HYDROTEST, "run", file, "--out", tmp_path / "run"], stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    try:
+        told = next((line for line in run.stderr if "trial 1:" in line), None)
+        assert told is not None
+        (name,) = [path.name for path in (tmp_path / "data").glob("hydrotest-run-*")]
+        assert traces(name) != []
+        if end != "by itself":
+            run.send_signal(signal.SIGINT if end == "Ctrl-C" else signal.SIGKILL)
+        run.stderr.read()
+        code = run.wait()
+    finally:
+        run.kill()
+    if end == "kill -9":
+        assert name in told_by("status", file)
+        assert "removed 1 folders" in told_by("down", file)
+    else:
+        assert code == (0 if end == "by itself" else 3)
+    assert "nothing of lab is up" in told_by("status", file)
+    assert name not in told_by("status", file)
+    assert traces(name) == []
+    assert own_processes(str(tmp_path)) == []
+
+
+def told_by(command: str, file: Path) -> str:
+    return subprocess.run([HYDROTEST, command, file], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_standing_lab_is_told_of_and_taken_down(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(EXPERIMENT.replace("one:   {connect: netns,", f"one: {{connect: netns, data: {tmp_path / 'data'},"))
-    up = subprocess.Popen([Path(sys.executable).parent / "hydrotest", "up", file], stdout=subprocess.PIPE, text=True)
+    up = subprocess.Popen([HYDROTEST, "up", file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert up.stdout is not None
-        assert (await asyncio.to_thread(up.stdout.readline)).startswith("kafka: 10.")
-        (run,) = [path.name for path in (tmp_path / "data").glob("hydrotest-run-*")]
-        assert traces(run) != []
+        assert up.stdout.readline().startswith("kafka: 10.")
+        (name,) = [path.name for path in (tmp_path / "data").glob("hydrotest-run-*")]
+        told = told_by("status", file)
+        assert f"lab (pid {up.pid}): kafka at 10." in told
+        assert ", 0.5 cores, 1.07 GB, disk 40 MB/s: no services" in told
+        assert told.rstrip().endswith(", 1.07 GB: kafka-0")
+        assert "ended 1" in told_by("down", file)
+        assert up.wait(timeout=30) == 0
     finally:
-        up.send_signal(signal.SIGKILL)
-        up.wait()
-    assert [path.name for path in clear_abandoned(tmp_path / "data")] == [run]
-    assert traces(run) == []
+        up.kill()
+    assert traces(name) == []
 
 
 async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratch) -> None:

@@ -117,21 +117,21 @@ def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -
         if b is None:
             continue
         change = None if not a["limit"] or not b["limit"] else (b["limit"] / a["limit"] - 1) * 100
-        word: Word = "not comparable" if change is None or a["workload"] in asked_otherwise else _apart(_ends(a), _ends(b))
+        word: Word = "not comparable" if change is None or a["workload"] in asked_otherwise else apart(ends_of(a), ends_of(b))
         rows.append(Row(a["workload"], a["tenancy"], "limit", a["unit"], _shown(a), _shown(b), change, None, None,
                         min(a["repeats"], b["repeats"]), word))  # fmt: skip
     return rows
 
 
-def _ends(limit: dict[str, Any]) -> tuple[float, float]:
-    """The interval; one that is only "at least" has no upper end."""
+def ends_of(limit: dict[str, Any]) -> tuple[float, float]:
+    """The interval of a limit; one that is only "at least" has no upper end."""
     low = limit["low"] if limit["low"] is not None else limit["limit"]
     high = limit["high"] if limit["high"] is not None and not limit["at_least"] else math.inf
     return float(low), float(high)
 
 
-def _apart(a: tuple[float, float], b: tuple[float, float]) -> Word:
-    """Intervals that touch are not told apart: the search's grid makes neighbours share an end."""
+def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "not told apart"]:
+    """What the second is. Intervals that touch are not told apart: the search's grid makes neighbours share an end."""
     if b[0] > a[1] * (1 + 1e-9):
         return "faster"
     return "slower" if b[1] < a[0] * (1 - 1e-9) else "not told apart"
@@ -140,7 +140,7 @@ def _apart(a: tuple[float, float], b: tuple[float, float]) -> Word:
 def _shown(limit: dict[str, Any]) -> str:
     if limit["limit"] is None:
         return "none"
-    low, high = _ends(limit)
+    low, high = ends_of(limit)
     return f"≥ {low:,.0f}" if math.isinf(high) else f"{low:,.0f} … {high:,.0f}"
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,22 +18,24 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from hydrotest import __version__
-from hydrotest.analysis.compare import Run
+from hydrotest.analysis.compare import Comparison, Run
 from hydrotest.analysis.compare import compare as compare_runs
+from hydrotest.analysis.placement import placed
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.clock import iso
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
+from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
 from hydrotest.report.html import write_report
-from hydrotest.report.tables import comparison_sheet
 from hydrotest.report.terminal import print_sheet, print_summary
 from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
-from hydrotest.run.standing import hold, standing, take_down
+from hydrotest.run.scratch import abandoned
+from hydrotest.run.standing import hold, scratch_root, standing, take_down
 from hydrotest.spec.check import check_memory
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.lines import Document
@@ -240,15 +243,19 @@ def up(experiment: Path, *, as_json: Json = False) -> int:
 def status(experiment: Path, *, as_json: Json = False) -> int:
     """Tell what is up of an experiment."""
     spec, _ = load_experiment(experiment)
-    found = standing(spec)
+    found, left = standing(spec), abandoned(scratch_root(spec))
     if as_json:
-        _print_json([vars(one) for one in found])
-    elif not found:
+        _print_json({"up": [asdict(one) for one in found], "left": [str(path) for path in left]})
+        return EXIT_DONE
+    for one in found:
+        addresses = "; ".join(f"{name} at {', '.join(where)}" for name, where in one.endpoints.items())
+        print(f"{one.experiment} (pid {one.pid}): {addresses}")
+        for host in one.hosts:
+            print(f"- {host.name} at {host.address}{f', {host.gets}' if host.gets else ''}: {', '.join(host.services) or 'no services'}")
+    if not found:
         print(f"nothing of {spec.name} is up")
-    else:
-        for one in found:
-            addresses = "; ".join(f"{name} at {', '.join(where)}" for name, where in one.endpoints.items())
-            print(f"{one.experiment} (pid {one.pid}): {addresses}")
+    for path in left:
+        print(f"a killed run left {path}; `hydrotest down` removes it, with its processes and its lab")
     return EXIT_DONE
 
 
@@ -313,25 +320,42 @@ def report(run: Path, *, as_json: Json = False) -> int:
 
 
 @app.command
-def compare(first: Path, second: Path, *, as_json: Json = False) -> int:
-    """Set two runs beside each other: limits, latencies and use, each with an interval and a word.
+def compare(first: Path, second: Path, *others: Path, as_json: Json = False) -> int:
+    """Set runs beside the first of them: limits, latencies and use, each with an interval and a word.
 
-    What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared.
+    What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared. Of runs
+    that place the systems differently it is told where each workload takes more: on shared hosts, or on hosts of its own.
     """
-    found = compare_runs(*(Run(*_read_run(path)) for path in (first, second)))
+    base, *rest = (Run(*_read_run(path)) for path in (first, second, *others))
+    found = {run.summary["run"]: compare_runs(base, run) for run in rest}
+    placement = placed([base, *rest])
     if as_json:
-        _print_json({"differences": found.differences, "rows": [vars(row) for row in found.rows]})
+        _print_json({
+            "first": base.summary["run"],
+            "comparisons": [{"run": name, "differences": one.differences, "rows": [vars(row) for row in one.rows]} for name, one in found.items()],
+            "placement": None if placement is None else asdict(placement),
+        })  # fmt: skip
         return EXIT_DONE
     out = _out()
+    for name, one in found.items():
+        _print_comparison(f"{base.summary['run']} and {name}", one, out)
+    if placement is not None:
+        print_sheet(placement_sheet(placement), out)
+        for sentence in placement_sentences(placement):
+            out.print(f"• {sentence}", highlight=False, markup=False)
+    return EXIT_DONE
+
+
+def _print_comparison(runs: str, found: Comparison, out: Console) -> None:
+    out.print(f"[bold]{runs}[/bold]", highlight=False)
     if found.differences:
         out.print("[bold]The runs differ not only in their results[/bold]")
         for difference in found.differences:
             out.print(f"• {difference}", highlight=False, markup=False)
-    if not found.rows:
+    if found.rows:
+        print_sheet(comparison_sheet(found.rows), out)
+    else:
         out.print("The runs have nothing in common that could be compared.")
-        return EXIT_DONE
-    print_sheet(comparison_sheet(found.rows), out)
-    return EXIT_DONE
 
 
 def main(argv: Sequence[str] | None = None) -> int:

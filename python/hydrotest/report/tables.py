@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from hydrotest.analysis.compare import Row
 from hydrotest.report.beside import beside_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
@@ -149,14 +147,3 @@ def overhead_sheet(summary: Summary) -> Sheet:
         [f"exporter in {service}", f"{cores * 100:.2f} % of a core"] for service, cores in (overhead.get("exporter_cores") or {}).items()
     ]
     return Sheet("Our own overhead while pressing", ["part", "CPU"], rows)
-
-
-def comparison_sheet(rows: Sequence[Row]) -> Sheet:
-    """Two runs beside each other."""
-    cells = [
-        [row.workload, row.tenancy, row.what, row.unit, row.first, row.second, NONE if row.change_pct is None else f"{row.change_pct:+.1f} %",
-         NONE if row.low_pct is None or row.high_pct is None else f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), row.word]
-        for row in rows
-    ]  # fmt: skip
-    heads = ["workload", "tenancy", "what", "unit", "first run", "second run", "change", "95 % interval", "n", "the second is"]
-    return Sheet("Compared", heads, cells)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.models import Experiment, Spark
 from hydrotest.spec.workloads import KafkaConsume
-from hydrotest.units import show_bytes
 
 SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
 
@@ -31,10 +30,7 @@ class Box:
 def _box(name: str, host: AnyHost) -> Box:
     if not isinstance(host, NetnsHost):
         return Box(name, host.connect, host.type, "", "")
-    gets = [f"{host.cores:.3g} cores" if host.cores is not None else "", show_bytes(host.memory) if host.memory is not None else "",
-            f"disk {show_bytes(host.disk / 8)}/s" if host.disk is not None else ""]  # fmt: skip
-    link = f"{host.network / 1e6:,.4g} Mbit/s" if host.network is not None else "unbounded"
-    return Box(name, host.connect, host.type, ", ".join(part for part in gets if part) or "all of the machine", link)
+    return Box(name, host.connect, host.type, host.gets or "all of the machine", host.link)
 
 
 def topology_lines(experiment: Experiment) -> list[str]:

@@ -50,15 +50,19 @@ def is_owned(path: Path) -> bool:
     return is_held(path / LOCK)
 
 
+def abandoned(root: Path) -> list[Path]:
+    """What killed runs left below a data root."""
+    there = sorted(root.glob(f"{PREFIX}*")) if root.exists() else []
+    return [path for path in there if (path / LOCK).exists() and not is_owned(path)]
+
+
 def clear_abandoned(root: Path) -> list[Path]:
     """Removes what killed runs left below a data root, their labs included; what a living run uses, or is not ours, stays. Raises
     `SystemFailedError` for what resists."""
-    removed = []
-    for path in sorted(root.glob(f"{PREFIX}*")) if root.exists() else []:
-        if (path / LOCK).exists() and not is_owned(path):
-            lab = lab_of(path)
-            if lab.folder.exists():
-                clear(lab)
-            shutil.rmtree(path)
-            removed.append(path)
-    return removed
+    found = abandoned(root)
+    for path in found:
+        lab = lab_of(path)
+        if lab.folder.exists():
+            clear(lab)
+        shutil.rmtree(path)
+    return found

@@ -10,11 +10,12 @@ import signal
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hydrotest.errors import RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
+from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
@@ -29,12 +30,23 @@ DOWN_S_MAX = 60.0
 
 
 @dataclass(frozen=True)
+class HostUp:
+    """A host of theirs; `gets` is what an emulated one is given, in words."""
+
+    name: str
+    address: str
+    gets: str
+    services: list[str]
+
+
+@dataclass(frozen=True)
 class StandingUp:
-    """Systems that some `hydrotest up` holds."""
+    """Systems that some `hydrotest up` holds, and the hosts that they are on."""
 
     experiment: str
     pid: int
     endpoints: dict[str, list[str]]
+    hosts: list[HostUp]
 
 
 def scratch_root(experiment: Experiment) -> Path:
@@ -68,8 +80,13 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
             for system in systems.values():
                 await system.start(listener.say)
         endpoints = {name: system.endpoints for name, system in systems.items()}
-        state = {"experiment": experiment.name, "pid": os.getpid(), "endpoints": endpoints}
-        write_whole(scratch.path / STATE, json.dumps(state))
+        services = [service for system in systems.values() for service in system.services]
+        hosts = [
+            HostUp(name, host.address, host.spec.gets if isinstance(host, NetnsHost) else "", [s.name for s in services if s.host is host])
+            for name, host in site.hosts.items()
+        ]
+        state = StandingUp(experiment.name, os.getpid(), endpoints, hosts)
+        write_whole(scratch.path / STATE, json.dumps(asdict(state)))
         announce(endpoints)
         raise SystemFailedError(await died)
     finally:
@@ -87,7 +104,8 @@ def standing(experiment: Experiment) -> list[StandingUp]:
     found = []
     for path in sorted(scratch_root(experiment).glob(f"{PREFIX}*/{STATE}")):
         with contextlib.suppress(OSError, ValueError):  # it was just taken down
-            state = StandingUp(**json.loads(path.read_text()))
+            told = json.loads(path.read_text())
+            state = StandingUp(**{**told, "hosts": [HostUp(**host) for host in told["hosts"]]})
             # A pid alone proves nothing, since it may be another process's by now; the lock does.
             if state.experiment == experiment.name and is_owned(path.parent):
                 found.append(state)

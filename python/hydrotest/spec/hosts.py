@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.fields import BitsPerS, Loopback, Name, SizeBytes
+from hydrotest.units import show_bytes
 
 GIB = 1 << 30
 
@@ -43,6 +44,18 @@ class NetnsHost(Placed):
                                   "The machine's disk if not given.")  # fmt: skip
     disk_size: SizeBytes = Field(16 * GIB, description="Size of that disk; its file grows with what is written.")
     network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
+
+    @property
+    def gets(self) -> str:
+        """Its cores, memory and disk in words; empty where it has all of the machine."""
+        parts = [f"{self.cores:.3g} cores" if self.cores is not None else "", show_bytes(self.memory) if self.memory is not None else "",
+                 f"disk {show_bytes(self.disk / 8)}/s" if self.disk is not None else ""]  # fmt: skip
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def link(self) -> str:
+        """The speed of its link in words."""
+        return f"{self.network / 1e6:,.4g} Mbit/s" if self.network is not None else "unbounded"
 
 
 Host = Annotated[LocalHost | NetnsHost, Field(discriminator="connect")]
