@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import polars as pl
-
-from hydrotest.analysis.bound_by import BoundBy, bound_by, resource_uses
+from hydrotest.analysis.bound_by import BoundBy, bound_by
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.analysis.squeezed import proven, squeezed, uses_in
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
@@ -28,18 +26,19 @@ AT_LIMIT = 0.95
 
 def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
     """The isolated limits found so far, operations a second by workload."""
-    rows = Limits(run, experiment, run.trials(), {}).rows()
+    rows = Limits(run, experiment, run.trials(), []).rows()
     return {row["workload"]: row["limit"] for row in rows if row["limit"] is not None and row["tenancy"] == "isolated"}
 
 
 class Limits:
     """Builds the rows."""
 
-    def __init__(self, run: RunFolder, experiment: Experiment, trials: list[Trial], ceilings: dict[str, dict[str, float]]) -> None:
+    def __init__(self, run: RunFolder, experiment: Experiment, trials: list[Trial], hosts: list[dict[str, Any]]) -> None:
         self.run = run
         self.experiment = experiment
         self.trials = [trial for trial in trials if trial.status == "done"]
-        self.ceilings = ceilings
+        self.hosts = hosts
+        """Those of environment.json, with their ceilings."""
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each workload of an `isolated` test that has any trial."""
@@ -75,7 +74,7 @@ class Limits:
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         # One trial's reasons tell enough; those of all would be the same sentence with other figures.
         room_reasons = next((v.room.reasons for _, v in reversed(above) if v.room.reasons), [])
-        verdict = self._bound(workload, [m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
+        suspicion = self._bound([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
         invalid = []
         if limit.low is None:
             invalid.append("no rate was sustained in two of three searches")
@@ -84,7 +83,8 @@ class Limits:
         return {
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
-            "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by, "bound_by": asdict(verdict),
+            "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by,
+            "bound_by": self._proven(index, workload, suspicion),
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated[-1].achieved) for i in range(len(limit.searches))],
@@ -122,14 +122,17 @@ class Limits:
         return {"accepted": None if bracket.accepted is None else grid.rate(bracket.accepted),
                 "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
 
-    def _bound(self, workload: str, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
-        uses = []
-        for host, ceilings in self.ceilings.items():
-            frames = [trial_host_rates(self.run, m.trial, host, m.start_s, m.end_s) for m in trials]
-            frames = [frame for frame in frames if not frame.is_empty()]
-            if frames:
-                uses += resource_uses(host, pl.concat(frames, how="diagonal"), ceilings)
+    def _bound(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
+        uses = uses_in(self.run, [(m.trial, m.start_s, m.end_s) for m in trials], self.hosts)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by)
+
+    def _proven(self, index: int, workload: str, suspicion: BoundBy) -> dict[str, Any]:
+        """The verdict in the words of the contract, after what squeezes showed."""
+        own = [trial for trial in self.trials if trial.test == index]
+        systems = {host for system in self.experiment.systems.present().values() for host in system.hosts}
+        generators = [host for host in self.experiment.generator_hosts(workload) if host not in systems]
+        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), generators)
+        return asdict(bound) | extra
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -138,7 +141,7 @@ class Limits:
         rates = [m.achieved for m in trials]
         mean = t_interval(rates)
         reasons = sorted({reason for m in trials for reason in judge_room(m, None).reasons})
-        verdict = self._bound(workload, trials, reasons, "generator" if reasons else "closed-loop")
+        verdict = self._bound(trials, reasons, "generator" if reasons else "closed-loop")
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import NEAR_CEILING, resource_uses
-from hydrotest.analysis.usage import service_rates, trial_host_rates
+from hydrotest.analysis.bound_by import NEAR_CEILING
+from hydrotest.analysis.squeezed import uses_in
+from hydrotest.analysis.usage import service_rates
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -19,21 +20,15 @@ SHOWN_MIN = 0.02
 
 def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mean share of each host's ceilings over some trials, most used first."""
-    out = []
-    for host in hosts:
-        frames = [frame for frame in (_window(run, trial, host["name"]) for trial in trials) if not frame.is_empty()]
-        if frames:
-            uses = resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
-            out += [{"host": use.host, "resource": use.resource, "share": use.share} for use in uses if use.share is not None]
+    windows = []
+    for trial in trials:
+        outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
+        if outcome is not None:
+            start = outcome.started_wall_s + trial.warm_up_s
+            windows.append((trial, start, start + trial.window_s))
+    uses = uses_in(run, windows, hosts)
+    out = [{"host": use.host, "resource": use.resource, "share": use.share} for use in uses if use.share is not None]
     return sorted(out, key=lambda row: -row["share"])
-
-
-def _window(run: RunFolder, trial: Trial, host: str) -> pl.DataFrame:
-    outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
-    if outcome is None:
-        return pl.DataFrame()
-    start = outcome.started_wall_s + trial.warm_up_s
-    return trial_host_rates(run, trial, host, start, start + trial.window_s)
 
 
 def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:

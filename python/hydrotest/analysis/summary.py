@@ -53,7 +53,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     hosts = environment.get("hosts", [])
     trials = run.trials()
     journal = run.read_journal()
-    limits = Limits(run, experiment, trials, {host["name"]: host["ceilings"] for host in hosts})
+    limits = Limits(run, experiment, trials, hosts)
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
     combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]

@@ -40,7 +40,7 @@ class Strike:
         self.bench = bench
         self.delay_s = delay_s
         """After the generators have begun."""
-        self.record: FaultRecord | None = None
+        self.records: dict[str, Any] = {}
 
     async def carry_out(self) -> None:
         """See `Disturbance`."""
@@ -58,7 +58,9 @@ class Strike:
                 await system.until_ready()
         ready = time.time()
         name, action = self.test.struck, self.test.action
-        self.record = FaultRecord(service=name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back, ready_wall_s=ready)
+        self.records["fault"] = FaultRecord(
+            service=name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back, ready_wall_s=ready
+        )
         self.bench.listener.say(f"{name}: ready again {ready - struck:.1f} s after it was taken away")
 
     async def _strike(self, one: Struck, action: str) -> tuple[float, float]:

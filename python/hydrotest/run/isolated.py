@@ -10,6 +10,7 @@ from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.errors import RunFailedError
 from hydrotest.run.attempts import has, until_done
 from hydrotest.run.searching import Searcher
+from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
@@ -30,6 +31,7 @@ class IsolatedTest:
 
     def __init__(self, index: int, test: Isolated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
         self.index = index
+        self.test = test
         self.bench = bench
         self.pressables = [pressables[name] for name in test.workloads]
         self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
@@ -50,9 +52,16 @@ class IsolatedTest:
                 await self._catch_up(consumer, turn)
             if turn >= repeats and all(searcher.over for searcher in searchers):
                 break
+        if self.test.squeeze is not None:
+            for pressable in self._searched:
+                await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:
-        return [await self._searcher(p) for p in self.pressables if isinstance(p, Rated) and not isinstance(p, Consume)]
+        return [await self._searcher(p) for p in self._searched]
+
+    @property
+    def _searched(self) -> list[Rated]:
+        return [p for p in self.pressables if isinstance(p, Rated) and not isinstance(p, Consume)]
 
     async def _searcher(self, pressable: Rated) -> Searcher:
         await pressable.prepare()

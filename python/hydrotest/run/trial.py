@@ -6,11 +6,11 @@ import asyncio
 import resource
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.node import Event
@@ -18,7 +18,7 @@ from hydrotest.load.native import Generator, OnSecond, run_generators
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import FaultRecord, Load, Purpose, Tenancy, Trial
+from hydrotest.store.records import Load, Purpose, Tenancy, Trial
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,9 @@ class Disturbance(Protocol):
     """Something that is done to a system while generators press on it."""
 
     @property
-    def record(self) -> FaultRecord | None:
-        """What was done; None before it is over."""
+    def records(self) -> Mapping[str, Any]:
+        """What was done, by the name of the trial's field that keeps it; empty before it is over."""
+        ...
 
     async def carry_out(self) -> None:
         """Called when the generators begin; returns when the system serves again. Raises `SystemFailedError` if it does not."""
@@ -245,7 +246,7 @@ class TrialRunner:
                           window_s=plan.window_s, prepared_wall_s=prepared, ended_wall_s=time.time(),
                           status="done" if reason is None else "failed", reason=reason, search=plan.search, test=plan.test,
                           fraction=plan.fraction, pair=plan.pair, subject=plan.subject,
-                          fault=disturbance.record if disturbance else None, loads=loads)  # fmt: skip
+                          **(disturbance.records if disturbance else {}), loads=loads)  # fmt: skip
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check_workloads import check_shares, check_stock, check_workload
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.hosts import NetnsHost
+from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Cassandra, Experiment, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
@@ -59,6 +59,8 @@ def check_references(experiment: Experiment, document: Document) -> None:
             _check_fault(experiment, test, index, checker)
         if isinstance(test, Soak):
             _check_soak(experiment, test, index, checker)
+        if isinstance(test, Isolated):
+            _check_squeeze(experiment, test, index, checker)
 
 
 def _check_lab(experiment: Experiment, checker: Checker) -> None:
@@ -139,6 +141,18 @@ def _check_rates(experiment: Experiment, test: Combined | Soak | Fault, index: i
     if lacking:
         remedy = "Give its rate too." if test.rates else f"Put `- isolated: [{', '.join(pressed)}]` before it, or give `rates`."
         raise checker.fail(place, f"no rate is known for {', '.join(lacking)}", remedy)
+
+
+def _check_squeeze(experiment: Experiment, test: Isolated, index: int, checker: Checker) -> None:
+    place: Path_ = ("tests", index, test.test, "squeeze")
+    if test.squeeze is not None and not any(_has_share(experiment, host) for host in experiment.hosts.values()):
+        raise checker.fail(place, "no host has a share of something that could be squeezed",
+                           "Give emulated hosts (`connect: netns`) `cores`, `disk` or `network`, or leave it out.")  # fmt: skip
+
+
+def _has_share(experiment: Experiment, host: AnyHost) -> bool:
+    is_scaled = experiment.lab is not None and host.type is not None
+    return isinstance(host, NetnsHost) and (is_scaled or any(share is not None for share in (host.cores, host.disk, host.network)))
 
 
 def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker) -> None:

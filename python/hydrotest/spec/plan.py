@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, KafkaConsume, SparkPerf
+from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.units import show_duration
 
 COMBINED_TRIALS = 6
 """Trials of one search of the safe working point, as seen on two cores."""
@@ -21,6 +22,8 @@ OVERHEAD_S = 3.0
 START_S = {"kafka": 10.0, "cassandra": 20.0, "spark": 15.0}
 BATCH_S = 15.0
 """One run of a batch job's test is reckoned to take this long; its size decides."""
+SQUEEZE_ROUND_S = 40.0
+"""A round with four candidates is about so long."""
 POPULATE_PER_S = 15_000
 """Rows a second that populating is reckoned with."""
 
@@ -65,6 +68,8 @@ def make_plan(experiment: Experiment) -> Plan:
     for test in experiment.tests:
         if isinstance(test, Isolated):
             steps.extend(_limit_step(experiment, name) for name in test.workloads)
+            if test.squeeze is not None:
+                steps.extend(step for name in test.workloads for step in _squeeze_step(experiment, name, test.squeeze))
         elif isinstance(test, Combined):
             steps.append(_combined_step(experiment, test))
         elif isinstance(test, Soak | Fault):
@@ -100,6 +105,16 @@ def make_plan(experiment: Experiment) -> Plan:
         memory_bytes=memory_needed(experiment),
         disk_bytes=BYTES_PER_TRIAL + sum(keys) * 1024,
     )
+
+
+def _squeeze_step(experiment: Experiment, name: str, budget_s: float) -> list[Step]:
+    """Nothing for what is not squeezed."""
+    workload = experiment.workloads[name]
+    if not isinstance(workload, KafkaProduce | CassandraLoad):
+        return []
+    trials = max(1, math.ceil(budget_s / SQUEEZE_ROUND_S)) + 1
+    return [Step(test="isolated", workload=name, trials=trials, seconds=budget_s + trials * (experiment.search.warm_up + OVERHEAD_S),
+                 detail=f"squeezes for at most {show_duration(budget_s)}, to prove what binds")]  # fmt: skip
 
 
 def _limit_step(experiment: Experiment, name: str) -> Step:

@@ -24,6 +24,7 @@ Purpose = Literal[
     "profile",
     "fault",
     "doubling",
+    "squeeze",
 ]
 
 
@@ -180,6 +181,18 @@ class FaultRecord(Record):
     """When its system answered as a whole again; the system is asked a few times a second."""
 
 
+class SqueezeTurn(Record):
+    """A stretch of a trial in which a resource of some hosts was more or less than it is to be; wall times."""
+
+    hosts: list[str]
+    """None where all had what they are to have."""
+    resource: Literal["cpu", "disk", "network"] | None
+    given: float
+    """Times what it is to be."""
+    start_wall_s: float
+    end_wall_s: float
+
+
 class Trial(Record):
     """One trial."""
 
@@ -207,6 +220,8 @@ class Trial(Record):
     subject: str | None = None
     """The workload that a trial of `alone` is about; null where all press together."""
     fault: FaultRecord | None = None
+    turns: list[SqueezeTurn] = Field(default_factory=list)
+    """Of a squeeze, in their order."""
     loads: list[Load]
 
     def load(self, workload: str) -> Load:

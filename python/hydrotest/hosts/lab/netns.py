@@ -101,6 +101,30 @@ class NetnsHost:
                 # The burst stays as it was: one that shrinks under traffic hangs the link.
                 self._network.limit(self._index, self.spec.network / SLOWED, burst_bytes(self.spec.network))
 
+    @property
+    def squeezable(self) -> list[str]:
+        """Resources that it has a share of, which can be made smaller and larger while it runs."""
+        given = {"cpu": self.spec.cores, "disk": self.spec.disk, "network": self.spec.network}
+        return [resource for resource, share in given.items() if share is not None]
+
+    async def give(self, resource: str, factor: float) -> None:
+        """Gives it so many times what it is to have of a `squeezable` resource, at once, also to what runs already."""
+        await asyncio.to_thread(self._give, resource, factor)
+
+    def _give(self, resource: str, factor: float) -> None:
+        match resource:
+            case "cpu":
+                assert self.spec.cores is not None
+                self.group.limit_cores(self.spec.cores * factor)
+            case "disk":
+                assert self.spec.disk is not None
+                assert self.disk is not None
+                self.disk.limit(self.spec.disk / 8 * factor, self.group)
+            case _:
+                assert self.spec.network is not None
+                # The burst stays as it was: one that shrinks under traffic hangs the link.
+                self._network.limit(self._index, self.spec.network * factor, burst_bytes(self.spec.network))
+
     def shape_link(self) -> None:
         """Gives its link the speed that it is to have."""
         if self.spec.network is None:

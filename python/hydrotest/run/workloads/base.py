@@ -13,7 +13,7 @@ from hydrotest.analysis.verdict import COMPILING_MAX
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.run.events import Listener
-from hydrotest.run.trial import Part, TrialPlan, TrialRunner
+from hydrotest.run.trial import Disturbance, Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Stretch
@@ -128,10 +128,10 @@ class Pressable(ABC):
 class Rated(Pressable):
     """A workload that can be pressed alone, by schedule or without."""
 
-    async def trial(self, plan: TrialPlan, pressing: Pressing) -> Trial:
+    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """One trial of this workload alone."""
         number = self.bench.runner.claim()
-        return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)])
+        return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)], disturbance)
 
     async def open_loop(self, rate_per_s: float, plan: TrialPlan) -> Trial:
         """One trial by schedule."""

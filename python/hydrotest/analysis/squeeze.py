@@ -1,0 +1,162 @@
+"""The squeeze: part of one resource of one host is taken away while a workload presses without schedule, and given back. What the rate
+does then proves what binds it.
+
+A turn with a resource squeezed stands between two turns without, whose mean it is compared with: so a drift of the machine's speed that is
+even over three turns leaves nothing. A round squeezes each candidate once, in random order. The elasticity, relative change of the rate over relative
+change of the resource, is near 1 for what binds and near 0 for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from hydrotest.analysis.bound_by import Use
+from hydrotest.analysis.fault import Reading
+from hydrotest.analysis.intervals import Mean, t_interval
+from hydrotest.store.records import SqueezeTurn
+
+Resource = Literal["cpu", "disk", "network"]
+LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.75, "network": 0.75}
+"""What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
+would drown."""
+RELIEF = 1.5
+"""What a relieved one is given."""
+TURN_S = 4.0
+SETTLE_S = 1.0
+"""Cut off at the beginning of each turn: buffers fill and drain."""
+CANDIDATES_MAX = 5
+SHARE_MIN = 0.3
+"""A resource that is used less than this, of its ceiling, when all is pressed out of the system is no candidate."""
+ROUNDS_MIN = 3
+BINDS = 0.3
+"""What binds has an elasticity above this. Two bottlenecks in series may share, a pipeline of three hosts hardly more."""
+STRICT = 0.99
+"""Confidence for decisions: the intervals are looked at after every round, and shown at 95 %."""
+RATE_MIN = 1e-3
+"""Of the rate without squeeze: the logarithm of nothing at all is not to be had."""
+
+
+class Candidate(NamedTuple):
+    """A resource of a host that may bind."""
+
+    host: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.resource} of {self.host}"
+
+
+def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """What is worth squeezing, most used first. `squeezable`: of each host the resources that can be."""
+    used = sorted(uses, key=lambda use: -max(use.share or 0.0, use.throttled or 0.0))
+    worth = [
+        Candidate(use.host, use.resource)
+        for use in used
+        if use.resource in squeezable.get(use.host, ()) and ((use.share or 0.0) >= SHARE_MIN or use.is_near)
+    ]
+    return worth[:CANDIDATES_MAX]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that cannot be told apart; empty where
+    nothing is decided, or nothing that was squeezed binds (`is_none`)."""
+
+    binds: list[Candidate]
+    is_none: bool = False
+
+    @property
+    def is_made(self) -> bool:
+        """False while more rounds may help."""
+        return bool(self.binds) or self.is_none
+
+
+@dataclass
+class Squeezing:
+    """Proposes rounds, and decides. Pure: what happens in a round is told to it."""
+
+    over: list[Candidate]
+    seed: int
+    values: dict[Candidate, list[float]] = field(default_factory=dict)
+    """Elasticities, one a round."""
+
+    def propose(self) -> list[Candidate]:
+        """Those of the next round, in its order: all at first, then those that may still be what binds."""
+        rounds = max((len(values) for values in self.values.values()), default=0)
+        alive = [one for one in self.over if rounds < ROUNDS_MIN or self._interval(one).high >= BINDS] or list(self.over)
+        random.Random(f"{self.seed} {rounds}").shuffle(alive)
+        return alive
+
+    def tell(self, found: Mapping[Candidate, float]) -> None:
+        """What a round showed."""
+        for candidate, value in found.items():
+            self.values.setdefault(candidate, []).append(value)
+
+    def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
+        return t_interval(self.values[candidate], confidence)
+
+    def decide(self) -> Decision:
+        """What is known by now."""
+        if any(len(self.values.get(one, ())) < ROUNDS_MIN for one in self.over) or not self.over:
+            return Decision([])
+        found = {one: self._interval(one) for one in self.over}
+        if all(interval.high < BINDS for interval in found.values()):
+            return Decision([], is_none=True)
+        positive = [one for one in self.over if found[one].low > 0]
+        if not positive:
+            return Decision([])
+        top = max(positive, key=lambda one: found[one].value)
+        # The same resource of hosts that do the same work binds on all of them: they share what there is of elasticity.
+        own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
+        is_clear = all(found[one].high < found[top].low for one in self.over if one not in own)
+        return Decision(own if is_clear and sum(found[one].low for one in own) > BINDS else [])
+
+    def shown(self) -> dict[Candidate, Mean]:
+        """The elasticities with their 95 % intervals."""
+        return {one: t_interval(values) for one, values in self.values.items()}
+
+
+def rate_in(progress: Sequence[Reading], begin_s: float, end_s: float) -> float | None:
+    """Completions a second between two moments, from the readings next to them; None without two."""
+    inside = [reading for reading in progress if begin_s <= reading.at_s <= end_s]
+    if len(inside) < 2 or inside[-1].at_s <= inside[0].at_s:
+        return None
+    return (inside[-1].completed - inside[0].completed) / (inside[-1].at_s - inside[0].at_s)
+
+
+def changes(turns: Sequence[SqueezeTurn], progress: Sequence[Reading]) -> list[tuple[SqueezeTurn, float, float]]:
+    """Each turn in which something was squeezed or relieved, with the rate beside it (the mean of the turns before and after) and in it.
+    `progress` counts seconds as the turns do."""
+    rates = [rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s) for turn in turns]
+    found = []
+    for at, turn in enumerate(turns):
+        beside = [
+            rate for side in (at - 1, at + 1) if 0 <= side < len(turns) and not turns[side].hosts and (rate := rates[side]) is not None
+        ]
+        inside = rates[at]
+        if turn.hosts and inside is not None and beside and sum(beside) > 0:
+            found.append((turn, sum(beside) / len(beside), inside))
+    return found
+
+
+def elasticity(given: float, before: float, after: float) -> float:
+    """Relative change of the rate over that of the resource, as logarithms, so that halving and doubling weigh the same."""
+    return math.log(max(after / before, RATE_MIN)) / math.log(given)
+
+
+def elasticities(found: Sequence[tuple[SqueezeTurn, float, float]]) -> dict[Candidate, float]:
+    """Those of one round."""
+    return {
+        Candidate(turn.hosts[0], turn.resource or ""): elasticity(turn.given, before, after)
+        for turn, before, after in found
+        if turn.given < 1
+    }
+
+
+def interval_row(mean: Mean) -> dict[str, Any]:
+    """`elasticity` of the contract; of a single value the interval is unbounded, and not told."""
+    return {"value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}

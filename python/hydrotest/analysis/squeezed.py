@@ -1,0 +1,136 @@
+"""What the squeezes of a run showed, read from its folder, and the verdict that they make of a suspicion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from hydrotest.analysis.bound_by import BoundBy, Use, resource_uses
+from hydrotest.analysis.fault import readings
+from hydrotest.analysis.intervals import Mean, t_interval
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.squeeze import Candidate, Decision, Squeezing, candidates, changes, elasticities, interval_row
+from hydrotest.analysis.usage import trial_host_rates
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import SqueezeTurn, Trial
+
+NEXT_MIN = 0.7
+"""Of its ceiling: what comes next after a relief is named from here on."""
+
+
+@dataclass(frozen=True)
+class Relief:
+    """What more of the binding resource gave. Change of the rate in percent; `next`: what was nearest to its ceiling then."""
+
+    given: float
+    change: Mean
+    next: Use | None
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """All rounds of one workload's squeeze."""
+
+    elasticities: dict[Candidate, Mean]
+    decision: Decision
+    relief: Relief | None
+
+
+def uses_in(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json."""
+    uses = []
+    for host in hosts:
+        frames = [trial_host_rates(run, trial, host["name"], begin, end) for trial, begin, end in windows]
+        frames = [frame for frame in frames if not frame.is_empty()]
+        if frames:
+            uses += resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
+    return uses
+
+
+def candidates_of(run: RunFolder, saturated: Sequence[Trial], hosts: Sequence[Mapping[str, Any]],
+                  squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:  # fmt: skip
+    """What is worth squeezing, by what was used when the workload pressed without schedule."""
+    measured = [Measured.read(run, trial, trial.loads[0].workload) for trial in saturated]
+    return candidates(uses_in(run, [(m.trial, m.start_s, m.end_s) for m in measured], hosts), squeezable)
+
+
+def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
+    return changes(trial.turns, readings(run.seconds(trial, workload), 0.0))
+
+
+def found_in(run: RunFolder, trial: Trial, workload: str) -> dict[Candidate, float]:
+    """The elasticities that one round showed."""
+    return elasticities(_changes(run, trial, workload))
+
+
+def squeezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]] = ()) -> Squeezed:
+    """All that `trials` (of one test) show."""
+    own = [t for t in trials if t.purpose == "squeeze" and t.status == "done" and any(load.workload == workload for load in t.loads)]
+    rounds = [found for trial in own if (found := found_in(run, trial, workload))]
+    state = Squeezing(list(dict.fromkeys(one for found in rounds for one in found)), 0)
+    for found in rounds:
+        state.tell(found)
+    return Squeezed(state.shown(), state.decide(), _relief(run, own, workload, hosts))
+
+
+def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Relief | None:
+    found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
+    if not found:
+        return None
+    turn = found[0][1][0]
+    more = t_interval([(after / before - 1) * 100 for _, (_, before, after) in found])
+    relieved = {(host, turn.resource) for host in turn.hosts}
+    uses = [
+        replace(use, ceiling=use.ceiling * turn.given) if use.ceiling and (use.host, use.resource) in relieved else use
+        for use in uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
+        if use.resource != "memory"
+    ]
+    nearest = max(uses, key=lambda use: use.share or 0.0, default=None)
+    return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)
+
+
+def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[BoundBy, dict[str, Any]]:
+    """A suspicion as the squeezes leave it, and what the contract has beside it (`elasticity`, `next`). `generators`: hosts that nothing
+    but generators run on: what binds there binds the generator."""
+    extra: dict[str, Any] = {"elasticity": None, "squeezed": [
+        {"host": one.host, "resource": one.resource, **interval_row(mean)} for one, mean in found.elasticities.items()
+    ], "next": None}  # fmt: skip
+    if not found.elasticities:
+        return bound, extra
+    ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
+    binds = found.decision.binds
+    ruled_out += [
+        {"what": str(one), "why": f"elasticity {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"}
+        for one, mean in found.elasticities.items()
+        if one not in binds and (found.decision.is_made or mean.high < 0.3)
+    ]
+    if found.decision.is_none:
+        detail = "squeezing none of the resources that it uses moved its rate: an internal limit of the system, or its objective"
+        return replace(bound, kind="system", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
+    if not binds:
+        detail = "the squeezes did not tell apart what binds within their budget: " + "; ".join(
+            f"{one} {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]" for one, mean in found.elasticities.items())  # fmt: skip
+        return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
+    top = max(binds, key=lambda one: found.elasticities[one].value)
+    mean = found.elasticities[top]
+    hosts = " and ".join(one.host for one in binds)
+    detail = (
+        f"{top.resource} of {hosts}: squeezing it changes the rate by {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of what is taken"
+    )
+    extra["elasticity"] = interval_row(mean)
+    if found.relief is not None:
+        change, after = found.relief.change, found.relief.next
+        extra["next"] = {"given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
+                         "host": after.host if after else None, "resource": after.resource if after else None,
+                         "share": after.share if after else None}  # fmt: skip
+        detail += (
+            f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
+        )
+        detail += f", and next is the {after.resource} of {after.host} ({after.share:.0%} of its ceiling then)" if after else ""
+    is_generator = all(one.host in generators for one in binds)
+    bound = replace(bound, kind="generator" if is_generator else "resource", host=top.host if len(binds) == 1 else None, resource=top.resource,
+                    detail=detail, confirmed=True, ruled_out=ruled_out)  # fmt: skip
+    return bound, extra

@@ -1,0 +1,129 @@
+"""The squeeze against simulated systems of which it is known what binds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.bound_by import Use
+from hydrotest.analysis.fault import Reading
+from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing, candidates, changes, elasticities, elasticity
+from hydrotest.store.records import SqueezeTurn
+
+CPU_A, CPU_B, LINK, DISK = Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network"), Candidate("a", "disk")
+ALL = [CPU_A, CPU_B, LINK, DISK]
+ROUNDS_MAX = 20
+Rate = Callable[[Mapping[Candidate, float]], float]
+"""What a system does, by the share of each resource that is left."""
+
+
+def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = ALL) -> Squeezing:
+    """Rounds until a decision, with the machine's speed wandering by `noise` from turn to turn."""
+    draw, state, speed = random.Random(seed), Squeezing(list(over), seed), 1.0
+    for _ in range(ROUNDS_MAX):
+        plan: list[tuple[Candidate | None, float]] = [(None, 1.0)]
+        for one in state.propose():
+            plan += [(one, LEFT[one.resource]), (None, 1.0)]
+        turns, progress, done, at = [], [], 0.0, 0.0
+        for candidate, factor in plan:
+            speed = max(0.3, min(3.0, speed * (1 + draw.gauss(0, noise))))
+            per_s = 10_000 * speed * rate({} if candidate is None else {candidate: factor})
+            hosts, resource = ([], None) if candidate is None else ([candidate.host], candidate.resource)
+            turns.append(
+                SqueezeTurn.model_validate(
+                    {"hosts": hosts, "resource": resource, "given": factor, "start_wall_s": at, "end_wall_s": at + TURN_S}
+                )
+            )
+            for _ in range(round(TURN_S * 10)):
+                at += 0.1
+                done += per_s * 0.1
+                progress.append(Reading(at, round(done), 0))
+        state.tell(elasticities(changes(turns, progress)))
+        if state.decide().is_made:
+            break
+    return state
+
+
+def least(*limits: tuple[Candidate, float]) -> Rate:
+    """A pipeline: as fast as its slowest part, each so fast when nothing is taken."""
+    return lambda left: min(capacity * left.get(candidate, 1.0) for candidate, capacity in limits)
+
+
+@pytest.mark.parametrize("binding", ALL)
+def test_what_binds_is_found(binding: Candidate) -> None:
+    limits = [(one, 1.0 if one == binding else 3.0) for one in ALL]
+    decision = squeezed(least(*limits), 0.02, 1).decide()
+    assert decision.binds == [binding]
+
+
+def test_the_same_resource_of_hosts_that_share_the_work_is_found_together() -> None:
+    def rate(left: Mapping[Candidate, float]) -> float:
+        return (left.get(CPU_A, 1.0) + left.get(CPU_B, 1.0)) / 2
+
+    assert sorted(squeezed(rate, 0.02, 1).decide().binds) == [CPU_A, CPU_B]
+
+
+def test_where_nothing_that_is_squeezed_binds_that_is_said() -> None:
+    decision = squeezed(lambda left: 1.0, 0.02, 1).decide()
+    assert decision.is_none
+    assert decision.binds == []
+
+
+def test_nothing_is_decided_before_there_is_enough_to_go_by() -> None:
+    state = Squeezing([CPU_A, LINK], 0)
+    for _ in range(2):
+        state.tell({CPU_A: 1.0, LINK: 0.0})
+        assert not state.decide().is_made
+    assert not Squeezing([], 0).decide().is_made
+
+
+def test_a_noisy_machine_seldom_leads_to_a_wrong_verdict() -> None:
+    """By a fifth from turn to turn, as the worst machines are: what is confirmed must be right; undecided is no error."""
+    wrong = right = 0
+    for seed in range(150):
+        binding = ALL[seed % len(ALL)]
+        decision = squeezed(least(*((one, 1.0 if one == binding else 3.0) for one in ALL)), 0.2, seed).decide()
+        if decision.is_made:
+            right += decision.binds == [binding]
+            wrong += decision.binds != [binding]
+    assert wrong <= 3, (right, wrong)
+    assert right >= 90, (right, wrong)
+
+
+def test_a_drift_of_the_machine_is_taken_out() -> None:
+    turns = [
+        SqueezeTurn(hosts=["a"] if i % 2 else [], resource="cpu" if i % 2 else None, given=0.5 if i % 2 else 1.0,
+                    start_wall_s=4.0 * i, end_wall_s=4.0 * (i + 1))
+        for i in range(3)
+    ]  # fmt: skip
+    progress, done = [], 0.0
+    for tick in range(121):
+        at = tick / 10
+        progress.append(Reading(at, round(done), 0))
+        speed = 1000 * (1 - at / 24)
+        done += 0.1 * speed * (0.5 if 4 <= at < 8 else 1.0)
+    ((_, before, after),) = changes(turns, progress)
+    assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_relief_is_no_squeeze() -> None:
+    turn = SqueezeTurn(hosts=["a"], resource="cpu", given=RELIEF, start_wall_s=0, end_wall_s=4)
+    assert elasticities([(turn, 100.0, 150.0)]) == {}
+
+
+@given(st.floats(0.3, 0.9), st.floats(1, 1e6), st.floats(0, 1.5))
+def test_elasticity_is_the_exponent(given: float, before: float, exponent: float) -> None:
+    assert elasticity(given, before, before * given**exponent) == pytest.approx(exponent, abs=1e-6)
+
+
+def test_what_is_little_used_or_cannot_be_squeezed_is_no_candidate() -> None:
+    uses = [
+        Use("cpu", "a", 0.5, 0.5, "cores", throttled=0.9), Use("network", "a", 4.0, 10.0, "bytes/s out"), Use("disk", "a", 0.1, 10.0, "bytes/s"),
+        Use("cpu", "here", 2.0, 2.0, "cores"), Use("cpu", "b", 0.1, 1.0, "cores", throttled=0.6), Use("memory", "a", 9.0, 9.0, "bytes"),
+    ]  # fmt: skip
+    found = candidates(uses, {"a": ["cpu", "disk", "network"], "b": ["cpu"]})
+    assert found == [Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network")]
