@@ -4,11 +4,13 @@ suspect only where the evidence is strong, and never confirms: only a squeeze ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+
+from hydrotest.analysis.internal import Gauged
 
 NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
@@ -90,8 +92,8 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
     ]
 
 
-def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> BoundBy:
-    """Names what sets a limit. `uses` are those at the limit (or just above it)."""
+def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, internals: Sequence[Gauged] = ()) -> BoundBy:
+    """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own limits then."""
     evidence = [
         {"what": f"{use.resource} of {use.host} at the limit, share of its ceiling", "host": use.host,
          "value": use.share, "unit": None, "used": use.used, "ceiling": use.ceiling, "used_unit": use.unit}
@@ -100,7 +102,7 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
         {"what": f"share of its periods in which {use.host} was held back by its CPU quota", "host": use.host, "value": use.throttled, "unit": None}
         for use in uses
         if use.throttled is not None
-    ]  # fmt: skip
+    ] + [internal.evidence() for internal in internals if internal.is_full]  # fmt: skip
     ruled_out = [
         {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used at the limit"}
         for use in uses
@@ -112,6 +114,10 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
     ruled_out.append({"what": "the generator", "why": "every check of its room held"})
     if not uses:
         return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
+    full = [internal for internal in internals if internal.is_full]
+    if internals and not full:
+        why = f"none of {len(internals)} gauges of them shows one that is used up"
+        ruled_out.append({"what": "limits inside the systems, as far as gauges show them", "why": why})
     # Memory that is occupied binds nothing by itself; it is evidence, not a suspect.
     near = sorted(
         (use for use in uses if use.resource != "memory" and use.is_near),
@@ -124,5 +130,8 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str) -> 
     if near:
         names = " and ".join(f"{use.resource} of {use.host} ({use})" for use in near)
         return BoundBy("undecided", f"{names} were both near their ceilings", evidence=evidence, ruled_out=ruled_out)
-    detail = f"no resource came near its ceiling; the search stopped on {stopped_by}: an internal limit of the system, or unknown"
+    if full:
+        detail = f"{'; '.join(map(str, full))}, while no resource came near its ceiling"
+        return BoundBy("system", detail, full[0].host, evidence=evidence, ruled_out=ruled_out)
+    detail = f"no resource came near its ceiling, and no internal limit of which there is a gauge; the search stopped on {stopped_by}"
     return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hydrotest.analysis.bound_by import BoundBy, bound_by
+from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
@@ -123,8 +124,9 @@ class Limits:
                 "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
 
     def _bound(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
-        uses = uses_in(self.run, [(m.trial, m.start_s, m.end_s) for m in trials], self.hosts)
-        return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by)
+        windows = [(m.trial, m.start_s, m.end_s) for m in trials]
+        uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
+        return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
     def _proven(self, index: int, workload: str, suspicion: BoundBy) -> dict[str, Any]:
         """The verdict in the words of the contract, after what squeezes showed."""

@@ -12,7 +12,7 @@ from hydrotest.analysis.bound_by import BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.squeeze import Candidate, Decision, Squeezing, candidates, changes, elasticities, interval_row
+from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, Decision, Squeezing, candidates, changes, elasticities, interval_row
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
@@ -96,7 +96,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     """A suspicion as the squeezes leave it, and what the contract has beside it (`elasticity`, `next`). `generators`: hosts that nothing
     but generators run on: what binds there binds the generator."""
     extra: dict[str, Any] = {"elasticity": None, "squeezed": [
-        {"host": one.host, "resource": one.resource, **interval_row(mean)} for one, mean in found.elasticities.items()
+        {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **interval_row(mean)} for one, mean in found.elasticities.items()
     ], "next": None}  # fmt: skip
     if not found.elasticities:
         return bound, extra
@@ -105,11 +105,15 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     ruled_out += [
         {"what": str(one), "why": f"elasticity {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"}
         for one, mean in found.elasticities.items()
-        if one not in binds and (found.decision.is_made or mean.high < 0.3)
+        if one not in binds and (found.decision.is_made or mean.high < BINDS)
     ]
     if found.decision.is_none:
-        detail = "squeezing none of the resources that it uses moved its rate: an internal limit of the system, or its objective"
-        return replace(bound, kind="system", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
+        inside = (
+            f": {bound.detail}" if bound.kind == "system" else ": a limit inside the system of which there is no gauge, or its objective"
+        )
+        detail = f"squeezing none of the resources that it uses moved its rate{inside}"
+        return replace(bound, kind="system", host=bound.host if bound.kind == "system" else None, resource=None, detail=detail,
+                       ruled_out=ruled_out), extra  # fmt: skip
     if not binds:
         detail = "the squeezes did not tell apart what binds within their budget: " + "; ".join(
             f"{one} {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]" for one, mean in found.elasticities.items())  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hydrotest.report.advice import advice
 from hydrotest.units import show_duration, show_rate
 
 Summary = dict[str, Any]
@@ -114,7 +115,8 @@ def _bound_sentences(summary: Summary) -> list[str]:
     for row in _isolated(summary):
         if row["limit"] is not None:
             stopped = STOPPED[row["stopped_by"]]
-            out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}")
+            what_to_do = advice(row)
+            out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
     out += doubling_sentences(summary.get("doublings", []))
     return out or ["No limit was searched, so nothing can be said to bind one."]
 
@@ -132,6 +134,8 @@ def doubling_sentences(rows: list[dict[str, Any]]) -> list[str]:
 def bound_sentence(row: dict[str, Any]) -> str:
     """What sets the limit, and how sure that is."""
     bound = row["bound_by"]
+    if bound["confirmed"]:
+        return _proven_sentence(bound)
     head = {
         "resource": "A resource seems to bind it:",
         "system": "Bound by the system itself:",
@@ -140,6 +144,37 @@ def bound_sentence(row: dict[str, Any]) -> str:
         "unknown": "What binds it is unknown:",
     }[bound["kind"]]
     return f"{head} {bound['detail']}."
+
+
+def _proven_sentence(bound: dict[str, Any]) -> str:
+    """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
+    own = [row for row in bound["squeezed"] if row["resource"] == bound["resource"] and row["value"] >= bound["elasticity"]["low"]]
+    shares = {(entry["host"], entry["what"].partition(" ")[0]): entry["value"] for entry in bound["evidence"] if "used" in entry}
+    parts = []
+    for row in own:
+        cost = [(1 - row["left"] ** row[key]) * 100 for key in ("low", "value", "high")]
+        share = shares.get((row["host"], row["resource"]))
+        used = f"{share:.0%} of its ceiling used at the limit; " if share is not None else ""
+        parts.append(f"the {NAMES[row['resource']]} of {row['host']} ({used}with {1 - row['left']:.0%} of it taken away the rate fell by "
+                     f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
+    whose = "the generator, by " if bound["kind"] == "generator" else ""
+    out = f"Proven by squeezing: bound by {whose}{' and '.join(parts)}."
+    more = bound["next"]
+    if more is not None:
+        out += (f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % "
+                f"[{more['low_pct']:+.0f}, {more['high_pct']:+.0f}]")  # fmt: skip
+        out += f"; next would be the {NAMES[more['resource']]} of {more['host']} ({more['share']:.0%} then)." if more["host"] else "."
+    others = [row for row in bound["squeezed"] if row not in own]
+    if others:
+        told = "; ".join(
+            f"{NAMES[row['resource']]} of {row['host']} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
+            for row in others
+        )
+        out += f" Not the {told}."
+    return out
+
+
+NAMES = {"cpu": "CPU", "disk": "disk", "network": "link"}
 
 
 def together_sentences(summary: Summary) -> list[str]:

@@ -1,0 +1,118 @@
+"""Limits inside the systems: what each has a bounded number of, the gauge that shows that it is used up, and the setting that bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+
+
+@dataclass(frozen=True)
+class Internal:
+    """One limit. `reading`: the gauge's mean over the window, or (`growth`) how much it grows a second; times `scale`."""
+
+    what: str
+    gauge: str
+    """Its name begins so."""
+    reading: Literal["mean", "growth"]
+    full: Literal["below", "above"]
+    threshold: float
+    setting: str
+    source: str
+    scale: float = 1.0
+
+
+KAFKA_DOCS = "https://kafka.apache.org/documentation/#brokerconfigs_"
+CASSANDRA_DOCS = "https://cassandra.apache.org/doc/5.0/cassandra/managing/configuration/cass_yaml_file.html#"
+
+TABLE = [
+    # The counter grows by the idle nanoseconds of all threads, divided by their number.
+    Internal("request handlers idle", "kafka_request_handler_idle_ns_total", "growth", "below", 0.1, "num.io.threads",
+             KAFKA_DOCS + "num.io.threads", 1e-9),
+    Internal("network threads idle", "kafka_network_processor_idle", "mean", "below", 0.1, "num.network.threads",
+             KAFKA_DOCS + "num.network.threads"),
+    Internal("requests waiting for a handler", "kafka_request_queue_size", "mean", "above", 250, "queued.max.requests",
+             KAFKA_DOCS + "queued.max.requests"),
+    Internal("partitions whose copies are behind", "kafka_under_replicated_partitions", "mean", "above", 0.5, "num.replica.fetchers",
+             KAFKA_DOCS + "num.replica.fetchers"),
+    Internal("requests waiting for a native transport thread", 'cassandra_pending_tasks{pool="Native-Transport-Requests"}', "mean", "above", 32,
+             "native_transport_max_threads", CASSANDRA_DOCS + "native_transport_max_threads"),
+    Internal("mutations waiting", 'cassandra_pending_tasks{pool="MutationStage"}', "mean", "above", 8, "concurrent_writes",
+             CASSANDRA_DOCS + "concurrent_writes"),
+    Internal("reads waiting", 'cassandra_pending_tasks{pool="ReadStage"}', "mean", "above", 8, "concurrent_reads",
+             CASSANDRA_DOCS + "concurrent_reads"),
+    Internal("flushes waiting", 'cassandra_pending_tasks{pool="MemtableFlushWriter"}', "mean", "above", 0.5, "memtable_flush_writers",
+             CASSANDRA_DOCS + "memtable_flush_writers"),
+    Internal("compactions waiting", "cassandra_compactions_pending", "mean", "above", 20, "compaction_throughput",
+             CASSANDRA_DOCS + "compaction_throughput"),
+    Internal("commit log syncs waiting", "cassandra_commit_log_pending_tasks", "mean", "above", 1, "commitlog_sync",
+             CASSANDRA_DOCS + "commitlog_sync"),
+    Internal("mutations dropped a second", 'cassandra_dropped_messages_total{message="MUTATION_REQ"}', "growth", "above", 0.5,
+             "concurrent_writes", CASSANDRA_DOCS + "concurrent_writes"),
+    # All collectors of a JVM; G1's pauses stop every thread.
+    Internal("share of the time in garbage collection", "jvm_gc_collection_seconds_sum", "growth", "above", 0.1, "heap",
+             "https://docs.oracle.com/en/java/javase/17/gctuning/garbage-first-garbage-collector-tuning.html"),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Gauged:
+    """What a limit's gauge showed of one service."""
+
+    limit: Internal
+    host: str
+    service: str
+    value: float
+
+    @property
+    def is_full(self) -> bool:
+        """True if it may be what binds."""
+        return self.value < self.limit.threshold if self.limit.full == "below" else self.value > self.limit.threshold
+
+    def __str__(self) -> str:
+        return f"{self.limit.what} in {self.service}: {self.value:.2g} ({self.limit.full} {self.limit.threshold:g}; bounded by `{self.limit.setting}`)"
+
+    def evidence(self) -> dict[str, Any]:
+        """A line of the verdict's evidence."""
+        return {"what": f"{self.limit.what}, {self.service}", "host": self.host, "value": self.value, "unit": None,
+                "threshold": self.limit.threshold, "full": self.is_full}  # fmt: skip
+
+
+def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> list[Gauged]:
+    """What the gauges showed over some windows (trial, begin, end; wall time), of each service."""
+    frames = []
+    for trial, begin, end in windows:
+        samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
+        if not samples.is_empty():
+            frames.append(samples.filter(pl.col("wall_s").is_between(begin, end)).with_columns(pl.lit(trial.number).alias("trial")))
+    if not frames:
+        return []
+    every = pl.concat(frames)
+    found = []
+    for limit in TABLE:
+        own = every.filter(pl.col("gauge").str.starts_with(limit.gauge))
+        for (host, service), readings in own.group_by("host", "service", maintain_order=True):
+            value = _read(limit, readings)
+            if value is not None:
+                found.append(Gauged(limit, str(host), str(service), value))
+    return found
+
+
+def _read(limit: Internal, readings: pl.DataFrame) -> float | None:
+    """Several gauges of one name (collectors, pools) add up; the windows' mean."""
+    values = []
+    for _, window in readings.group_by("trial"):
+        sums = window.group_by("wall_s").agg(pl.col("value").sum()).sort("wall_s")
+        if limit.reading == "mean":
+            values.append(float(sums["value"].mean()))  # type: ignore[arg-type] # of numbers
+        elif len(sums) > 1:
+            seconds = sums["wall_s"][-1] - sums["wall_s"][0]
+            values.append(float(sums["value"][-1] - sums["value"][0]) / seconds)
+    return sum(values) / len(values) * limit.scale if values else None

@@ -1,0 +1,34 @@
+"""What to do about what binds: the resource to buy or the setting to change, each with its source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydrotest.report.topology import SYSTEM_OF
+
+KAFKA = "https://kafka.apache.org/documentation/"
+CASSANDRA = "https://cassandra.apache.org/doc/5.0/cassandra/managing/operating/hardware.html"
+
+ADVICE: dict[tuple[str, str], tuple[str, str]] = {
+    ("kafka", "cpu"): (
+        "give the brokers more cores, or fewer and larger requests (`linger`, `batch`)",
+        f"{KAFKA}#producerconfigs_linger.ms",
+    ),
+    ("kafka", "disk"): ("give the brokers faster disks, or several (`log.dirs`), or compress", f"{KAFKA}#diskandfs"),
+    ("kafka", "network"): ("give the brokers a faster link, or compress (`compression`)", f"{KAFKA}#producerconfigs_compression.type"),
+    ("cassandra", "cpu"): ("add cores or nodes: writes and cached reads are bound by CPU before anything else", CASSANDRA),
+    ("cassandra", "disk"): ("give the nodes faster disks, and the commit log one of its own", CASSANDRA),
+    ("cassandra", "network"): ("give the nodes a faster link, or fewer copies", CASSANDRA),
+}
+"""By system and resource: what to do, and the vendor's own page."""
+
+
+def advice(row: dict[str, Any]) -> str | None:
+    """For a limit whose binding resource is proven; None where nothing is, or nothing general can be said."""
+    bound = row["bound_by"]
+    if bound["kind"] == "generator":
+        return "Give the generators more, or run them on more hosts: this limit is not the system's."
+    if not bound["confirmed"] or bound["resource"] is None:
+        return None
+    found = ADVICE.get((SYSTEM_OF[row["kind"]], bound["resource"]))
+    return None if found is None else f"What to do: {found[0]} ({found[1]})."
