@@ -68,7 +68,7 @@ def _row(
         "tasks_per_stage": group.tasks_per_stage, "stages": len(group.stages),
         "input_bytes": int(group.total("input_bytes")), "shuffle_read_bytes": int(group.total("shuffle_read_bytes")),
         "shuffle_write_bytes": int(group.total("shuffle_write_bytes")),
-        "max_shuffle_read_s": group.largest("max_fetch_wait_s"), "max_shuffle_write_s": group.largest("max_shuffle_write_s"),
+        "max_shuffle_read_s": group.largest("fetch_wait_s"), "max_shuffle_write_s": group.largest("shuffle_write_s"),
         "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times), "finished": True,
         "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
         "accepted": None if objective_s is None else median <= objective_s,

@@ -20,7 +20,9 @@ from rich.console import Console
 from hydrotest import __version__
 from hydrotest.analysis.compare import Comparison, Run
 from hydrotest.analysis.compare import compare as compare_runs
+from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.placement import placed
+from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.clock import iso
@@ -29,6 +31,7 @@ from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
 from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
 from hydrotest.report.html import write_report
+from hydrotest.report.spark import spark_sentences, stage_sheet, where_sheet
 from hydrotest.report.terminal import print_sheet, print_summary
 from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
@@ -296,13 +299,44 @@ def _read_run(path: Path) -> tuple[RunFolder, Experiment, dict[str, Any]]:
 
 
 @app.command
-def show(run: Path, *, as_json: Json = False) -> int:
-    """Print a run's tables."""
+def show(run: Path | None = None, *, spark_log: Path | None = None, as_json: Json = False) -> int:
+    """Print a run's tables, or those of a Spark event log.
+
+    Parameters
+    ----------
+    run
+        The run's folder.
+    spark_log
+        An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
+    """
+    if spark_log is not None:
+        return _show_spark_log(spark_log, as_json)
+    if run is None:
+        raise BadInputError("there is nothing to show", "Name a run's folder, or a Spark event log by --spark-log.")
     _, spec, summary = _read_run(run)
     if as_json:
         _print_json(summary)
     else:
         print_summary(summary, _kinds(spec), _out())
+    return EXIT_DONE
+
+
+def _show_spark_log(path: Path, as_json: bool) -> int:
+    log = read_event_log(path)
+    if not log.stages:
+        why = log.cut if log.cut == "it is not there" else "no stage of it ran"
+        raise BadInputError(f"the event log tells of nothing: {why}", "Name the file, or the folder of a rolled log.", file=path)
+    rows = time_rows(log.stages, log.cores)
+    if as_json:
+        _print_json({"application": log.application, "name": log.name, "spark": log.version, "cores": log.cores, "cut": log.cut,
+                     "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "stages": rows})  # fmt: skip
+        return EXIT_DONE
+    out = _out()
+    out.print(f"[bold]{log.name or 'an application'}[/bold] {log.application}, Spark {log.version or 'unknown'}", highlight=False)
+    for sheet in (stage_sheet(rows), where_sheet(rows)):
+        print_sheet(sheet, out)
+    for sentence in spark_sentences(log):
+        out.print(f"• {sentence}", highlight=False, markup=False)
     return EXIT_DONE
 
 

@@ -56,7 +56,8 @@ class Driver:
         """
         folder.mkdir(parents=True, exist_ok=True)
         settings = {"control": str(folder / "control"), "out": str(folder / "iterations.jsonl"), "tests": list(workload.tests),
-                    "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed}  # fmt: skip
+                    "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed,
+                    "unique_keys": workload.unique_keys, "skew": workload.skew}  # fmt: skip
         write_whole(folder / "settings.json", json.dumps(settings))
         write_whole(folder / "control", "pause")
         (folder / "iterations.jsonl").unlink(missing_ok=True)

@@ -199,13 +199,28 @@ class CassandraLoad(Scheduled):
         return self.populate or (inserts[0] if self.reads and inserts else None)
 
 
+SparkTest = Literal[
+    "scheduling-throughput",
+    "agg-by-key",
+    "agg-by-key-int",
+    "agg-by-key-naive",
+    "sort-by-key",
+    "sort-by-key-int",
+    "count",
+    "count-with-filter",
+]
+
+
 class SparkPerf(Workload):
     """Tests of the spark-perf suite, in turn."""
 
     kind: Literal["spark-perf"]
-    tests: list[Literal["agg-by-key", "sort-by-key"]] = Field(min_length=1, description="Which tests.")
+    tests: list[SparkTest] = Field(min_length=1, description="Which tests.")
     scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage, 200 million × this many records.")
     data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
+    unique_keys: Count | None = Field(None, description="Distinct keys; 20,000 × scale_factor if not given.")
+    skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "
+                        "the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
     seed: Count = Field(5, description="Of the data.")
 
 

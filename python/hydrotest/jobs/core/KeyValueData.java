@@ -11,9 +11,10 @@ import org.apache.spark.storage.StorageLevel;
 import scala.Tuple2;
 
 /**
- * spark-perf's key-value data (its KVDataTest): strings of ten digits, keys and values drawn evenly from a fixed
+ * spark-perf's key-value data (its KVDataTest): strings of ten digits, keys and values drawn from a fixed
  * number of distinct ones, by a generator seeded for each partition, kept in the executors' memory. At scale factor 1:
- * 400 partitions, 200 million records, 20,000 keys, a million values. {@code data_scale} shrinks the records alone.
+ * 400 partitions, 200 million records, 20,000 keys, a million values. {@code data_scale} shrinks the records alone;
+ * {@code unique_keys} and {@code skew} change the keys.
  */
 final class KeyValueData {
   static final int DIGITS = 10;
@@ -25,16 +26,24 @@ final class KeyValueData {
   final int partitions;
   final long records;
   final long uniqueKeys;
+  final JavaSparkContext spark;
   final JavaPairRDD<String, String> pairs;
+  /** The same as numbers, in memory too; null where no test asks for them. */
+  final JavaPairRDD<Integer, Integer> numbers;
   /** The answers, found another way than the tests find them. */
   final long distinctKeys;
   final long sumOfValues;
+  final long oddKeys;
 
-  private KeyValueData(int partitions, long records, long uniqueKeys, JavaPairRDD<String, String> pairs) {
+  private KeyValueData(JavaSparkContext spark, int partitions, long records, long uniqueKeys, boolean needsNumbers,
+      JavaPairRDD<String, String> pairs) {
+    this.spark = spark;
     this.partitions = partitions;
     this.records = records;
     this.uniqueKeys = uniqueKeys;
     this.pairs = pairs;
+    this.numbers = needsNumbers ? numbersOf(pairs) : null;
+    this.oddKeys = pairs.keys().mapToDouble(key -> (key.charAt(DIGITS - 1) - '0') & 1).sum().longValue();
     this.sumOfValues = pairs.values().mapToDouble(Long::parseLong).sum().longValue();
     this.distinctKeys = pairs.keys().mapPartitions(keys -> {
       java.util.Set<String> seen = new java.util.HashSet<>();
@@ -46,11 +55,22 @@ final class KeyValueData {
     }).size();
   }
 
+  private static JavaPairRDD<Integer, Integer> numbersOf(JavaPairRDD<String, String> pairs) {
+    JavaPairRDD<Integer, Integer> numbers =
+        pairs.mapToPair(pair -> new Tuple2<>(Integer.parseInt(pair._1), Integer.parseInt(pair._2)))
+            .persist(StorageLevel.MEMORY_AND_DISK());
+    numbers.count();
+    return numbers;
+  }
+
   static KeyValueData create(JavaSparkContext spark, JsonNode settings) {
     double scale = settings.get("scale_factor").asDouble();
     int partitions = (int) Math.max(1, Math.round(PARTITIONS * scale));
     long perPartition = Math.max(1, Math.round(RECORDS * scale * settings.get("data_scale").asDouble() / partitions));
-    long keys = Math.max(1, Math.round(KEYS * scale));
+    JsonNode given = settings.get("unique_keys");
+    long keys = given.isNull() ? Math.max(1, Math.round(KEYS * scale)) : given.asLong();
+    // The inverse of the distribution function of a density that falls as a power of the rank.
+    double exponent = 1 / (1 - settings.get("skew").asDouble());
     long values = Math.max(1, Math.round(VALUES * scale));
     long seed = settings.get("seed").asLong();
     List<Integer> numbers = new ArrayList<>(IntStream.range(0, partitions).boxed().toList());
@@ -67,11 +87,16 @@ final class KeyValueData {
         @Override
         public Tuple2<String, String> next() {
           left--;
-          return new Tuple2<>(digits(random.nextLong(keys)), digits(random.nextLong(values)));
+          long key = exponent == 1 ? random.nextLong(keys) : (long) (keys * Math.pow(random.nextDouble(), exponent));
+          return new Tuple2<>(digits(key), digits(random.nextLong(values)));
         }
       };
     }).persist(StorageLevel.MEMORY_AND_DISK());
-    return new KeyValueData(partitions, perPartition * partitions, keys, pairs);
+    boolean needsNumbers = false;
+    for (JsonNode test : settings.get("tests")) {
+      needsNumbers |= test.asText().endsWith("-int");
+    }
+    return new KeyValueData(spark, partitions, perPartition * partitions, keys, needsNumbers, pairs);
   }
 
   /** A number as ten digits, zeros in front. */

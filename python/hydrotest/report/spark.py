@@ -1,0 +1,60 @@
+"""Tables of a Spark application: its stages, and where their time went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydrotest.analysis.event_log import EventLog
+from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s
+from hydrotest.report.sheet import NONE, Sheet, decimal
+from hydrotest.units import show_bytes
+
+SHOWN_MIN = 0.02
+"""Parts below this share of all are not worth a sentence."""
+SKEWED = 3.0
+"""A longest task of so many medians is told of."""
+
+
+def stage_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+    """A row for each stage: what it read, shuffled and spilled."""
+    heads = ["stage", "name", "tasks", "time s", "input", "shuffle read", "of it remote", "shuffle write", "slowest read wait s", "slowest write s",
+             "spilled", "skew"]  # fmt: skip
+    cells = [
+        [str(row["stage"]), row["name"], f"{row['tasks']:,} of {row['planned']:,}" if row["tasks"] != row["planned"] else f"{row['tasks']:,}",
+         decimal(row["seconds"], 2), show_bytes(row["input_bytes"]), show_bytes(row["shuffle_read_bytes"]), show_bytes(row["remote_bytes"]),
+         show_bytes(row["shuffle_write_bytes"]), decimal(row["max_shuffle_read_s"], 3), decimal(row["max_shuffle_write_s"], 3),
+         show_bytes(row["spill_bytes"]), decimal(row["skew"], 1)]
+        for row in rows
+    ]  # fmt: skip
+    return Sheet("Stages", heads, cells)
+
+
+def where_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+    """A row for each stage: what its tasks spent their time on, of their time in all."""
+    parts = [*PARTS, OTHER]
+    cells = []
+    for row in rows:
+        every = sum(row["parts_s"].values())
+        shares = [f"{row['parts_s'][part] / every:.0%}" if every > 0 else NONE for part in parts]
+        cells.append([str(row["stage"]), decimal(every, 2), *shares, decimal(row["cores_used"], 1)])
+    return Sheet("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
+
+
+def spark_sentences(log: EventLog) -> list[str]:
+    """How many cores it can use, what would be gained, what went wrong."""
+    from_tasks = [task for stage in log.stages for task in stage.tasks if not task.failed]
+    work = sum(task.duration_s for task in from_tasks)
+    out = [f"At most {cores_max(log.stages):.1f} cores can be used at a time: {work:.1f} s of tasks, of which {critical_path_s(log.stages):.1f} s wait for "
+           f"each other. It had {log.cores or 'an unknown number of'} cores."]  # fmt: skip
+    skewed = [stage for stage in log.stages if (stage.skew or 0.0) >= SKEWED]
+    for stage in sorted(skewed, key=lambda stage: -(stage.skew or 0.0))[:3]:
+        out.append(f"Stage {stage.number} ({stage.name}) is skewed: its longest task took {stage.skew:.1f} times the median one.")
+    failed = sum(stage.failed_tasks for stage in log.stages)
+    if failed:
+        out.append(f"{failed} attempts of tasks failed.")
+    out += [f"Stage {stage.number} ({stage.name}) failed: {stage.failure.splitlines()[0]}" for stage in log.stages if stage.failure]
+    out += [f"Executor {executor} was lost: {why}" for executor, why in log.lost_executors.items() if "finished" not in why.lower()]
+    if log.cut:
+        out.append(f"The log is not whole: {log.cut}.")
+    return out
