@@ -45,9 +45,14 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         assert isinstance(spec, SparkPerf)
         total = experiment.objective(workload).total
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
-        wrong = [i for i, _ in iterations if not (i.finished and i.correct)]
+        hung = [(i, logs[name].groups.get(i.group, Group()) if name else Group()) for i, name in iterations if i.hung]
+        out.problems += [f"{workload}: {test} was ended before its end: {i.error}" for i, _ in hung]
+        wrong = [i for i, _ in iterations if not i.hung and not (i.finished and i.correct)]
         out.problems += [f"{workload}: {test} failed: {i.error or 'its answer was wrong'}" for i in wrong]
         known = [(i, group) for i, group in ended if group is not None]
+        if not known and hung:
+            out.rows.append(_row(workload, tenancy, test, spec, hung[:1], total))
+            continue
         if not known:
             out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")
             continue
@@ -69,7 +74,8 @@ def _row(
         "input_bytes": int(group.total("input_bytes")), "shuffle_read_bytes": int(group.total("shuffle_read_bytes")),
         "shuffle_write_bytes": int(group.total("shuffle_write_bytes")),
         "max_shuffle_read_s": group.largest("fetch_wait_s"), "max_shuffle_write_s": group.largest("shuffle_write_s"),
-        "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times), "finished": True,
+        "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times),
+        "finished": all(iteration.finished for iteration, _ in known), "tasks_done": sum(stage.done for stage in group.stages),
         "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
-        "accepted": None if objective_s is None else median <= objective_s,
+        "accepted": None if objective_s is None else median <= objective_s and all(iteration.finished for iteration, _ in known),
     }  # fmt: skip

@@ -275,10 +275,12 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
 
 
 def _missed(summary: dict[str, Any]) -> bool:
-    """An objective was missed: no limit could be told, a level was not sustained, or something was lost or corrupted."""
+    """An objective was missed: no limit could be told, a level was not sustained, a job did not come to its end, or something was lost or
+    corrupted."""
     flawed = any(row["lost"] or row["corrupted"] for row in summary["integrity"])
     levels = any(row["accepted"] is False for row in summary["levels"])
-    return flawed or levels or any(row["limit"] is None for row in summary["limits"])
+    hung = any(not row["finished"] for row in summary["spark"])
+    return flawed or levels or hung or any(row["limit"] is None for row in summary["limits"])
 
 
 def _kinds(spec: Experiment) -> dict[str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hydrotest.analysis.job_watch import Beat, JobWatch
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
@@ -32,6 +34,15 @@ class Application:
     env: Mapping[str, str]
 
 
+class JobHungError(TrialFailedError):
+    """A test that does not come to its end; the message says why."""
+
+    def __init__(self, message: str, began_s: float) -> None:
+        super().__init__(message)
+        self.began_s = began_s
+        """When it began, wall time."""
+
+
 class Driver:
     """A running driver. It rests until `press`."""
 
@@ -43,8 +54,12 @@ class Driver:
         self._node = node
         self._control = folder / "control"
         self._out = folder / "iterations.jsonl"
+        self._beats = folder / "beats.jsonl"
         self._log = log
+        self.iterations = 0
+        """That ended, cut short or not."""
         self._read = 0
+        self._heard = 0
         self._death: str | None = None
         self._watch = asyncio.create_task(self._follow())
 
@@ -55,17 +70,18 @@ class Driver:
         Raises `TrialFailedError` with its last words.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        settings = {"control": str(folder / "control"), "out": str(folder / "iterations.jsonl"), "tests": list(workload.tests),
+        settings = {"control": str(folder / "control"), "out": str(folder / "iterations.jsonl"), "beats": str(folder / "beats.jsonl"), "tests": list(workload.tests),
                     "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed,
                     "unique_keys": workload.unique_keys, "skew": workload.skew}  # fmt: skip
         write_whole(folder / "settings.json", json.dumps(settings))
         write_whole(folder / "control", "pause")
-        (folder / "iterations.jsonl").unlink(missing_ok=True)
+        for name_of_old in ("iterations.jsonl", "beats.jsonl"):
+            (folder / name_of_old).unlink(missing_ok=True)
         service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
         node = await host.node("supervise", service.settings())
         driver = cls(name, node, folder, log)
         try:
-            ready = await driver._await_line("ready", READY_S_MAX)
+            ready = await driver._watched("ready", READY_S_MAX)
             await driver.rested()
         except BaseException:  # a cancelled start must not leave its driver behind
             await driver.stop()
@@ -87,10 +103,33 @@ class Driver:
         write_whole(self._control, "pause")
 
     async def next_iteration(self, seconds_max: float) -> Iteration:
-        """The next one to end. Raises `TrialFailedError` if none does in that time, or the driver dies."""
-        line = await self._await_line("iteration", seconds_max)
+        """The next one to end. Raises `TrialFailedError` if the driver dies, and `JobHungError` if none ends in that time or it is seen before
+        that none will."""
+        line = await self._watched("iteration", seconds_max)
+        self.iterations += 1
         del line["event"]
         return Iteration.model_validate(line)
+
+    async def _watched(self, wanted: str, seconds_max: float) -> dict[str, Any]:
+        """The next line of this kind, while its beats say that one will come."""
+        self._new_beats()  # those of before tell nothing of it
+        watch = JobWatch(seconds_max, time.time())
+        while True:
+            for line in self._lines(one=True):
+                if line["event"] == wanted:
+                    return line
+            if self._death is not None:
+                raise TrialFailedError(self._death)
+            for beat in self._new_beats():
+                watch.tell(beat)
+            why = watch.look(time.time())
+            if why is not None:
+                raise JobHungError(why, watch.began_s)
+            await asyncio.sleep(POLL_S)
+
+    def _new_beats(self) -> list[Beat]:
+        texts, self._heard = _whole_lines(self._beats, self._heard)
+        return [Beat.model_validate_json(text) for text in texts]
 
     async def rested(self, seconds_max: float = 60.0) -> list[Iteration]:
         """Waits until nothing runs any more, so that nothing runs into what comes next; what ended meanwhile."""
@@ -102,6 +141,7 @@ class Driver:
             if line.pop("event") == "resting":
                 return ended
             ended.append(Iteration.model_validate(line))
+            self.iterations += 1
         raise TrialFailedError(f"the driver of {self.name} did not come to rest within {seconds_max:g} s; see {self._log}")
 
     async def stop(self) -> None:
@@ -136,13 +176,18 @@ class Driver:
 
     def _lines(self, one: bool = False) -> list[dict[str, Any]]:
         """Whole lines that were not read before; only the first of them with `one`."""
-        if not self._out.exists():
-            return []
-        with self._out.open("rb") as handle:
-            handle.seek(self._read)
-            whole, _, _ = handle.read().rpartition(b"\n")
-        texts = [text for text in whole.split(b"\n") if text]
-        if one:
-            texts = texts[:1]
-        self._read += sum(len(text) + 1 for text in texts)
+        texts, self._read = _whole_lines(self._out, self._read, one)
         return [json.loads(text) for text in texts]
+
+
+def _whole_lines(path: Path, start: int, one: bool = False) -> tuple[list[bytes], int]:
+    """The whole lines of a file behind `start`, or only the first, and where the next one begins; none of a file that is not there."""
+    if not path.exists():
+        return [], start
+    with path.open("rb") as handle:
+        handle.seek(start)
+        whole, _, _ = handle.read().rpartition(b"\n")
+    texts = [text for text in whole.split(b"\n") if text]
+    if one:
+        texts = texts[:1]
+    return texts, start + sum(len(text) + 1 for text in texts)

@@ -107,7 +107,8 @@ class IsolatedTest:
         await batch.prepare()
         plan = TrialPlan(f"batch-{batch.name}", "batch", 0.0, 0.0, self.index)
         trial = await until_done(self.bench, lambda: batch.measure(plan, self.bench.experiment.search.repeats))
-        times = ", ".join(f"{i.test} {i.seconds:.1f} s" for i in trial.load(batch.name).iterations or [])
+        runs = trial.load(batch.name).iterations or []
+        times = ", ".join(f"{i.test} {'not ended after ' if i.hung else ''}{i.seconds:.1f} s" for i in runs)
         self.bench.listener.trial_ended(trial, None, times)
 
     async def _catch_up(self, consumer: Consume, number: int) -> None:

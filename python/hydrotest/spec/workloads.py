@@ -222,6 +222,8 @@ class SparkPerf(Workload):
     skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "
                         "the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
     seed: Count = Field(5, description="Of the data.")
+    budget: DurationS = Field(1800.0, description="One run of a test may take so long; what would take longer, or makes no progress, is ended and "
+                              "told of, with what is full.")  # fmt: skip
 
 
 class Command(Workload):

@@ -114,6 +114,8 @@ class Iteration(Record):
     """Its own check of its answer."""
     cut: bool
     """Cut short because the trial was over."""
+    hung: bool = False
+    """Ended by us, since it would not have come to its end; `error` says why."""
     error: str | None = None
 
 

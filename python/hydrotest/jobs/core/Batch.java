@@ -31,12 +31,13 @@ public final class Batch {
     this.out = out;
   }
 
-  /** The one argument is a file of settings: control, out, tests, scale_factor, data_scale, seed,
+  /** The one argument is a file of settings: control, out, beats, tests, scale_factor, data_scale, seed,
    * unique_keys, skew. */
   public static void main(String[] args) throws Exception {
     JsonNode settings = JSON.readTree(new File(args[0]));
     try (FileWriter out = new FileWriter(settings.get("out").asText(), true);
         JavaSparkContext spark = new JavaSparkContext(new SparkConf().setAppName("hydrotest"))) {
+      Beat.begin(spark, Path.of(settings.get("beats").asText()));
       new Batch(Path.of(settings.get("control").asText()), out).work(spark, settings);
     }
   }

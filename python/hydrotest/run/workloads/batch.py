@@ -9,7 +9,7 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
 from hydrotest.jobs.core_jar import MAIN, core_jar
-from hydrotest.load.spark import Application, Driver
+from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
 from hydrotest.spec.workloads import Command, SparkPerf
@@ -17,9 +17,6 @@ from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.systems.spark.system import SparkSystem, properties_text
-
-ITERATION_S_MAX = 1800.0
-"""A batch test that takes longer than this hangs."""
 
 
 class Batch(Pressable):
@@ -42,7 +39,7 @@ class Batch(Pressable):
         begun = time.monotonic()
         runs = 0
         while runs < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
-            await driver.next_iteration(ITERATION_S_MAX)
+            await driver.next_iteration(self.spec.budget)
             runs += 1
         driver.rest()
         await driver.rested()
@@ -79,9 +76,13 @@ class Batch(Pressable):
         async def body() -> list[Load]:
             driver = await self.driver()
             driver.press()
+            iterations: list[Iteration] = []
             try:
-                wanted = repeats * len(self.spec.tests)
-                iterations = [await driver.next_iteration(ITERATION_S_MAX) for _ in range(wanted)]
+                while len(iterations) < repeats * len(self.spec.tests):
+                    iterations.append(await driver.next_iteration(self.spec.budget))
+            except JobHungError as hung:
+                iterations.append(await self._give_up(driver, hung))
+                return [self.load(iterations, driver)]
             finally:
                 driver.rest()
             await driver.rested()
@@ -89,9 +90,19 @@ class Batch(Pressable):
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body)
 
+    async def _give_up(self, driver: Driver, hung: JobHungError) -> Iteration:
+        """Ends a driver whose test does not come to its end; what it did by then stands in its event log."""
+        self.bench.listener.say(f"{self.name}: {hung.message}")
+        now, number = time.time(), driver.iterations
+        await driver.stop()
+        await self.bench.runner.sampling.unwatch(self.host.name, f"spark-driver-{self.name}")
+        return Iteration(test=self.spec.tests[number % len(self.spec.tests)], group=f"iteration-{number}", started_wall_s=hung.began_s,
+                         ended_wall_s=now, seconds=now - hung.began_s, finished=False, correct=False, cut=False, hung=True,
+                         error=hung.message)  # fmt: skip
+
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
         """What is recorded of it in a trial. Raises `TrialFailedError` if a test failed or answered wrongly."""
-        failed = next((i for i in iterations if not i.cut and not (i.finished and i.correct)), None)
+        failed = next((i for i in iterations if not i.cut and not i.hung and not (i.finished and i.correct)), None)
         if failed is not None:
             raise TrialFailedError(f"{self.name}: {failed.test} failed: {failed.error or 'its answer was wrong'}")
         log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
