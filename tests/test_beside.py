@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.report.beside import beside_sheet, published
+from hydrotest.report.beside import beside_sheet, published, spark_beside_sheet
 
 KINDS = {"ingest": "kafka-produce", "drain": "kafka-consume", "store": "cassandra"}
 
@@ -45,3 +45,17 @@ def test_the_published_results_say_where_they_are_from() -> None:
     kinds = published()
     for kind in ("kafka_produce", "kafka_consume", "cassandra_mixed", "spark_perf"):
         assert all(row["source"] in kinds["sources"] for row in kinds[kind])
+
+
+def test_the_spark_suite_stands_beside_the_published_one_by_scale_factor() -> None:
+    row = {"workload": "batch", "tenancy": "isolated", "test": "agg-by-key", "scale_factor": 3, "data_scale": 0.01, "tasks_per_stage": 1200,
+           "input_bytes": 10**9, "shuffle_read_bytes": 10**6, "shuffle_write_bytes": 10**6, "max_shuffle_read_s": 0.5, "max_shuffle_write_s": 0.1,
+           "total_s": 30.0, "finished": True}  # fmt: skip
+    ours = [row, row | {"test": "scheduling-throughput", "tasks_per_stage": 12000, "total_s": 10.0, "finished": False}]
+    theirs, own = spark_beside_sheet(summary(spark=ours)).rows
+    assert theirs[:3] == ["3", "isolated", "published"]
+    assert theirs[10:12] == ["7,920", "no"]
+    assert own[2:5] == ["ours", "agg-by-key, scheduling-throughput", "1,200"]
+    assert own[10:12] == ["40.0", "no"]
+    assert spark_beside_sheet(summary(spark=[row | {"scale_factor": 0.5}])).rows == []
+    assert spark_beside_sheet(summary(spark=ours, published=None)).rows == []

@@ -53,6 +53,12 @@ def test_every_experiment_of_the_project_loads(name: str) -> None:
 
 
 CASES = {
+    "nothing to squeeze": (
+        "isolated: [ingest, drain, store]",
+        "isolated: {workloads: [ingest], squeeze: 1 min}",
+        14,
+        "a share of something",
+    ),
     "misspelt key": ("partitions: 6", "partitons: 6", 8, "Did you mean 'partitions'"),
     "unknown key at the top": ("name: good", "name: good\ncolour: red", 2, "unknown key 'colour'"),
     "records too large": ("record_size: 100 B", 'record_size: "uniform(1 KB, 2 MB)"', 8, "larger than brokers take"),
@@ -282,6 +288,17 @@ CASES = {
         "no number in flight of its own",
     ),
 }
+
+
+def test_two_jobs_cannot_have_all_workers_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace("{hosts: [here]}\nworkloads:", "{hosts: [here]}\n  spark: {master: here, workers: [here]}\nworkloads:").replace(
+        "  drain: {kind: kafka-consume, reads: ingest}\n",
+        "  one: {kind: spark-perf, tests: [count]}\n  two: {kind: spark-perf, tests: [count]}\n",
+    )
+    together = text.replace("isolated: [ingest, drain, store]", "combined: {workloads: [ingest, one, two], rates: {ingest: 1K}}")
+    with pytest.raises(BadInputError, match="one and two cannot run at once"):
+        load_experiment(write(tmp_path, together))
+    assert load_experiment(write(tmp_path, text.replace("[ingest, drain, store]", "[one, two]")))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.units import show_bytes
 
 LATENCIES = ("latency_median_ms", "latency_p95_ms")
 Row = dict[str, Any]
@@ -33,7 +34,6 @@ def beside_sheet(summary: Row, kinds: dict[str, str]) -> Sheet:
         rows += _produced(theirs.get("kafka_produce", []), summary, kinds, scale)
         rows += _consumed(theirs.get("kafka_consume", []), summary, kinds, scale)
         rows += _stored(theirs.get("cassandra_mixed", []), summary, kinds, scale)
-        rows += _computed(theirs.get("spark_perf", []), summary)
     heads = ["what", "published", "median ms", "p95 ms", "ours", "median ms", "p95 ms", "ours ÷ scale", "÷ published", "what differs"]
     return Sheet("Published results beside ours", heads, rows)
 
@@ -110,15 +110,38 @@ def _stored(published_rows: list[Row], summary: Row, kinds: dict[str, str], scal
     return out
 
 
-def _computed(published_rows: list[Row], summary: Row) -> list[list[str]]:
-    whole = next((row for row in published_rows if row["scale_factor"] == 0.1 and row["tenancy"] == "isolated"), None)
-    ours = [row for row in summary["spark"] if row["tenancy"] == "isolated"]
-    if whole is None or not ours:
-        return []
-    seconds = sum(row["total_s"] for row in ours if row["total_s"] is not None)
-    told = ", ".join(f"{row['test']} at {row['scale_factor']:g}" for row in ours)
-    return [["spark-perf, whole run", f"{whole['total_s']:g} s at 0.1", NONE, NONE, f"{seconds:,.1f} s", NONE, NONE, NONE, NONE,
-             f"the published suite has more tests than {told}; the times cannot be compared"]]  # fmt: skip
+def spark_beside_sheet(summary: Row) -> Sheet:
+    """A row for each published run of the Spark suite of whose scale factor and tenancy this run has tests: theirs, then ours."""
+    wanted = summary.get("published")
+    rows = []
+    if wanted:
+        for theirs in published()["spark_perf"]:
+            ours = [row for row in summary["spark"]
+                    if row["tenancy"] == theirs["tenancy"] and row["scale_factor"] == theirs["scale_factor"]]  # fmt: skip
+            if theirs["source"] == wanted["source"] and ours:
+                rows += [_their_suite(theirs), _our_suite(ours)]
+    heads = ["scale factor", "tenancy", "whose", "tests", "tasks per stage", "input", "shuffle read", "slowest read s", "shuffle write",
+             "slowest write s", "total s", "finished", "note"]  # fmt: skip
+    return Sheet("Spark suite: published beside ours", heads, rows)
+
+
+def _their_suite(row: Row) -> list[str]:
+    return [f"{row['scale_factor']:g}", row["tenancy"], "published", "whole suite of 2016", f"{row.get('tasks_per_stage', NONE)}",
+            f"{row['shuffle_input_gb']:g} GB", f"{row['shuffle_read_mb']:g} MB", decimal(row["max_shuffle_read_s"], 3),
+            f"{row['shuffle_write_mb']:g} MB", decimal(row["max_shuffle_write_s"], 3), decimal(row["total_s"], 0),
+            yes_no("did not finish" not in row.get("note", "")), row.get("note", NONE)]  # fmt: skip
+
+
+def _our_suite(rows: list[Row]) -> list[str]:
+    """Sums of one run of each test; the slowest of all."""
+    shrunk = sorted({row["data_scale"] for row in rows})
+    finished = all(row["finished"] for row in rows)
+    return [f"{rows[0]['scale_factor']:g}", rows[0]["tenancy"], "ours", ", ".join(row["test"] for row in rows),
+            f"{max(row['tasks_per_stage'] for row in rows if row['test'] != 'scheduling-throughput' or len(rows) == 1):,}",
+            *(show_bytes(sum(row[key] for row in rows)) for key in ("input_bytes", "shuffle_read_bytes")),
+            decimal(max(row["max_shuffle_read_s"] for row in rows), 3), show_bytes(sum(row["shuffle_write_bytes"] for row in rows)),
+            decimal(max(row["max_shuffle_write_s"] for row in rows), 3), decimal(sum(row["total_s"] or 0.0 for row in rows), 1), yes_no(finished),
+            f"records × {', '.join(f'{scale:g}' for scale in shrunk)}; read waits are for blocks of others, of one worker there are none"]  # fmt: skip
 
 
 def _differs(theirs: Row, ours: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.report.beside import beside_sheet
+from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
@@ -25,6 +25,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         interference_sheet(summary),
         all_out_sheet(summary),
         spark_sheet(summary),
+        spark_beside_sheet(summary),
         soak_sheet(summary),
         fault_sheet(summary),
         profile_sheet(summary),
@@ -77,11 +78,11 @@ def spark_sheet(summary: Summary) -> Sheet:
         [row["test"], row["tenancy"], f"{row['scale_factor']:g}", f"{row['tasks_per_stage']:,}", str(row["stages"]), show_bytes(row["input_bytes"]),
          show_bytes(row["shuffle_read_bytes"]), show_bytes(row["shuffle_write_bytes"]), decimal(row["max_shuffle_read_s"], 3),
          decimal(row["max_shuffle_write_s"], 3), decimal(row["total_s"], 2), _interval(row.get("total_s_low"), row.get("total_s_high")),
-         str(row.get("runs", 1))]
+         str(row.get("runs", 1)), yes_no(row["finished"])]
         for row in summary["spark"]
     ]  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "tasks per stage", "stages", "input", "shuffle read", "shuffle write", "slowest fetch wait s",
-             "slowest shuffle write s", "total s (median)", "95 % of mean", "runs"]  # fmt: skip
+             "slowest shuffle write s", "total s (median)", "95 % of mean", "runs", "finished"]  # fmt: skip
     return Sheet("Spark", heads, rows)
 
 

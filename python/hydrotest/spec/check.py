@@ -11,7 +11,7 @@ from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Cassandra, Experiment, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import CassandraLoad, Command, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled
+from hydrotest.spec.workloads import CassandraLoad, Command, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
@@ -55,6 +55,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
                 _check_pressed(experiment, test, checker, named)
         if isinstance(test, Combined | Soak | Fault):
             _check_rates(experiment, test, index, checker)
+            _check_jobs(experiment, test, index, checker)
         if isinstance(test, Fault):
             _check_fault(experiment, test, index, checker)
         if isinstance(test, Soak):
@@ -141,6 +142,13 @@ def _check_rates(experiment: Experiment, test: Combined | Soak | Fault, index: i
     if lacking:
         remedy = "Give its rate too." if test.rates else f"Put `- isolated: [{', '.join(pressed)}]` before it, or give `rates`."
         raise checker.fail(place, f"no rate is known for {', '.join(lacking)}", remedy)
+
+
+def _check_jobs(experiment: Experiment, test: Combined | Soak | Fault, index: int, checker: Checker) -> None:
+    jobs = [name for name in test.workloads if isinstance(experiment.workloads[name], SparkPerf)]
+    if len(jobs) > 1:
+        raise checker.fail(("tests", index), f"{' and '.join(jobs)} cannot run at once: an application takes all of Spark's workers",
+                           "Put their tests into one workload, or each into a test of its own.")  # fmt: skip
 
 
 def _check_squeeze(experiment: Experiment, test: Isolated, index: int, checker: Checker) -> None:

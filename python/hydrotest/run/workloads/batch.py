@@ -47,6 +47,7 @@ class Batch(Pressable):
     async def driver(self) -> Driver:
         """The running driver; a new one where the last has died."""
         if self._driver is None or not self._driver.is_alive:
+            await self.system.take(self._leave)
             self.bench.listener.phase(f"starting the driver of {self.name}")
             self._drivers += 1
             label = f"{self.name}-driver-{self._drivers}"
@@ -94,11 +95,17 @@ class Batch(Pressable):
         """Ends a driver whose test does not come to its end; what it did by then stands in its event log."""
         self.bench.listener.say(f"{self.name}: {hung.message}")
         now, number = time.time(), driver.iterations
-        await driver.stop()
-        await self.bench.runner.sampling.unwatch(self.host.name, f"spark-driver-{self.name}")
+        await self._leave()
         return Iteration(test=self.spec.tests[number % len(self.spec.tests)], group=f"iteration-{number}", started_wall_s=hung.began_s,
                          ended_wall_s=now, seconds=now - hung.began_s, finished=False, correct=False, cut=False, hung=True,
                          error=hung.message)  # fmt: skip
+
+    async def _leave(self) -> None:
+        """Ends its driver, for which another may be started later."""
+        if self._driver is not None:
+            await self._driver.stop()
+            await self.bench.runner.sampling.unwatch(self.host.name, f"spark-driver-{self.name}")
+            self._driver = None
 
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
         """What is recorded of it in a trial. Raises `TrialFailedError` if a test failed or answered wrongly."""

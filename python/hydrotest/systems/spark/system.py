@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,13 @@ class SparkSystem(System):
         self.conf = Path()
         self._port = 0
         self._status_url = ""
+        self._holder: Callable[[], Awaitable[None]] | None = None
+
+    async def take(self, leave: Callable[[], Awaitable[None]]) -> None:
+        """Makes room for an application: one at a time has the workers. Whoever has them leaves, as the new one will by `leave`."""
+        if self._holder is not None:
+            await self._holder()
+        self._holder = leave
 
     @property
     def endpoints(self) -> list[str]:

@@ -1,0 +1,114 @@
+"""The Spark suite on a real master and worker: every test's answer is right, its log is read as Spark itself reads it, a hang is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import jsonschema
+import pytest
+
+from hydrotest.analysis.event_log import read_event_log
+from hydrotest.hosts.local import LocalHost
+from hydrotest.spec.workloads import SparkTest
+from hydrotest.systems.spark.home import find_spark
+from tests.real.test_faults import SCHEMA
+
+pytestmark = [pytest.mark.real, pytest.mark.long]
+Start = Callable[..., subprocess.Popen[str]]
+
+TEXT = """\
+name: suite
+hosts:
+  here: {{connect: local, data: {data}}}
+systems:
+  spark: {{master: here, workers: [here], memory: 768 MiB, driver_memory: {driver}}}
+workloads:
+  batch: {{kind: spark-perf, tests: [{tests}], scale_factor: {scale}, data_scale: {shrunk}, {more}}}
+tests:
+  - isolated: [batch]
+search: {{window: 3 s, warm_up: 1 s}}
+warm_up: {{least: 1 s, most: 1 s}}
+"""
+
+
+def ended(process: subprocess.Popen[str], folder: Path, code: int = 0) -> dict[str, Any]:
+    """The summary of a run that ends so."""
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == code, err
+    summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
+    jsonschema.validate(summary, SCHEMA)
+    return summary
+
+
+def test_every_test_answers_rightly_and_its_log_is_read_as_spark_reads_it(tmp_path: Path, start_run: Start) -> None:
+    tests = list(get_args(SparkTest))
+    text = TEXT.format(
+        data=tmp_path / "data", tests=", ".join(tests), scale=0.02, shrunk=0.02, driver="512 MiB", more="skew: 0.5, unique_keys: 300"
+    )
+    summary = ended(start_run(text), tmp_path)
+    rows = {row["test"]: row for row in summary["spark"]}
+    assert list(rows) == tests
+    assert all(row["finished"] and row["runs"] == 3 for row in rows.values())
+    assert rows["agg-by-key"]["tasks_per_stage"] == 8
+    assert rows["scheduling-throughput"]["tasks_per_stage"] == 80
+    # Without map-side combining all goes through the shuffle.
+    assert rows["agg-by-key-naive"]["shuffle_write_bytes"] > 2 * rows["agg-by-key"]["shuffle_write_bytes"]
+    assert rows["count"]["shuffle_write_bytes"] < 2000
+    (log,) = (tmp_path / "run" / "logs" / "spark-events").glob("app-*") if (tmp_path / "run" / "logs" / "spark-events").exists() else (
+        tmp_path / "run").rglob("app-*")  # fmt: skip
+    assert_read_as_by_spark(log, tmp_path)
+
+
+FIGURES = {
+    "numCompleteTasks": ("done", 1), "executorRunTime": ("run_s", 1e3), "executorCpuTime": ("cpu_s", 1e9), "jvmGcTime": ("gc_s", 1e3),
+    "executorDeserializeTime": ("deserialise_s", 1e3), "resultSerializationTime": ("serialise_s", 1e3), "resultSize": ("result_bytes", 1),
+    "inputBytes": ("input_bytes", 1), "outputBytes": ("output_bytes", 1), "shuffleReadBytes": ("shuffle_read_bytes", 1),
+    "shuffleRemoteBytesRead": ("remote_bytes", 1), "shuffleRemoteBlocksFetched": ("remote_blocks", 1),
+    "shuffleLocalBlocksFetched": ("local_blocks", 1), "shuffleFetchWaitTime": ("fetch_wait_s", 1e3),
+    "shuffleWriteBytes": ("shuffle_write_bytes", 1), "shuffleWriteTime": ("shuffle_write_s", 1e9),
+    "diskBytesSpilled": ("spill_bytes", 1), "memoryBytesSpilled": ("memory_spill_bytes", 1),
+}  # fmt: skip
+"""A stage's figures in Spark's REST API, ours, and how many of its units are one of ours."""
+
+
+def assert_read_as_by_spark(log: Path, folder: Path) -> None:
+    """Figure by figure, as the REST API of Spark's own history server tells of the same application."""
+    home, _ = find_spark(None)
+    port = LocalHost("here", folder / "ports").free_port()
+    env = os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
+    options = f"-Dspark.history.fs.logDirectory={log.parent.as_uri()} -Dspark.history.ui.port={port}"
+    argv = [str(home / "bin" / "spark-class"), "org.apache.spark.deploy.history.HistoryServer"]
+    server = subprocess.Popen(argv, env=env | {"SPARK_HISTORY_OPTS": options}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        stages = json.loads(fetched(f"http://127.0.0.1:{port}/api/v1/applications/{log.name}/stages"))
+    finally:
+        server.terminate()
+        server.wait()
+    told = {stage["stageId"]: stage for stage in stages if stage["numCompleteTasks"]}
+    ours = {stage.number: stage for stage in read_event_log(log).stages}
+    assert told.keys() == ours.keys()
+    assert len(told) > 20
+    for number, stage in told.items():
+        for theirs, (own, factor) in FIGURES.items():
+            value = ours[number].done if own == "done" else ours[number].total(own)
+            assert value * factor == pytest.approx(stage[theirs], abs=0.5), (number, theirs)
+
+
+def fetched(url: str) -> str:
+    give_up = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                text: str = answer.read().decode()
+                return text
+        except OSError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(0.5)
