@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
+from hydrotest.run.scratch import PREFIX
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.load import load_experiment
@@ -29,7 +31,8 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     experiment, _ = load_experiment(source)
     folder = RunFolder(base / "run")
     folder.create(text.encode())
-    site = await make_site(experiment, base / "data")
+    # What is made on the machine has a name of ours, and one of its own.
+    site = await make_site(experiment, base / f"{PREFIX}{uuid.uuid4().hex[:8]}")
     hosts = site.hosts
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 

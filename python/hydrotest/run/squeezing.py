@@ -13,7 +13,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.attempts import has, until_done
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Rated
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
 from hydrotest.store import layout
 from hydrotest.store.records import SqueezeTurn, Trial
 
@@ -51,8 +51,11 @@ class Turns:
 class Squeezer:
     """Proves what binds one workload of an isolated test."""
 
-    def __init__(self, index: int, pressable: Rated, budget_s: float, bench: Bench, done: list[Trial]) -> None:
+    def __init__(
+        self, index: int, pressable: Rated, budget_s: float, bench: Bench, done: list[Trial], pressing: Pressing = SATURATING
+    ) -> None:
         self.index = index
+        self.pressing = pressing
         self.pressable = pressable
         self.budget_s = budget_s
         self.bench = bench
@@ -90,7 +93,7 @@ class Squeezer:
         warm_up = self.bench.experiment.search.warm_up
         plan = TrialPlan(f"squeeze-{self.pressable.name}", "squeeze", warm_up, len(turns) * TURN_S, self.index)
         return await until_done(
-            self.bench, lambda: self.pressable.trial(plan, SATURATING, Turns(self.bench.hosts, turns, plan.warm_up_s))
+            self.bench, lambda: self.pressable.trial(plan, self.pressing, Turns(self.bench.hosts, turns, plan.warm_up_s))
         )  # fmt: skip
 
     async def _relieve(self, binds: Sequence[Candidate]) -> None:

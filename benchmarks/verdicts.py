@@ -1,0 +1,228 @@
+"""What binds, scored against bottlenecks that are planted: the verdict by squeezing, and the usual rule (the busiest resource above 80 %).
+
+In random order, each plant at least twice; the systems stay up, a plant is applied live and taken back, and the verdict is not told of it. Needs root.
+Resumable: finished cases are read from OUT/cases.jsonl. Writes OUT/table.md.
+
+    python benchmarks/verdicts.py [--only kafka,cassandra] [--times 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hydrotest.analysis.bound_by import Use, bound_by
+from hydrotest.analysis.internal import gauged
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.squeezed import proven, squeezed, uses_in
+from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.run.events import Silent
+from hydrotest.run.opened import opened
+from hydrotest.run.squeezing import Squeezer
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
+from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.store import layout
+
+BUDGET_S = 110.0
+USUAL = 0.8
+MBIT = 1e6
+
+HOSTS = """\
+hosts:
+  a: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  b: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  c: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  clients: {connect: netns, cores: 0.4}
+"""
+REST = """\
+tests: [isolated: [press]]
+search: {window: 4 s, warm_up: 1 s}
+warm_up: {least: 30 s, most: 60 s}
+"""
+TEXTS = {
+    "kafka": "name: verdicts\n" + HOSTS + """\
+systems: {kafka: {hosts: [a, b, c], heap: 512 MiB}}
+workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
+""" + REST,
+    "cassandra": "name: verdicts\n" + HOSTS + """\
+systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
+workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
+""" + REST,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A bottleneck. `shares`: what hosts are given instead (fields of a host of the experiment file, disk and network in bits/s)."""
+
+    name: str
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pressing: Pressing = SATURATING
+    binds: tuple[str | None, frozenset[str]] = (None, frozenset())
+    """Resource and hosts; nothing where no resource of a host binds."""
+
+
+def everywhere(**shares: float) -> dict[str, dict[str, float]]:
+    """The same on all hosts of the system."""
+    return {host: dict(shares) for host in ("a", "b", "c")}
+
+
+ALL = frozenset("abc")
+PLANTS = {
+    "kafka": [
+        Plant("CPU of all brokers", everywhere(cores=0.06), binds=("cpu", ALL)),
+        Plant("CPU of one broker of three", {"b": {"cores": 0.04}}, binds=("cpu", frozenset("b"))),
+        Plant("links of all brokers", everywhere(network=16 * MBIT), binds=("network", ALL)),
+        Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
+        Plant("disk of one broker", {"a": {"disk": 12 * MBIT}}, binds=("disk", frozenset("a"))),
+        Plant("disks of all brokers", everywhere(disk=16 * MBIT), binds=("disk", ALL)),
+        Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
+        Plant("few in flight", pressing=Pressing(in_flight=6)),
+    ],
+    "cassandra": [
+        Plant("CPU of all nodes", everywhere(cores=0.2), binds=("cpu", ALL)),
+        Plant("CPU of one node of three", {"b": {"cores": 0.1}}, binds=("cpu", frozenset("b"))),
+        Plant("link of one node", {"c": {"network": 1.5 * MBIT}}, binds=("network", frozenset("c"))),
+        Plant("CPU of the generator", {"clients": {"cores": 0.02}}, binds=("cpu", frozenset(["clients"]))),
+        Plant("few in flight", pressing=Pressing(in_flight=1)),
+    ],
+}
+
+
+async def give(bench: Bench, shares: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Gives hosts these shares, live; what they had."""
+    had: dict[str, dict[str, float]] = {}
+    for name, own in shares.items():
+        host = bench.hosts[name]
+        assert isinstance(host, NetnsHost)
+        had[name] = {key: getattr(host.spec, key) for key in own}
+        host.spec = host.spec.model_copy(update=dict(own))
+        for key in own:
+            await host.give("cpu" if key == "cores" else key, 1.0)
+    return had
+
+
+def environment(bench: Bench) -> list[dict[str, Any]]:
+    """Hosts with what they are given as their ceilings."""
+    found = []
+    for name, host in bench.hosts.items():
+        assert isinstance(host, NetnsHost)
+        spec = host.spec
+        ceilings: dict[str, float] = {"cpu_cores": host.cores}
+        if spec.disk is not None:
+            ceilings["disk_write_bytes_per_s"] = spec.disk / 8
+        if spec.network is not None:
+            ceilings["network_bytes_per_s"] = spec.network / 8
+        found.append({"name": name, "connect": "netns", "cores": host.cores, "memory_bytes": spec.memory or 0, "ceilings": ceilings})
+    return found
+
+
+async def case(bench: Bench, press: Rated, plant: Plant, index: int) -> dict[str, Any]:
+    """One planted bottleneck: what was planted, and what was said."""
+    began = time.monotonic()
+    folder = bench.runner.folder
+    had = await give(bench, plant.shares)
+    try:
+        hosts = environment(bench)
+        folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
+        settled = await press.trial(TrialPlan("settle", "warm-up", 0.0, 5.0, index), plant.pressing)
+        saturated = await press.trial(TrialPlan("saturated-press", "saturated", 1.0, 6.0, index), plant.pressing)
+        if saturated.status != "done":
+            raise SystemExit(f"{plant.name}: {settled.reason or saturated.reason}")
+        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
+    finally:
+        await give(bench, had)
+    measured = Measured.read(folder, saturated, press.name)
+    windows = [(saturated, measured.start_s, measured.end_s)]
+    uses = uses_in(folder, windows, hosts)
+    found = squeezed(folder, [trial for trial in folder.trials() if trial.test == index], press.name, hosts)
+    verdict, _ = proven(bound_by(uses, [], "closed-loop", gauged(folder, windows)), found, ["clients"])
+    resource, planted = plant.binds
+    named = frozenset(one.host for one in found.decision.binds)
+    if verdict.confirmed:
+        word = "right" if verdict.resource == resource and named <= planted else "wrong"
+    else:
+        word = "right" if resource is None and verdict.kind in ("system", "unknown") else "undecided"
+    busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
+    return {
+        "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "rate": measured.achieved,
+        "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
+        "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
+        "seconds": time.monotonic() - began,
+    }  # fmt: skip
+
+
+def usual(busiest: Use, plant: Plant) -> str:
+    """What the rule of the busiest resource would have been: right, wrong, or nothing."""
+    resource, planted = plant.binds
+    if (busiest.share or 0.0) < USUAL:
+        return "right" if resource is None else "nothing"
+    return "right" if busiest.resource == resource and busiest.host in planted else "wrong"
+
+
+async def family(name: str, times: int, out: Path) -> None:
+    """All cases of one system that are not done yet."""
+    file = out / "cases.jsonl"
+    done = Counter((row["family"], row["plant"]) for row in rows_of(out))
+    order = [plant for plant in PLANTS[name] for _ in range(times - done[name, plant.name])]
+    random.Random(len(order)).shuffle(order)
+    if not order:
+        return
+    async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
+        press = make_pressables(bench)["press"]
+        assert isinstance(press, Rated)
+        await press.prepare()
+        for index, plant in enumerate(order):
+            row = {"family": name, **await case(bench, press, plant, index)}
+            with file.open("a") as handle:
+                handle.write(json.dumps(row) + "\n")
+            print(f"{name}: {plant.name}: {row['word']} in {row['seconds']:.0f} s: {row['said']}", flush=True)
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    """Cases that are done."""
+    file = out / "cases.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Scores by plant, and in all."""
+    words = ("right", "wrong", "undecided")
+    lines = ["| system | planted | right | wrong | undecided | usual rule: right | wrong | nothing |", "|---" * 8 + "|"]
+    for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
+        own = [row for row in rows if (row["family"], row["plant"]) == key]
+        ours, theirs = Counter(row["word"] for row in own), Counter(row["usual_word"] for row in own)
+        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in words) + " | "
+                     + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
+    ours, theirs = Counter(row["word"] for row in rows), Counter(row["usual_word"] for row in rows)
+    lines.append("| all | | " + " | ".join(str(ours[word]) for word in words) + " | "
+                 + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Runs what is left, prints and writes the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(PLANTS))
+    parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("runs/verdicts"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only.split(","):
+        asyncio.run(family(name, options.times, options.out))
+    told = table(rows_of(options.out))
+    (options.out / "table.md").write_text(told)
+    print(told)
+
+
+if __name__ == "__main__":
+    main()
