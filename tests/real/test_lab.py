@@ -22,6 +22,7 @@ from hydrotest.hosts.lab.network import Network
 from hydrotest.run.scratch import Scratch
 from hydrotest.run.survey import survey
 from hydrotest.spec.load import load_experiment
+from hydrotest.systems.base import shared_port
 from tests.real.conftest import own_processes
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
@@ -193,6 +194,13 @@ async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratc
     with pytest.raises(asyncio.CancelledError):
         await making
     assert traces(scratch.path.name) == []
+
+
+async def test_a_port_of_all_hosts_is_free_on_each(tmp_path: Path, scratch: Scratch) -> None:
+    hosts = list((await site_of(tmp_path, scratch)).hosts.values())
+    for _ in range(3):
+        given = {hosts[1].free_port() for _ in range(5)}
+        assert shared_port(hosts, None, "test") not in given
 
 
 HEAR = """

@@ -16,7 +16,7 @@ from typing import Any
 
 from hydrotest import __version__
 from hydrotest.analysis.summary import Status, summarise_run
-from hydrotest.analysis.usage import service_rates
+from hydrotest.analysis.usage import host_rates, service_rates
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
@@ -190,13 +190,13 @@ class Controller:
         exporters: dict[str, list[float]] = {}
         for trial in self.folder.trials():
             hosts = read_samples(self.folder.folder_of(trial), layout.HOST_SAMPLES)
-            if hosts.height > 1:
-                spent = hosts["sampler_cpu_us"].to_list()
-                walls = hosts["wall_s"].to_list()
-                sampler.append((spent[-1] - spent[0]) / 1e6 / (walls[-1] - walls[0]))
+            # Each host has a sampler of its own; on emulated hosts all are this machine's.
+            rates = [host_rates(hosts, name) for name in self.site.hosts]
+            known = [float(mean) for own in rates if not own.is_empty() and isinstance(mean := own["sampler_cores"].mean(), float)]
+            sampler += [sum(known)] if known else []
             services = service_rates(read_samples(self.folder.folder_of(trial), layout.SERVICE_SAMPLES))
-            known = services.select("service", "exporter_cores").drop_nulls() if not services.is_empty() else services
-            for service, cores in known.iter_rows():
+            exporting = services.select("service", "exporter_cores").drop_nulls() if not services.is_empty() else services
+            for service, cores in exporting.iter_rows():
                 exporters.setdefault(service, []).append(cores)
         return {
             "controller_cores": self.runner.overhead.cores,

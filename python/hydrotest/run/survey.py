@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -57,6 +58,9 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     }  # fmt: skip
     if neighbour is None:
         found = await ask(host, "ceiling", settings)
+        if is_emulated:
+            # What was measured is its loopback.
+            found["network_bytes_per_s"] = None
     else:
         listen = f"{neighbour.address}:{neighbour.free_port()}"
         sink = await neighbour.node("sink", {"listen": listen})
@@ -78,27 +82,34 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
 
 
 def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
-    """The host to which the link is measured: the next one, so that each link is measured in both directions."""
-    if not isinstance(host, NetnsHost) or len(emulated) < 2:
+    """The host to which the link is measured: of the others one with the fastest link, the next one of those, so that it is the host's own link
+    that is measured. None where all others' are slower: what its own gives is not to be seen then."""
+    if not isinstance(host, NetnsHost):
         return None
-    return emulated[(emulated.index(host) + 1) % len(emulated)]
+    at = emulated.index(host)
+    others = [*emulated[at + 1 :], *emulated[:at]]
+    fastest = max(others, key=_speed, default=None)
+    return fastest if fastest is not None and _speed(fastest) >= _speed(host) else None
+
+
+def _speed(host: NetnsHost) -> float:
+    return math.inf if host.spec.network is None else host.spec.network
 
 
 def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
-    """What the experiment asks of an emulated host, by ceiling; a link is as fast as the slower of its ends."""
+    """What the experiment asks of an emulated host, by ceiling. `neighbour`: to which its link is measured."""
     asked: dict[str, float] = {}
     if host.spec.cores is not None:
         asked["cpu_cores"] = host.spec.cores
     if host.spec.disk is not None:
         asked |= {"disk_write_bytes_per_s": host.spec.disk / 8, "disk_read_bytes_per_s": host.spec.disk / 8}
-    ends = [end.spec.network for end in (host, neighbour) if end is not None and end.spec.network is not None]
-    if neighbour is not None and ends:
-        asked["network_bytes_per_s"] = min(ends) / 8 * PAYLOAD
+    if neighbour is not None and host.spec.network is not None:
+        asked["network_bytes_per_s"] = host.spec.network / 8 * PAYLOAD
     return asked
 
 
 NAMES = {"cpu_cores": "cores", "disk_write_bytes_per_s": "MB/s written", "disk_read_bytes_per_s": "MB/s read",
-         "network_bytes_per_s": "Mbit/s to the next host"}  # fmt: skip
+         "network_bytes_per_s": "Mbit/s to another host"}  # fmt: skip
 SCALES = {"cpu_cores": 1.0, "disk_write_bytes_per_s": 1e6, "disk_read_bytes_per_s": 1e6, "network_bytes_per_s": 1e6 / 8}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import os
 import platform
@@ -29,6 +30,9 @@ link at a tenth of its speed."""
 SLOWED = 10
 
 
+_ports = itertools.count(FREE_PORT_MIN + 1)
+
+
 class NetnsHost:
     """A network namespace and control groups on this machine."""
 
@@ -44,7 +48,6 @@ class NetnsHost:
         self.disk = disk
         self._folder = folder
         self._place = place
-        self._next_port = FREE_PORT_MIN
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
         options = ["--place", str(self._place), *(["--unlimited"] if subcommand in OBSERVERS else [])]
@@ -133,9 +136,9 @@ class NetnsHost:
             self._network.limit(self._index, self.spec.network, burst_bytes(self.spec.network))
 
     def free_port(self) -> int:
-        # Nobody else is in its network.
-        self._next_port += 1
-        return self._next_port
+        # Nobody else is in its network; and of all hosts each port is given to one, so that it is free on the others where it is to be the same on
+        # all.
+        return next(_ports)
 
     def port_holder(self, port: int) -> str | None:
         return None
