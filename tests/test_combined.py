@@ -14,6 +14,7 @@ from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
+from hydrotest.report.words import starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Trial
@@ -98,11 +99,17 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
         {"workload": "ingest", "metric": "achieved", "change_pct": 5.0, "significant": True},
         {"workload": "drain", "metric": "p99_ms", "change_pct": 90.0, "significant": False},
     ]
-    services = [{"service": "cassandra-0", "cpu_cores": 1.2}, {"service": "kafka-0", "cpu_cores": 0.01}]
+    services = [{"host": "here", "service": "cassandra-0", "cpu_cores": 1.2}, {"host": "here", "service": "kafka-0", "cpu_cores": 0.01},
+                {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
     found = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.97}], services)
     assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
     unknown = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.5}], services)
     assert unknown[0]["resource"] is None
+    (told,) = starved_sentences([found[0], found[0] | {"workload": "drain"}])
+    assert (
+        told == "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20)."
+    )
+    assert "of what store is short is not known" in starved_sentences(unknown)[0]
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:

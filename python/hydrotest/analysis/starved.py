@@ -51,7 +51,8 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
         if row["significant"] and is_worse:
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
     top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
-    users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in services if s["cpu_cores"] >= SHOWN_MIN][:5]
+    there = [service for service in services if top is not None and service["host"] == top["host"]]
+    users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
     return [
         {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
          "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else []}

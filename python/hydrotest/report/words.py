@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,7 +196,7 @@ def together_sentences(summary: Summary) -> list[str]:
     elif summary["interference"]:
         pairs = max(row["n"] for row in summary["interference"])
         out.append(f"Beside the others, at the same rates, no change was told apart from the machine's noise in {pairs} pairs.")
-    out += [starved_sentence(row) for row in summary.get("together", {}).get("starved", [])]
+    out += starved_sentences(summary.get("together", {}).get("starved", []))
     return out
 
 
@@ -211,14 +212,22 @@ def _change(row: dict[str, Any]) -> str:
     return f"{row['change_pct']:+.0f} % [{row['low_pct']:+.0f}, {row['high_pct']:+.0f}]"
 
 
-def starved_sentence(row: dict[str, Any]) -> str:
-    """Who is starved, of what."""
-    if row["resource"] is None:
-        return f"{row['workload']} gets worse together, though no resource was used up: what it is short of is not known."
-    users = f" (cores used: {', '.join(row['users'])})" if row["users"] else ""
-    return (
-        f"{row['workload']} is short of {row['resource']}: {row['host']} used {row['share']:.0%} of it on average while all pressed{users}."
-    )
+def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """Who is starved, of what: one sentence for all that are short of the same."""
+    short_of: dict[tuple[str | None, str | None], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        short_of[row["resource"], row["host"]].append(row)
+    out = []
+    for (resource, host), own in short_of.items():
+        who, are = " and ".join(row["workload"] for row in own), "are" if len(own) > 1 else "is"
+        if resource is None:
+            out.append(
+                f"{who} {'get' if len(own) > 1 else 'gets'} worse together, though no resource was used up: of what {who} {are} short is not known."
+            )
+            continue
+        users = f" (cores used there: {', '.join(own[0]['users'])})" if own[0]["users"] else ""
+        out.append(f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average while all pressed{users}.")
+    return out
 
 
 def batch_sentence(rows: list[dict[str, Any]]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -65,10 +65,12 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
         listen = f"{neighbour.address}:{neighbour.free_port()}"
         sink = await neighbour.node("sink", {"listen": listen})
         try:
+            await asyncio.to_thread(neighbour.unshape_link)
             await sink.expect("ready")
             found = await ask(host, "ceiling", settings | {"sink": listen})
             found["network_bytes_per_s"] = (await sink.expect("done"))["result"]["bytes_per_s"]
         finally:
+            await asyncio.to_thread(neighbour.shape_link)
             await sink.close()
     ceilings = {
         "cpu_cores": found["cpu_cores"], "disk_write_bytes_per_s": found["disk_write_bytes_per_s"],
@@ -82,18 +84,10 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
 
 
 def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
-    """The host to which the link is measured: of the others one with the fastest link, the next one of those, so that it is the host's own link
-    that is measured. None where all others' are slower: what its own gives is not to be seen then."""
-    if not isinstance(host, NetnsHost):
+    """The host to which the link is measured: the next one. Its own link is unbounded meanwhile, so that it is the other's that is measured."""
+    if not isinstance(host, NetnsHost) or len(emulated) < 2:
         return None
-    at = emulated.index(host)
-    others = [*emulated[at + 1 :], *emulated[:at]]
-    fastest = max(others, key=_speed, default=None)
-    return fastest if fastest is not None and _speed(fastest) >= _speed(host) else None
-
-
-def _speed(host: NetnsHost) -> float:
-    return math.inf if host.spec.network is None else host.spec.network
+    return emulated[(emulated.index(host) + 1) % len(emulated)]
 
 
 def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
@@ -109,7 +103,7 @@ def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
 
 
 NAMES = {"cpu_cores": "cores", "disk_write_bytes_per_s": "MB/s written", "disk_read_bytes_per_s": "MB/s read",
-         "network_bytes_per_s": "Mbit/s to another host"}  # fmt: skip
+         "network_bytes_per_s": "Mbit/s to the next host"}  # fmt: skip
 SCALES = {"cpu_cores": 1.0, "disk_write_bytes_per_s": 1e6, "disk_read_bytes_per_s": 1e6, "network_bytes_per_s": 1e6 / 8}
 
 

@@ -128,6 +128,10 @@ class NetnsHost:
                 # The burst stays as it was: one that shrinks under traffic hangs the link.
                 self._network.limit(self._index, self.spec.network * factor, burst_bytes(self.spec.network))
 
+    def unshape_link(self) -> None:
+        """Takes the bound of its link away, until `shape_link`."""
+        self._network.unlimit(self._index)
+
     def shape_link(self) -> None:
         """Gives its link the speed that it is to have."""
         if self.spec.network is None:
