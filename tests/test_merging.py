@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrotest.analysis.latency import window_histogram
+from hydrotest.analysis.latency import mean_us, window_histogram
 from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER, empty, read_log
 from hydrotest.store.merging import merged_load, merged_seconds
@@ -105,3 +105,11 @@ def test_the_files_of_several_are_found(tmp_path: Path) -> None:
     for name in [*names, layout.seconds("ingest-1"), layout.seconds("ing")]:
         (tmp_path / name).write_text(json.dumps({}))
     assert layout.of_all_generators(tmp_path / names[0]) == [tmp_path / name for name in names]
+
+
+@given(st.lists(st.tuples(st.integers(0, empty().highest_trackable_value), st.integers(1, 10**6)), min_size=1, max_size=60))
+def test_the_mean_is_the_librarys(values: list[tuple[int, int]]) -> None:
+    histogram = empty()
+    for value, count in values:
+        histogram.record_value(value, count)
+    assert mean_us(histogram) == pytest.approx(histogram.get_mean_value(), rel=1e-12)
