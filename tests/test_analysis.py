@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import Use, bound_by
+from hydrotest.analysis.bound_by import MACHINE, Use, bound_by
 from hydrotest.analysis.integrity import kafka_fates, normalised, overlap, rows_fates, size
 from hydrotest.analysis.intervals import batch_means, slope_upper_bound, t_interval
 from hydrotest.analysis.levels import littles_in_flight
@@ -125,6 +125,14 @@ def test_what_binds() -> None:
     assert bound_by([hot], ["its busiest thread used 95 %"], "generator").kind == "generator"
     assert bound_by([cold], [], "latency").kind == "unknown"
     assert bound_by([hot, Use("disk", "a", 9e8, 1e9, "bytes/s")], [], "latency").kind == "undecided"
+
+
+def test_a_machine_that_is_full_binds_before_its_emulated_hosts() -> None:
+    hosts = [Use("cpu", "a", 0.48, 0.5, "cores"), Use("cpu", "b", 0.9, 1.0, "cores")]
+    bound = bound_by([*hosts, Use("cpu", MACHINE, 1.9, 2.0, "cores")], [], "latency")
+    assert (bound.kind, bound.host, bound.resource) == ("resource", None, "cpu")
+    assert "hosts do not get what they are given" in bound.detail
+    assert bound_by([*hosts, Use("cpu", MACHINE, 1.4, 2.0, "cores")], [], "latency").kind == "undecided"
 
 
 def test_a_quota_that_holds_back_binds_though_it_is_not_used_up() -> None:

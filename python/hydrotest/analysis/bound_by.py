@@ -16,6 +16,8 @@ NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
 FAR_FROM_CEILING = 0.60
 """Below this share it is ruled out."""
+MACHINE = "the machine that hosts are emulated on"
+"""Stands where a host's name does."""
 THROTTLED_MIN = 0.50
 """A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
 short period 80 % of a quota was used with all periods throttled."""
@@ -123,6 +125,10 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, int
         (use for use in uses if use.resource != "memory" and use.is_near),
         key=lambda use: -max(use.share or 0.0, use.throttled or 0.0),
     )
+    machine = next((use for use in near if use.host == MACHINE), None)
+    if machine is not None:
+        detail = f"the cores of {MACHINE} were {machine}: hosts do not get what they are given, and the limit is this machine's"
+        return BoundBy("resource", detail, None, "cpu", evidence=evidence, ruled_out=ruled_out)
     if len(near) == 1:
         use = near[0]
         detail = f"{use.resource} of {use.host} was {use}; not yet proven by a squeeze"

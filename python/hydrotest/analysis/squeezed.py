@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import BoundBy, Use, resource_uses
+from hydrotest.analysis.bound_by import MACHINE, BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
@@ -47,7 +47,14 @@ def uses_in(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], hosts
         frames = [frame for frame in frames if not frame.is_empty()]
         if frames:
             uses += resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
-    return uses
+    return uses + _machine_use(uses, hosts)
+
+
+def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+    """The cores of the machine that hosts are emulated on, used by all of them together: it can be full where none of them is."""
+    emulated = {host["name"]: host["machine_cores"] for host in hosts if "machine_cores" in host}
+    own = [use.used for use in uses if use.resource == "cpu" and use.host in emulated]
+    return [Use("cpu", MACHINE, sum(own), float(next(iter(emulated.values()))), "cores")] if own else []
 
 
 def candidates_of(run: RunFolder, saturated: Sequence[Trial], hosts: Sequence[Mapping[str, Any]],
@@ -86,7 +93,7 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     uses = [
         replace(use, ceiling=use.ceiling * turn.given) if use.ceiling and (use.host, use.resource) in relieved else use
         for use in uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
-        if use.resource != "memory"
+        if use.resource != "memory" and use.host != MACHINE
     ]
     nearest = max(uses, key=lambda use: use.share or 0.0, default=None)
     return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import NEAR_CEILING
+from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING
 from hydrotest.analysis.squeezed import uses_in
 from hydrotest.analysis.usage import service_rates
 from hydrotest.store import layout
@@ -51,7 +51,7 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
         if row["significant"] and is_worse:
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
     top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
-    there = [service for service in services if top is not None and service["host"] == top["host"]]
+    there = [service for service in services if top is not None and top["host"] in (service["host"], MACHINE)]
     users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
     return [
         {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,

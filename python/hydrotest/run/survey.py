@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -80,6 +81,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     }  # fmt: skip
     return {"name": host.name, "connect": "netns" if is_emulated else "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
             "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
+            **({"machine_cores": os.cpu_count() or 1} if is_emulated else {}),
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 
