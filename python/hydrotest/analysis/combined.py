@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
+from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
@@ -137,8 +139,8 @@ class Together:
                 out[name] = rate
         return out
 
-    def limit_rows(self, common: Any) -> list[dict[str, Any]]:
-        """Rows of `limits`, combined: fraction × isolated limit. `common(workload, tenancy)` gives what all rows have."""
+    def limit_rows(self, limits: Limits) -> list[dict[str, Any]]:
+        """Rows of `limits`, combined: fraction × isolated limit."""
         found = self._searched
         if found is None:
             return []
@@ -156,21 +158,36 @@ class Together:
             causes = [
                 verdict.stopped_by for trial, verdict in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT
             ]
+            above = [trial for trial, _ in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT]
             own = [stopped[name] for stopped in causes if name in stopped]
             others = sorted({other for stopped in causes for other in stopped if other != name})
             stopped_by = max(sorted(set(own)), key=own.count) if own else "search-end"
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
             invalid = [] if limit.low is not None else ["no fraction of the isolated limits was sustained together"]
             rows.append({
-                **common(name, "combined"), "limit": low, "low": low, "high": high, "repeats": limit.repeats,
+                **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "repeats": limit.repeats,
                 "at_least": low is not None and limit.high is None, "saturated": sum(achieved) / len(achieved) if achieved else None,
                 "latency_ms": latency_ms(histogram) if at_limit else None, "stopped_by": stopped_by,
-                "bound_by": {"kind": "unknown", "host": None, "resource": None, "confirmed": False, "evidence": [], "ruled_out": [],
-                             "detail": f"together with {', '.join(other for other in self.test.workloads if other != name)}"
-                                       + (f"; {', '.join(others)} missed first" if others and not own else "")},
+                "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
                 "valid": not invalid, "invalid_because": invalid, "trials": [trial.number for trial, _ in judged],
             })  # fmt: skip
         return rows
+
+    def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> dict[str, Any]:
+        """What the workloads fight for, where something was near its ceiling, and who had how much of it."""
+        bound = limits.suspect([Measured.read(self.run, trial, name) for trial in trials], [], stopped_by)
+        company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
+        missed = f", of which {', '.join(first)} missed first" if first else ""
+        bound.detail = f"{company}{missed}: {bound.detail}"
+        if bound.resource == "cpu":
+            there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
+            every = sum(share["cpu_cores"] for share in there)
+            bound.evidence += [
+                {"what": f"share of the cores that services used there: {share['service']}", "host": share["host"],
+                 "value": share["cpu_cores"] / every, "unit": None}
+                for share in there if every > 0
+            ]  # fmt: skip
+        return asdict(bound)
 
     def all_out_rows(self) -> list[dict[str, Any]]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""

@@ -75,7 +75,7 @@ class Limits:
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         # One trial's reasons tell enough; those of all would be the same sentence with other figures.
         room_reasons = next((v.room.reasons for _, v in reversed(above) if v.room.reasons), [])
-        suspicion = self._bound([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
+        suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
         invalid = []
         if limit.low is None:
             invalid.append("no rate was sustained in two of three searches")
@@ -123,7 +123,8 @@ class Limits:
         return {"accepted": None if bracket.accepted is None else grid.rate(bracket.accepted),
                 "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
 
-    def _bound(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
+    def suspect(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
+        """What may bind, by what was used and full in some trials."""
         windows = [(m.trial, m.start_s, m.end_s) for m in trials]
         uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
@@ -144,7 +145,7 @@ class Limits:
         mean = t_interval(rates)
         # One trial's tell enough: those of the others differ in their figures.
         reasons = next((own for m in reversed(trials) if (own := judge_room(m, None).reasons)), [])
-        verdict = self._bound(trials, reasons, "generator" if reasons else "closed-loop")
+        verdict = self.suspect(trials, reasons, "generator" if reasons else "closed-loop")
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,

@@ -57,7 +57,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
     combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]
-    limit_rows = rows + [row for together in combined for row in together.limit_rows(limits.common)]
+    limit_rows = rows + [row for together in combined for row in together.limit_rows(limits)]
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)

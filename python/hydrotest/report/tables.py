@@ -68,7 +68,8 @@ def limits_sheet(summary: Summary) -> Sheet:
 
 
 def _bound(bound: dict[str, Any]) -> str:
-    name = f"{bound['resource']} of {bound['host']}" if bound["kind"] == "resource" else bound["kind"]
+    host = bound["host"] or ("several hosts" if bound["confirmed"] else "the whole machine")
+    name = f"{bound['resource']} of {host}" if bound["kind"] == "resource" else bound["kind"]
     return name + ("" if bound["confirmed"] else " (unconfirmed)" if bound["kind"] == "resource" else "")
 
 
