@@ -112,3 +112,16 @@ def fetched(url: str) -> str:
             if time.monotonic() > give_up:
                 raise
             time.sleep(0.5)
+
+
+def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(tmp_path: Path, start_run: Start) -> None:
+    """Four hundred thousand tasks that a driver with hardly any memory is to keep the books of."""
+    text = TEXT.format(data=tmp_path / "data", tests="scheduling-throughput", scale=100, shrunk=1, driver="512 MiB", more="budget: 60 s")
+    began = time.monotonic()
+    summary = ended(start_run(text), tmp_path, code=1)
+    (row,) = summary["spark"]
+    assert not row["finished"]
+    (problem,) = (problem for problem in summary["problems"] if "was ended before its end" in problem)
+    assert "scheduling-throughput was ended before its end: stage" in problem
+    assert "of 400,000 tasks done" in problem
+    assert time.monotonic() - began < 180

@@ -27,6 +27,7 @@ final class KeyValueData {
   final long records;
   final long uniqueKeys;
   final JavaSparkContext spark;
+  /** Null where no test asks for them. */
   final JavaPairRDD<String, String> pairs;
   /** The same as numbers, in memory too; null where no test asks for them. */
   final JavaPairRDD<Integer, Integer> numbers;
@@ -43,6 +44,10 @@ final class KeyValueData {
     this.uniqueKeys = uniqueKeys;
     this.pairs = pairs;
     this.numbers = needsNumbers ? numbersOf(pairs) : null;
+    if (pairs == null) {
+      this.oddKeys = this.sumOfValues = this.distinctKeys = 0;
+      return;
+    }
     this.oddKeys = pairs.keys().mapToDouble(key -> (key.charAt(DIGITS - 1) - '0') & 1).sum().longValue();
     this.sumOfValues = pairs.values().mapToDouble(Long::parseLong).sum().longValue();
     this.distinctKeys = pairs.keys().mapPartitions(keys -> {
@@ -93,10 +98,12 @@ final class KeyValueData {
       };
     }).persist(StorageLevel.MEMORY_AND_DISK());
     boolean needsNumbers = false;
+    boolean needsPairs = false;
     for (JsonNode test : settings.get("tests")) {
       needsNumbers |= test.asText().endsWith("-int");
+      needsPairs |= !test.asText().equals(Test.SCHEDULING_THROUGHPUT.title());
     }
-    return new KeyValueData(spark, partitions, perPartition * partitions, keys, needsNumbers, pairs);
+    return new KeyValueData(spark, partitions, perPartition * partitions, keys, needsNumbers, needsPairs ? pairs : null);
   }
 
   /** A number as ten digits, zeros in front. */

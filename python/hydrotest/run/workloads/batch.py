@@ -39,7 +39,13 @@ class Batch(Pressable):
         begun = time.monotonic()
         runs = 0
         while runs < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
-            await driver.next_iteration(self.spec.budget)
+            try:
+                await driver.next_iteration(self.spec.budget)
+            except JobHungError as hung:
+                # What hangs when it is cold is measured all the same: there it is told of.
+                self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
+                await self._leave()
+                return
             runs += 1
         driver.rest()
         await driver.rested()
