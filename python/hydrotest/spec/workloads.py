@@ -208,15 +208,26 @@ SparkTest = Literal[
     "sort-by-key-int",
     "count",
     "count-with-filter",
+    "scan-filter",
+    "broadcast-join",
+    "shuffled-join",
+    "skewed-join",
+    "window",
+    "group-by",
+    "k-means",
+    "logistic-regression",
+    "als",
 ]
+"""Core (RDDs, as spark-perf has them), SQL, MLlib."""
 
 
 class SparkPerf(Workload):
-    """Tests of the spark-perf suite, in turn."""
+    """Tests of the Spark suite, in turn: spark-perf's core tests, SQL and MLlib; each checks its own answer."""
 
     kind: Literal["spark-perf"]
     tests: list[SparkTest] = Field(min_length=1, description="Which tests.")
-    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage, 200 million × this many records.")
+    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage; 200 million × this many records in the core tests, 100 million facts in "
+                                "those of SQL, 10 million rows in those of MLlib.")  # fmt: skip
     data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
     unique_keys: Count | None = Field(None, description="Distinct keys; 20,000 × scale_factor if not given.")
     skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "

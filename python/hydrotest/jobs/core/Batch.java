@@ -44,11 +44,12 @@ public final class Batch {
 
   private void work(JavaSparkContext spark, JsonNode settings) throws Exception {
     spark.setJobGroup("prepare", "data in memory, answers known", true);
-    KeyValueData data = KeyValueData.create(spark, settings);
+    Data data = new Data(spark, settings);
     List<Test> tests = new ArrayList<>();
     settings.get("tests").forEach(name -> tests.add(Test.named(name.asText())));
+    tests.forEach(test -> test.prepare(data));
     ObjectNode ready = JSON.createObjectNode().put("event", "ready").put("application", spark.sc().applicationId());
-    say(ready.put("partitions", data.partitions).put("records", data.records).put("unique_keys", data.uniqueKeys));
+    say(ready.put("partitions", data.partitions));
     boolean resting = false;
     for (int number = 0; !wish().equals("stop"); ) {
       if (wish().equals("run")) {
@@ -66,7 +67,7 @@ public final class Batch {
   }
 
   /** One test; cut short as soon as the control file no longer says run. */
-  private void iterate(JavaSparkContext spark, KeyValueData data, Test test, int number) throws Exception {
+  private void iterate(JavaSparkContext spark, Data data, Test test, int number) throws Exception {
     String group = "iteration-" + number;
     ObjectNode line = JSON.createObjectNode().put("event", "iteration").put("test", test.title()).put("group", group);
     line.put("started_wall_s", System.currentTimeMillis() / 1e3);
@@ -74,7 +75,7 @@ public final class Batch {
     boolean[] correct = new boolean[1];
     long begin = System.nanoTime();
     Thread thread = new Thread(() -> {
-      spark.setJobGroup(group, test.name(), true);
+      spark.setJobGroup(group, test.title(), true);
       try {
         correct[0] = test.run(data);
       } catch (Throwable error) {

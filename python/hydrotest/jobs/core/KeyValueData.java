@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.apache.spark.api.java.JavaPairRDD;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.storage.StorageLevel;
 import scala.Tuple2;
 
@@ -18,7 +17,6 @@ import scala.Tuple2;
  */
 final class KeyValueData {
   static final int DIGITS = 10;
-  private static final double PARTITIONS = 400;
   private static final double RECORDS = 200e6;
   private static final double KEYS = 20e3;
   private static final double VALUES = 1e6;
@@ -26,8 +24,6 @@ final class KeyValueData {
   final int partitions;
   final long records;
   final long uniqueKeys;
-  final JavaSparkContext spark;
-  /** Null where no test asks for them. */
   final JavaPairRDD<String, String> pairs;
   /** The same as numbers, in memory too; null where no test asks for them. */
   final JavaPairRDD<Integer, Integer> numbers;
@@ -36,18 +32,13 @@ final class KeyValueData {
   final long sumOfValues;
   final long oddKeys;
 
-  private KeyValueData(JavaSparkContext spark, int partitions, long records, long uniqueKeys, boolean needsNumbers,
+  private KeyValueData(int partitions, long records, long uniqueKeys, boolean needsNumbers,
       JavaPairRDD<String, String> pairs) {
-    this.spark = spark;
     this.partitions = partitions;
     this.records = records;
     this.uniqueKeys = uniqueKeys;
     this.pairs = pairs;
     this.numbers = needsNumbers ? numbersOf(pairs) : null;
-    if (pairs == null) {
-      this.oddKeys = this.sumOfValues = this.distinctKeys = 0;
-      return;
-    }
     this.oddKeys = pairs.keys().mapToDouble(key -> (key.charAt(DIGITS - 1) - '0') & 1).sum().longValue();
     this.sumOfValues = pairs.values().mapToDouble(Long::parseLong).sum().longValue();
     this.distinctKeys = pairs.keys().mapPartitions(keys -> {
@@ -68,18 +59,20 @@ final class KeyValueData {
     return numbers;
   }
 
-  static KeyValueData create(JavaSparkContext spark, JsonNode settings) {
-    double scale = settings.get("scale_factor").asDouble();
-    int partitions = (int) Math.max(1, Math.round(PARTITIONS * scale));
-    long perPartition = Math.max(1, Math.round(RECORDS * scale * settings.get("data_scale").asDouble() / partitions));
+  static KeyValueData create(Data data) {
+    JsonNode settings = data.settings;
+    int partitions = data.partitions;
+    long records = data.records(RECORDS);
+    long perPartition = records / partitions;
+    double scale = data.scale();
     JsonNode given = settings.get("unique_keys");
     long keys = given.isNull() ? Math.max(1, Math.round(KEYS * scale)) : given.asLong();
     // The inverse of the distribution function of a density that falls as a power of the rank.
     double exponent = 1 / (1 - settings.get("skew").asDouble());
     long values = Math.max(1, Math.round(VALUES * scale));
-    long seed = settings.get("seed").asLong();
+    long seed = data.seed();
     List<Integer> numbers = new ArrayList<>(IntStream.range(0, partitions).boxed().toList());
-    JavaPairRDD<String, String> pairs = spark.parallelize(numbers, partitions).flatMapToPair(number -> {
+    JavaPairRDD<String, String> pairs = data.spark.parallelize(numbers, partitions).flatMapToPair(number -> {
       SplittableRandom random = new SplittableRandom(seed * 1_000_003 + number);
       return new java.util.Iterator<Tuple2<String, String>>() {
         private long left = perPartition;
@@ -98,12 +91,10 @@ final class KeyValueData {
       };
     }).persist(StorageLevel.MEMORY_AND_DISK());
     boolean needsNumbers = false;
-    boolean needsPairs = false;
     for (JsonNode test : settings.get("tests")) {
       needsNumbers |= test.asText().endsWith("-int");
-      needsPairs |= !test.asText().equals(Test.SCHEDULING_THROUGHPUT.title());
     }
-    return new KeyValueData(spark, partitions, perPartition * partitions, keys, needsNumbers, needsPairs ? pairs : null);
+    return new KeyValueData(partitions, records, keys, needsNumbers, pairs);
   }
 
   /** A number as ten digits, zeros in front. */
