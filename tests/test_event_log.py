@@ -10,10 +10,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.event_log import Stage, Task, parse_event_log, read_event_log
-from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, makespan, parts_of, stage_time
+from hydrotest.analysis.event_log import Group, Stage, Task, parse_event_log, read_event_log
+from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, parts_of, stage_time
 from hydrotest.cli.app import main
 from hydrotest.errors import BadInputError
+from hydrotest.report.spark import job_time_sheet
 
 LOG = Path("tests/data/spark-event-log.jsonl")
 GROUP = "iteration-4"
@@ -142,3 +143,15 @@ def test_the_critical_path_bounds_the_cores() -> None:
     aside = Stage(3, tasks=[task(0.0, 1.5)])
     assert critical_path_s([first, second, aside]) == pytest.approx(3.0)
     assert cores_max([first, second, aside]) == pytest.approx(7.5 / 3)
+
+
+def test_a_jobs_time_adds_up_over_its_stages() -> None:
+    one = Stage(1, tasks=[task(0.0, 2.0, cpu_s=1.0, fetch_wait_s=1.0)])
+    two = Stage(2, parents=[1], tasks=[task(2.0, 2.0, cpu_s=2.0)])
+    told = job_time(Group([one, two], cores=1))
+    assert told["parts_s"]["cpu"] == pytest.approx(3.0)
+    assert told["shorter_pct"]["network wait"] == pytest.approx(25.0)
+    assert (told["critical_path_s"], told["cores_max"]) == (pytest.approx(4.0), pytest.approx(1.0))
+    row = {"test": "window", "tenancy": "isolated", "scale_factor": 1, "time": told}
+    (cells,) = job_time_sheet({"spark": [row, row | {"time": None}]}).rows
+    assert cells[-2:] == ["1.0 of 1", "cpu 75 %, network wait 25 %"]

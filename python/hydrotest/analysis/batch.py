@@ -9,6 +9,7 @@ from typing import Any
 
 from hydrotest.analysis.event_log import EventLog, Group, read_event_log
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.spark_time import job_time
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -76,6 +77,7 @@ def _row(
         "max_shuffle_read_s": group.largest("fetch_wait_s"), "max_shuffle_write_s": group.largest("shuffle_write_s"),
         "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times),
         "finished": all(iteration.finished for iteration, _ in known), "tasks_done": sum(stage.done for stage in group.stages),
+        "time": job_time(group),
         "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
         "accepted": None if objective_s is None else median <= objective_s and all(iteration.finished for iteration, _ in known),
     }  # fmt: skip

@@ -113,6 +113,8 @@ class Group:
     """The stages of one job group that ran, in order of their numbers."""
 
     stages: list[Stage] = field(default_factory=list)
+    cores: int = 0
+    """Of all executors of its application together; 0 is not known."""
 
     @property
     def tasks_per_stage(self) -> int:
@@ -183,8 +185,8 @@ def parse_event_log(lines: Iterable[str]) -> EventLog:
             case "SparkListenerExecutorRemoved":
                 log.lost_executors[event["Executor ID"]] = event["Removed Reason"]
             case "SparkListenerJobStart":
-                group = (event.get("Properties") or {}).get(JOB_GROUP, "")
-                group_of_stage.update(dict.fromkeys(event["Stage IDs"], group))
+                name = (event.get("Properties") or {}).get(JOB_GROUP, "")
+                group_of_stage.update(dict.fromkeys(event["Stage IDs"], name))
             case "SparkListenerStageSubmitted" | "SparkListenerStageCompleted":
                 _add_stage(stages, event["Stage Info"])
             case "SparkListenerTaskEnd":
@@ -198,6 +200,8 @@ def parse_event_log(lines: Iterable[str]) -> EventLog:
         stage.number = stage_id
         if stage.tasks:
             groups[group_of_stage.get(stage_id, "")].stages.append(stage)
+    for group in groups.values():
+        group.cores = log.cores
     log.groups = dict(groups)
     return log
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.event_log import Stage, Task
+from hydrotest.analysis.event_log import Group, Stage, Task
 
 PARTS: dict[str, Callable[[Task], float]] = {
     "cpu": lambda task: min(task.cpu_s, max(0.0, task.run_s - task.gc_s)),
@@ -93,6 +93,18 @@ def cores_max(stages: Sequence[Stage]) -> float:
     path = critical_path_s(stages)
     work = sum(task.duration_s for stage in stages for task in stage.tasks if not task.failed)
     return work / path if path > 0 else 0.0
+
+
+def job_time(group: Group) -> dict[str, Any]:
+    """A job's time: its tasks' seconds by part, how much shorter its stages would be in all without each part, and what cores can do."""
+    told = [stage_time(stage, group.cores) for stage in group.stages]
+    seconds = sum(one.seconds for one in told)
+    parts = [*PARTS, OTHER]
+    return {
+        "parts_s": {part: sum(one.parts[part] for one in told) for part in parts},
+        "shorter_pct": {part: (1 - sum(one.ideal_s[part] for one in told) / seconds) * 100 if seconds > 0 else 0.0 for part in parts},
+        "critical_path_s": critical_path_s(group.stages), "cores_max": cores_max(group.stages), "cores": group.cores,
+    }  # fmt: skip
 
 
 def time_rows(stages: Sequence[Stage], cores: int) -> list[dict[str, Any]]:

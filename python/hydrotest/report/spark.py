@@ -41,6 +41,32 @@ def where_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
     return Sheet("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
 
 
+def job_time_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each test: what its tasks spent their time on, what would be gained, how many cores it can use."""
+    parts = [*PARTS, OTHER]
+    rows = []
+    for row in summary["spark"]:
+        told = row.get("time")
+        every = sum(told["parts_s"].values()) if told else 0.0
+        if not told or every <= 0:
+            continue
+        gains = sorted(((pct, part) for part, pct in told["shorter_pct"].items() if pct >= 100 * SHOWN_MIN), reverse=True)
+        without = ", ".join(f"{part} {pct:.0f} %" for pct, part in gains[:3])
+        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", decimal(every, 1), *(f"{told['parts_s'][part] / every:.0%}" for part in parts),
+                     decimal(told["critical_path_s"], 2), f"{told['cores_max']:.1f} of {told['cores']}", without or NONE])  # fmt: skip
+    heads = [
+        "test",
+        "tenancy",
+        "scale factor",
+        "task time s",
+        *parts,
+        "critical path s",
+        "cores it can use, of those it had",
+        "shorter without",
+    ]
+    return Sheet("Spark: where the time went", heads, rows)
+
+
 def spark_sentences(log: EventLog) -> list[str]:
     """How many cores it can use, what would be gained, what went wrong."""
     from_tasks = [task for stage in log.stages for task in stage.tasks if not task.failed]
