@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints; nothing else."""
 
+from hydrotest.cli import reading
 from hydrotest.cli.app import main
 
-__all__ = ["main"]
+__all__ = ["main", "reading"]

@@ -18,21 +18,12 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from hydrotest import __version__
-from hydrotest.analysis.compare import Comparison, Run
-from hydrotest.analysis.compare import compare as compare_runs
-from hydrotest.analysis.event_log import read_event_log
-from hydrotest.analysis.placement import placed
-from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
-from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.progress import LiveProgress, PlainProgress
-from hydrotest.clock import iso
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
-from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
 from hydrotest.report.html import write_report
-from hydrotest.report.spark import spark_sentences, stage_sheet, where_sheet
-from hydrotest.report.terminal import print_sheet, print_summary
+from hydrotest.report.terminal import print_summary
 from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
@@ -58,7 +49,7 @@ app = App(
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON for programs.")]
 
 
-def _out() -> Console:
+def out_console() -> Console:
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 200)
 
 
@@ -66,7 +57,7 @@ def _err() -> Console:
     return Console(stderr=True)
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1))
 
 
@@ -75,9 +66,9 @@ def doctor(*, as_json: Json = False) -> int:
     """Tell what this machine lacks, each with its remedy."""
     findings = examine()
     if as_json:
-        _print_json([vars(finding) for finding in findings])
+        print_json([vars(finding) for finding in findings])
     else:
-        out = _out()
+        out = out_console()
         for finding in findings:
             mark = {"ok": "[green]ok[/green]     ", "warning": "[yellow]warning[/yellow]", "missing": "[red]MISSING[/red]"}[finding.state]
             out.print(f"{mark} {finding.name}: {finding.found}", highlight=False)
@@ -96,7 +87,7 @@ def fetch(*systems: str, as_json: Json = False) -> int:
     say = _say_on_stderr()
     folders = {bundle.name: str(fetch_bundle(bundle, say)) for name in names for bundle in BUNDLES[name]}
     if as_json:
-        _print_json(folders)
+        print_json(folders)
     else:
         for name, folder in folders.items():
             print(f"{name}: {folder}")
@@ -120,7 +111,7 @@ def check(experiment: Path, *, as_json: Json = False) -> int:
     spec, _ = _load(experiment)
     plan = make_plan(spec)
     if as_json:
-        _print_json(plan.model_dump(mode="json"))
+        print_json(plan.model_dump(mode="json"))
         return EXIT_DONE
     print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
     print("hosts:")
@@ -175,9 +166,9 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     finally:
         folder.unlock()
     if as_json:
-        _print_json(ended.summary)
+        print_json(ended.summary)
     else:
-        print_summary(ended.summary, _kinds(spec), _out())
+        print_summary(ended.summary, kinds_of(spec), out_console())
         print(f"\nreport: {folder.path / layout.REPORT}")
     if ended.error is not None:
         console.print(f"error: {ended.error}", style="red", highlight=False, markup=False)
@@ -227,7 +218,7 @@ def up(experiment: Path, *, as_json: Json = False) -> int:
 
     def announce(endpoints: dict[str, list[str]]) -> None:
         if as_json:
-            _print_json(endpoints)
+            print_json(endpoints)
         else:
             for name, addresses in endpoints.items():
                 print(f"{name}: {', '.join(addresses)}")
@@ -248,7 +239,7 @@ def status(experiment: Path, *, as_json: Json = False) -> int:
     spec, _ = load_experiment(experiment)
     found, left = standing(spec), abandoned(scratch_root(spec))
     if as_json:
-        _print_json({"up": [asdict(one) for one in found], "left": [str(path) for path in left]})
+        print_json({"up": [asdict(one) for one in found], "left": [str(path) for path in left]})
         return EXIT_DONE
     for one in found:
         addresses = "; ".join(f"{name} at {', '.join(where)}" for name, where in one.endpoints.items())
@@ -268,7 +259,7 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
     spec, _ = load_experiment(experiment)
     ended, removed = take_down(spec)
     if as_json:
-        _print_json({"ended": ended, "removed": [str(path) for path in removed]})
+        print_json({"ended": ended, "removed": [str(path) for path in removed]})
     else:
         print(f"ended {ended}, removed {len(removed)} folders that killed runs left")
     return EXIT_DONE
@@ -283,115 +274,8 @@ def _missed(summary: dict[str, Any]) -> bool:
     return flawed or levels or hung or any(row["limit"] is None for row in summary["limits"])
 
 
-def _kinds(spec: Experiment) -> dict[str, str]:
+def kinds_of(spec: Experiment) -> dict[str, str]:
     return {name: workload.kind for name, workload in spec.workloads.items()}
-
-
-def _read_run(path: Path) -> tuple[RunFolder, Experiment, dict[str, Any]]:
-    """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
-    folder = RunFolder.open(path)
-    spec, _ = load_experiment(path / layout.EXPERIMENT)
-    journal = folder.read_journal()
-    ended = next((entry for entry in reversed(journal) if entry["what"] == "run ended"), None)
-    finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
-    summary = summarise_run(folder, spec, ended["status"] if ended else "partial", finished)
-    if ended and ended["error"]:
-        summary["error"] = ended["error"]
-    return folder, spec, summary
-
-
-@app.command
-def show(run: Path | None = None, *, spark_log: Path | None = None, as_json: Json = False) -> int:
-    """Print a run's tables, or those of a Spark event log.
-
-    Parameters
-    ----------
-    run
-        The run's folder.
-    spark_log
-        An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
-    """
-    if spark_log is not None:
-        return _show_spark_log(spark_log, as_json)
-    if run is None:
-        raise BadInputError("there is nothing to show", "Name a run's folder, or a Spark event log by --spark-log.")
-    _, spec, summary = _read_run(run)
-    if as_json:
-        _print_json(summary)
-    else:
-        print_summary(summary, _kinds(spec), _out())
-    return EXIT_DONE
-
-
-def _show_spark_log(path: Path, as_json: bool) -> int:
-    log = read_event_log(path)
-    if not log.stages:
-        why = log.cut if log.cut == "it is not there" else "no stage of it ran"
-        raise BadInputError(f"the event log tells of nothing: {why}", "Name the file, or the folder of a rolled log.", file=path)
-    rows = time_rows(log.stages, log.cores)
-    if as_json:
-        _print_json({"application": log.application, "name": log.name, "spark": log.version, "cores": log.cores, "cut": log.cut,
-                     "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "stages": rows})  # fmt: skip
-        return EXIT_DONE
-    out = _out()
-    out.print(f"[bold]{log.name or 'an application'}[/bold] {log.application}, Spark {log.version or 'unknown'}", highlight=False)
-    for sheet in (stage_sheet(rows), where_sheet(rows)):
-        print_sheet(sheet, out)
-    for sentence in spark_sentences(log):
-        out.print(f"• {sentence}", highlight=False, markup=False)
-    return EXIT_DONE
-
-
-@app.command
-def report(run: Path, *, as_json: Json = False) -> int:
-    """Write a run's report: one file that opens offline."""
-    folder, spec, summary = _read_run(run)
-    folder.write_json(layout.SUMMARY, summary)
-    path = write_report(folder, spec, summary)
-    if as_json:
-        _print_json({"report": str(path)})
-    else:
-        print(path)
-    return EXIT_DONE
-
-
-@app.command
-def compare(first: Path, second: Path, *others: Path, as_json: Json = False) -> int:
-    """Set runs beside the first of them: limits, latencies and use, each with an interval and a word.
-
-    What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared. Of runs
-    that place the systems differently it is told where each workload takes more: on shared hosts, or on hosts of its own.
-    """
-    base, *rest = (Run(*_read_run(path)) for path in (first, second, *others))
-    found = {run.summary["run"]: compare_runs(base, run) for run in rest}
-    placement = placed([base, *rest])
-    if as_json:
-        _print_json({
-            "first": base.summary["run"],
-            "comparisons": [{"run": name, "differences": one.differences, "rows": [vars(row) for row in one.rows]} for name, one in found.items()],
-            "placement": None if placement is None else asdict(placement),
-        })  # fmt: skip
-        return EXIT_DONE
-    out = _out()
-    for name, one in found.items():
-        _print_comparison(f"{base.summary['run']} and {name}", one, out)
-    if placement is not None:
-        print_sheet(placement_sheet(placement), out)
-        for sentence in placement_sentences(placement):
-            out.print(f"• {sentence}", highlight=False, markup=False)
-    return EXIT_DONE
-
-
-def _print_comparison(runs: str, found: Comparison, out: Console) -> None:
-    out.print(f"[bold]{runs}[/bold]", highlight=False)
-    if found.differences:
-        out.print("[bold]The runs differ not only in their results[/bold]")
-        for difference in found.differences:
-            out.print(f"• {difference}", highlight=False, markup=False)
-    if found.rows:
-        print_sheet(comparison_sheet(found.rows), out)
-    else:
-        out.print("The runs have nothing in common that could be compared.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

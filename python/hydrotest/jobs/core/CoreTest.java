@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.apache.spark.api.java.JavaPairRDD;
 import scala.Tuple2;
 
 /** The tests of spark-perf's core suite, on its key-value data; each checks its own answer. */
@@ -22,10 +23,7 @@ enum CoreTest implements Test {
     @Override
     public boolean run(Data all) {
       KeyValueData data = all.pairs();
-      Tuple2<Long, Long> found = data.pairs.mapValues(Long::parseLong).reduceByKey(Long::sum, data.partitions)
-          .aggregate(new Tuple2<>(0L, 0L), (sum, pair) -> new Tuple2<>(sum._1 + 1, sum._2 + pair._2),
-              (a, b) -> new Tuple2<>(a._1 + b._1, a._2 + b._2));
-      return found._1 == data.distinctKeys && found._2 == data.sumOfValues;
+      return isSummed(data, data.pairs.mapValues(Long::parseLong).reduceByKey(Long::sum, data.partitions));
     }
   },
   /** The same of numbers, which weigh less than strings. */
@@ -33,10 +31,7 @@ enum CoreTest implements Test {
     @Override
     public boolean run(Data all) {
       KeyValueData data = all.pairs();
-      Tuple2<Long, Long> found = data.numbers.mapValues(Integer::longValue).reduceByKey(Long::sum, data.partitions)
-          .aggregate(new Tuple2<>(0L, 0L), (sum, pair) -> new Tuple2<>(sum._1 + 1, sum._2 + pair._2),
-              (a, b) -> new Tuple2<>(a._1 + b._1, a._2 + b._2));
-      return found._1 == data.distinctKeys && found._2 == data.sumOfValues;
+      return isSummed(data, data.numbers.mapValues(Integer::longValue).reduceByKey(Long::sum, data.partitions));
     }
   },
   /** Sums without map-side combining (groupByKey): every record goes through the shuffle. */
@@ -44,10 +39,7 @@ enum CoreTest implements Test {
     @Override
     public boolean run(Data all) {
       KeyValueData data = all.pairs();
-      Tuple2<Long, Long> found = data.pairs.mapValues(Long::parseLong).groupByKey(data.partitions).mapValues(CoreTest::sumOf)
-          .aggregate(new Tuple2<>(0L, 0L), (sum, pair) -> new Tuple2<>(sum._1 + 1, sum._2 + pair._2),
-              (a, b) -> new Tuple2<>(a._1 + b._1, a._2 + b._2));
-      return found._1 == data.distinctKeys && found._2 == data.sumOfValues;
+      return isSummed(data, data.pairs.mapValues(Long::parseLong).groupByKey(data.partitions).mapValues(CoreTest::sumOf));
     }
   },
   /** Sorts by key over all partitions. */
@@ -91,6 +83,13 @@ enum CoreTest implements Test {
 
   CoreTest(String title) {
     this.title = title;
+  }
+
+  /** True if there is a sum for each key, and together they are the sum of all values. */
+  private static boolean isSummed(KeyValueData data, JavaPairRDD<?, Long> sums) {
+    Tuple2<Long, Long> found = sums.values().aggregate(new Tuple2<>(0L, 0L), (sum, value) -> new Tuple2<>(sum._1 + 1, sum._2 + value),
+        (a, b) -> new Tuple2<>(a._1 + b._1, a._2 + b._2));
+    return found._1 == data.distinctKeys && found._2 == data.sumOfValues;
   }
 
   private static long sumOf(Iterable<Long> values) {
