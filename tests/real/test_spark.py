@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 import urllib.request
@@ -125,3 +126,32 @@ def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(t
     assert "scheduling-throughput was ended before its end: stage" in problem
     assert "of 400,000 tasks done" in problem
     assert time.monotonic() - began < 180
+
+
+def executors_below(folder: Path) -> list[int]:
+    """Processes of executors whose work lies below a folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            is_executor = b"CoarseGrainedExecutorBackend" in (entry / "cmdline").read_bytes()
+            if is_executor and (entry / "cwd").resolve().is_relative_to(folder):
+                found.append(int(entry.name))
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: Start) -> None:
+    """Spark starts another, and does again what the lost one had done."""
+    text = TEXT.format(data=tmp_path / "data", tests="sort-by-key", scale=0.2, shrunk=0.05, driver="512 MiB", more="seed: 7")
+    process = start_run(text)
+    assert process.stderr is not None
+    assert any("trial 1:" in line for line in process.stderr)
+    time.sleep(0.5)
+    (executor,) = executors_below(tmp_path)
+    os.kill(executor, signal.SIGKILL)
+    summary = ended(process, tmp_path)
+    (row,) = summary["spark"]
+    assert row["finished"]
+    assert row["runs"] == 3
+    assert any("was lost, and what it did was done again" in problem for problem in summary["problems"])

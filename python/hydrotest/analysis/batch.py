@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydrotest.analysis.event_log import EventLog, Group, read_event_log
+from hydrotest.analysis.event_log import EventLog, Group, is_farewell, read_event_log
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.spark_time import job_time
 from hydrotest.spec.models import Experiment
@@ -41,6 +41,10 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     out.problems += [
         f"the event log {name} is not whole: {log.cut}" for name, log in logs.items() if log.cut and "ends before" not in log.cut
     ]
+    out.problems += [
+        f"executor {executor} was lost, and what it did was done again: {why.splitlines()[0]}"
+        for log in logs.values() for executor, why in log.lost_executors.items() if not is_farewell(why)
+    ]  # fmt: skip
     for (workload, tenancy, test), iterations in found.items():
         spec = experiment.workloads[workload]
         assert isinstance(spec, SparkPerf)

@@ -156,6 +156,11 @@ class EventLog:
         return sum(self.executors.values())
 
 
+def is_farewell(why: str) -> bool:
+    """True if an executor was removed because its application was over."""
+    return "finished" in why.lower() or "driver disassociated" in why.lower()
+
+
 def read_event_log(path: Path) -> EventLog:
     """Reads an event log: one file or a folder of rolled ones, plain or compressed (zstd), whole or what a driver that never ended has left
     of it. A missing one is an empty one that says so. Raises `BadInputError` for a compression that is not known."""

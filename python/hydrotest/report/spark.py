@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hydrotest.analysis.event_log import EventLog
+from hydrotest.analysis.event_log import EventLog, is_farewell
 from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s
 from hydrotest.report.sheet import NONE, Sheet, decimal
 from hydrotest.units import show_bytes
@@ -80,7 +80,7 @@ def spark_sentences(log: EventLog) -> list[str]:
     if failed:
         out.append(f"{failed} attempts of tasks failed.")
     out += [f"Stage {stage.number} ({stage.name}) failed: {stage.failure.splitlines()[0]}" for stage in log.stages if stage.failure]
-    out += [f"Executor {executor} was lost: {why}" for executor, why in log.lost_executors.items() if "finished" not in why.lower()]
+    out += [f"Executor {executor} was lost: {why}" for executor, why in log.lost_executors.items() if not is_farewell(why)]
     if log.cut:
         out.append(f"The log is not whole: {log.cut}.")
     return out
