@@ -57,6 +57,7 @@ def test_every_test_answers_rightly_and_its_log_is_read_as_spark_reads_it(tmp_pa
     rows = {row["test"]: row for row in summary["spark"]}
     assert list(rows) == tests
     assert all(row["finished"] and row["runs"] == 3 for row in rows.values())
+    assert summary["problems"] == []
     assert rows["agg-by-key"]["tasks_per_stage"] == 8
     assert rows["scheduling-throughput"]["tasks_per_stage"] == 80
     # Without map-side combining all goes through the shuffle.
