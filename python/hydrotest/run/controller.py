@@ -21,6 +21,7 @@ from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.run.events import Listener
+from hydrotest.run.raising import start_systems, stop_systems, watch_services
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.standing import scratch_root
@@ -111,21 +112,18 @@ class Controller:
         logs = self.folder.path / layout.SYSTEM_LOGS
         logs.mkdir(exist_ok=True)
         self.systems = make_systems(self.experiment, self.site.hosts, self.run_id, logs, on_death)
-        with self.site.unhurried():
-            for system in self.systems.values():
-                self.listener.phase(f"starting {system.name}")
-                begin = time.monotonic()
-                await system.start(self.listener.say)
-                self.folder.journal("system ready", system=system.name, version=system.version, seconds=time.monotonic() - begin)
+
+        def started(system: System, seconds: float) -> None:
+            self.folder.journal("system ready", system=system.name, version=system.version, seconds=seconds)
+
+        await start_systems(self.site, self.systems, self.listener, started)
         self.environment["systems"] = [
             {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
         ]
         self._write_environment()
         self.sampling = Sampling(self.site.hosts, self.listener)
         await self.sampling.start()
-        for system in self.systems.values():
-            for service in system.services:
-                await self.sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+        await watch_services(self.sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, self.sampling, self.listener, died, next_number=max(taken, default=0) + 1)
 
@@ -166,12 +164,7 @@ class Controller:
                 await self.sampling.stop()
             except HydrotestError as error:
                 self.listener.say(f"while stopping the samplers: {error.message}")
-        with self.site.unhurried():
-            for system in reversed(list(self.systems.values())):
-                for problem in await system.stop():
-                    self.listener.say(f"while stopping {system.name}: {problem}")
-        for problem in await self.site.clear():
-            self.listener.say(f"while removing the lab: {problem}")
+        await stop_systems(self.site, self.systems, self.listener)
         try:
             if self.scratch.path.exists():
                 self.scratch.remove()

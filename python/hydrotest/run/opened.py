@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.run.events import Listener
+from hydrotest.run.raising import start_systems, stop_systems, watch_services
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import PREFIX
 from hydrotest.run.trial import TrialRunner
@@ -43,16 +44,10 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     systems = make_systems(experiment, hosts, RUN, base, on_death)
     sampling = Sampling(hosts, listener)
     try:
-        with site.unhurried():
-            for system in systems.values():
-                await system.start(listener.say)
+        await start_systems(site, systems, listener, lambda system, seconds: None)
         await sampling.start()
-        for system in systems.values():
-            for service in system.services:
-                await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+        await watch_services(sampling, systems)
         yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
     finally:
         await sampling.stop()
-        for system in reversed(list(systems.values())):
-            await system.stop()
-        await site.clear()
+        await stop_systems(site, systems, listener)

@@ -18,6 +18,7 @@ from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
+from hydrotest.run.raising import start_systems, stop_systems
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
 from hydrotest.run.survey import survey
 from hydrotest.spec.models import Experiment
@@ -76,9 +77,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         if site.lab is not None:
             listener.phase("measuring what the emulated hosts give")
             await survey(site.hosts, scratch.path.name, listener.say)
-        with site.unhurried():
-            for system in systems.values():
-                await system.start(listener.say)
+        await start_systems(site, systems, listener, lambda system, seconds: None)
         endpoints = {name: system.endpoints for name, system in systems.items()}
         services = [service for system in systems.values() for service in system.services]
         hosts = [
@@ -90,12 +89,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         announce(endpoints)
         raise SystemFailedError(await died)
     finally:
-        with site.unhurried():
-            for system in reversed(list(systems.values())):
-                for problem in await system.stop():
-                    listener.say(f"while stopping {system.name}: {problem}")
-        for problem in await site.clear():
-            listener.say(f"while removing the lab: {problem}")
+        await stop_systems(site, systems, listener)
         scratch.remove()
 
 

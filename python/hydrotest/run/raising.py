@@ -1,0 +1,38 @@
+"""Systems on a site's hosts: started, watched and stopped, in the order in which that is safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from hydrotest.hosts.catalogue import Site
+from hydrotest.run.events import Listener
+from hydrotest.run.sampling import Sampling
+from hydrotest.systems.base import System
+
+
+async def start_systems(site: Site, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None]) -> None:
+    """Starts each; `started` hears of it, with the seconds that it took. Raises `SystemFailedError`."""
+    with site.unhurried():
+        for system in systems.values():
+            listener.phase(f"starting {system.name}")
+            begin = time.monotonic()
+            await system.start(listener.say)
+            started(system, time.monotonic() - begin)
+
+
+async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> None:
+    """Has all their services sampled."""
+    for system in systems.values():
+        for service in system.services:
+            await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+
+
+async def stop_systems(site: Site, systems: Mapping[str, System], listener: Listener) -> None:
+    """Stops each, the last one first, then removes the site; says what went wrong, and goes on."""
+    with site.unhurried():
+        for system in reversed(list(systems.values())):
+            for problem in await system.stop():
+                listener.say(f"while stopping {system.name}: {problem}")
+    for problem in await site.clear():
+        listener.say(f"while removing the lab: {problem}")
