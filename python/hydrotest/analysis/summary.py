@@ -20,6 +20,7 @@ from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.room import judge_room
+from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows
@@ -81,6 +82,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "interference": interference,
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
+        "scaling": scaling_rows(batch.rows),
         "usage": usage_rows(windows),
         "usage_by_test": usage_by_test(experiment, windows),
         "generator": generator_rows(run, experiment, trials, limit_rows),

@@ -67,6 +67,22 @@ def job_time_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet("Spark: where the time went", heads, rows)
 
 
+def scaling_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each test at several scale factors: how its time grows, and where it stops being linear."""
+    rows = []
+    for row in summary.get("scaling", []):
+        points = ", ".join(f"{point['scale_factor']:g}: {point['seconds']:.1f} s" for point in row["points"])
+        line = f"{row['fixed_s']:.2f} ± {row['fixed_s_error']:.2f} s + {row['per_unit_s']:.2f} ± {row['per_unit_s_error']:.2f} s a unit"
+        fuller = row["fuller"]
+        grew = NONE if fuller is None else (
+            f"{fuller['what']}: {show_bytes(fuller['after'])}" if fuller["what"].startswith("spilling")
+            else f"{fuller['what']}: {fuller['before']:.0%} of the tasks' time before, {fuller['after']:.0%} there")  # fmt: skip
+        rows.append([row["test"], row["tenancy"], points, line, f"{row['from']:g} … {row['to']:g}; beyond it is a guess",
+                     NONE if row["bends_at"] is None else f"{row['bends_at']:g}", grew])  # fmt: skip
+    heads = ["test", "tenancy", "time at scale factor", "line (± standard error)", "holds for", "stops being linear at", "what grew there"]
+    return Sheet("Spark: how times grow", heads, rows)
+
+
 def spark_sentences(log: EventLog) -> list[str]:
     """How many cores it can use, what would be gained, what went wrong."""
     from_tasks = [task for stage in log.stages for task in stage.tasks if not task.failed]

@@ -11,7 +11,7 @@ from hydrotest.report.levels import cassandra_sheet, produce_sheet
 from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.soak import soak_sheet
-from hydrotest.report.spark import job_time_sheet
+from hydrotest.report.spark import job_time_sheet, scaling_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.report.words import Summary
@@ -27,6 +27,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         all_out_sheet(summary),
         spark_sheet(summary),
         job_time_sheet(summary),
+        scaling_sheet(summary),
         spark_beside_sheet(summary),
         soak_sheet(summary),
         fault_sheet(summary),
