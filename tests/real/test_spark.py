@@ -156,3 +156,32 @@ def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: S
     assert row["finished"]
     assert row["runs"] == 3
     assert any("was lost, and what it did was done again" in problem for problem in summary["problems"])
+
+
+LAB = """\
+name: workers
+hosts:
+  master: {{connect: netns, cores: 0.5, network: 400 Mbit/s, data: {data}}}
+  one:    {{connect: netns, cores: 0.7, network: 400 Mbit/s}}
+  two:    {{connect: netns, cores: {slow}, network: 400 Mbit/s}}
+systems:
+  spark: {{master: master, workers: [one, two], memory: 512 MiB}}
+workloads:
+  batch: {{kind: spark-perf, tests: [agg-by-key-naive], scale_factor: 0.05, data_scale: 0.05, on: master}}
+tests:
+  - isolated: [batch]
+search: {{window: 3 s, warm_up: 1 s}}
+warm_up: {{least: 10 s, most: 20 s}}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
+def test_what_comes_from_another_worker_is_remote_and_a_slow_worker_shows(tmp_path: Path, start_run: Start) -> None:
+    summary = ended(start_run(LAB.format(data=tmp_path / "data", slow=0.15)), tmp_path)
+    (row,) = summary["spark"]
+    assert len(row["tasks_by_host"]) == 2
+    # Half of what is shuffled is on the other worker, give or take who did more.
+    assert 0.1 * row["shuffle_read_bytes"] < row["remote_bytes"] < 0.9 * row["shuffle_read_bytes"]
+    fast, slow = (row["tasks_by_host"][f"10.213.0.{number}"] for number in (3, 4))
+    assert slow < fast
+    assert row["skew"] > 1.5
