@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 from hydrotest.analysis.event_log import read_event_log
+from hydrotest.hosts.lab.network import address_of
 from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.workloads import SparkTest
 from hydrotest.systems.spark.home import find_spark
@@ -182,6 +183,6 @@ def test_what_comes_from_another_worker_is_remote_and_a_slow_worker_shows(tmp_pa
     assert len(row["tasks_by_host"]) == 2
     # Half of what is shuffled is on the other worker, give or take who did more.
     assert 0.1 * row["shuffle_read_bytes"] < row["remote_bytes"] < 0.9 * row["shuffle_read_bytes"]
-    fast, slow = (row["tasks_by_host"][f"10.213.0.{number}"] for number in (3, 4))
+    fast, slow = (row["tasks_by_host"][address_of(index)] for index in (1, 2))
     assert slow < fast
     assert row["skew"] > 1.5
