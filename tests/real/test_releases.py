@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,29 @@ systems: {{kafka: {{hosts: [here], heap: 512 MiB, release: "{release}"}}}}
 workloads: {{ingest: {{kind: kafka-produce, compression: zstd}}}}
 tests: [levels: {{workload: ingest, rates: [5K]}}]
 """
+
+
+SPARK = """\
+name: releases
+hosts: {{here: {{connect: local, data: {data}}}}}
+systems: {{spark: {{master: here, workers: [here], memory: 512 MiB, release: "{release}"}}}}
+workloads: {{batch: {{kind: spark-perf, tests: [agg-by-key, sort-by-key-int, shuffled-join, k-means], scale_factor: 0.02, data_scale: 0.02}}}}
+tests: [isolated: [batch]]
+warm_up: {{least: 1 s, most: 1 s}}
+"""
+
+
+@pytest.mark.parametrize("release", ["3.5", "4.2"])
+def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
+    """The suite is compiled against each, and answers rightly on it."""
+    process = start_run(SPARK.format(release=release, data=tmp_path / "data"))
+    _, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["systems"][0]["version"].startswith(release)
+    assert [row["test"] for row in summary["spark"]] == ["agg-by-key", "sort-by-key-int", "shuffled-join", "k-means"]
+    assert all(row["finished"] for row in summary["spark"])
+    assert summary["problems"] == []
 
 
 @pytest.mark.parametrize("release", ["3.9", "4.3"])

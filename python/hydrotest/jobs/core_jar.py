@@ -58,7 +58,7 @@ def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
         code, output = run_here(argv, work / "javac.log")
         if code != 0:
             raise RunFailedError(f"the Spark suite does not compile against {spark}: {last_lines(output)}",
-                                 "Give a Spark 3.5 or 4 release for Scala 2.13.")  # fmt: skip
+                                 "Give a Spark 3.5 or 4 release.")  # fmt: skip
         partial = work / "jar"
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(classes.rglob("*.class")):

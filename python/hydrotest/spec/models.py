@@ -77,6 +77,7 @@ class Cassandra(System):
 class Spark(System):
     """Apache Spark, standalone: a master and workers; each application takes all workers."""
 
+    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field("4.2", description="Which release is fetched.")
     master: Name = Field(description="The master's host.")
     workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")

@@ -1,33 +1,65 @@
-"""Where Spark lies: the pyspark package beside hydrotest, or a distribution of the user's own."""
+"""Where Spark lies: the pyspark package beside hydrotest, an older release in the cache, or a distribution of the user's own."""
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
-from hydrotest.errors import BadInputError, MissingToolError
-from hydrotest.systems.fetch import version_in
+from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
+from hydrotest.hosts.command import last_lines, run_here
+from hydrotest.places import cache_home
+from hydrotest.systems.fetch import Say, version_in
 
-CORE_JAR = "spark-core_2.13"
+CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
+"""By the version of Scala; the package of Spark 3.5 is for 2.12."""
+OLDER = {"3.5": "3.5.9"}
+"""Releases beside the one that is installed with hydrotest, pinned; each is a package of some 300 MB."""
 
 
-def find_spark(home: str | None) -> tuple[Path, str]:
-    """Spark's folder and version: `home:` of the experiment, else SPARK_HOME, else the installed pyspark.
+def find_spark(home: str | None, release: str | None = None, say: Say = lambda text: None) -> tuple[Path, str]:
+    """Spark's folder and version: `home:` of the experiment, else SPARK_HOME, else the older `release` from the cache, else the installed pyspark.
 
-    Raises `BadInputError` for a folder that is no Spark, `MissingToolError` where there is none.
+    Raises `BadInputError` for a folder that is no Spark, `MissingToolError` where there is none, `RunFailedError` if it cannot be fetched.
     """
     own = home or os.environ.get("SPARK_HOME")
-    if own is None:
-        found = importlib.util.find_spec("pyspark")
-        if found is None or found.origin is None:
+    if own is not None:
+        folder = Path(own).expanduser()
+    elif release in OLDER:
+        folder = fetch_older(OLDER[release], say)
+    else:
+        installed = importlib.util.find_spec("pyspark")
+        if installed is None or installed.origin is None:
             raise MissingToolError("Spark is missing: the package pyspark is not installed",
                                    "Run `make install` (or pip install pyspark), or give `home:` or SPARK_HOME.")  # fmt: skip
-        folder = Path(found.origin).parent
-    else:
-        folder = Path(own).expanduser()
-    version = version_in(folder / "jars", CORE_JAR)
+        folder = Path(installed.origin).parent
+    version = next((found for jar in CORE_JARS if (found := version_in(folder / "jars", jar)) is not None), None)
     if version is None or not (folder / "bin" / "spark-class").exists():
-        raise BadInputError(f"{folder} is no Spark distribution: it lacks bin/spark-class or jars/{CORE_JAR}-*.jar",
-                            "Give the folder that a Spark 3.5 or 4 release (Scala 2.13) unpacks to, or drop `home:`.")  # fmt: skip
+        raise BadInputError(f"{folder} is no Spark distribution: it lacks bin/spark-class or jars/{CORE_JARS[0]}-*.jar",
+                            "Give the folder that a Spark 3.5 or 4 release unpacks to, or drop `home:`.")  # fmt: skip
     return folder, version
+
+
+def fetch_older(version: str, say: Say) -> Path:
+    """A release's folder in the cache; fetched by pip, whole or not at all."""
+    target = cache_home() / f"spark-{version}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            say(f"spark: fetching {version}")
+            work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            try:
+                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check",
+                        "--target", str(work / "packages"), f"pyspark=={version}"]  # fmt: skip
+                code, output = run_here(argv, work / "pip.log")
+                if code != 0:
+                    raise RunFailedError(f"pyspark {version} cannot be fetched: {last_lines(output)}", "Give `home:` or SPARK_HOME.")
+                (work / "packages").rename(target)
+            finally:
+                shutil.rmtree(work)
+    return target / "pyspark"

@@ -52,7 +52,7 @@ class SparkSystem(System):
         return f"spark://{self.endpoints[0]}"
 
     async def start(self, say: Say) -> None:
-        self.home, self.version = find_spark(self.spec.home)
+        self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
         say(f"spark {self.version}: starting a master and {len(self.workers)} worker(s)")
         self._port = claim_port(self.master, self.spec.port, "spark")
         folder = self.master.scratch(self.run) / "spark-master"
