@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import Use
+from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.fault import Reading
+from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing, candidates, changes, elasticities, elasticity
+from hydrotest.analysis.squeezed import Relief, Squeezed, proven
+from hydrotest.report.advice import advice
+from hydrotest.report.words import bound_sentence
 from hydrotest.store.records import SqueezeTurn
 
 CPU_A, CPU_B, LINK, DISK = Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network"), Candidate("a", "disk")
@@ -127,3 +133,49 @@ def test_what_is_little_used_or_cannot_be_squeezed_is_no_candidate() -> None:
     ]  # fmt: skip
     found = candidates(uses, {"a": ["cpu", "disk", "network"], "b": ["cpu"]})
     assert found == [Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network")]
+
+
+def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
+    """A verdict in the words of the contract, from elasticities by round."""
+    state = Squeezing(list(values), 0)
+    for number in range(len(next(iter(values.values())))):
+        state.tell({one: own[number] for one, own in values.items()})
+    more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores")) if relief else None
+    bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), more), ["clients"])
+    return asdict(bound) | extra
+
+
+def test_a_proven_verdict_in_words() -> None:
+    bound = verdict({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]}, given=1.5)
+    assert (bound["kind"], bound["host"], bound["resource"], bound["confirmed"]) == ("resource", "a", "network", True)
+    told = bound_sentence(
+        {"bound_by": bound | {"evidence": [{"what": "network of a at the limit", "host": "a", "value": 0.97, "used": 1}]}}
+    )
+    assert told.startswith(
+        "Proven by squeezing: bound by the link of a (97% of its ceiling used at the limit; with 25% of it taken away the rate fell by 25 %"
+    )
+    assert "With 1.5 × as much of it the rate changes by +22 %" in told
+    assert "next would be the CPU of b (90% then)" in told
+    assert "Not the disk of a (elasticity -0.00" in told
+    row = {"kind": "kafka-produce", "bound_by": bound}
+    assert "compress" in str(advice(row))
+
+
+def test_what_binds_the_generator_is_no_limit_of_the_system() -> None:
+    bound = verdict({Candidate("clients", "cpu"): [1.0, 0.98, 1.01], LINK: [0.0, 0.01, 0.02]})
+    assert (bound["kind"], bound["confirmed"]) == ("generator", True)
+    assert "bound by the generator, by the CPU of clients" in bound_sentence({"bound_by": bound})
+    assert "this limit is not the system's" in str(advice({"kind": "kafka-produce", "bound_by": bound}))
+
+
+def test_what_is_not_told_apart_is_undecided_with_its_figures() -> None:
+    bound = verdict({LINK: [0.9, 0.1, 1.3], CPU_A: [0.2, 0.9, 0.4]})
+    assert (bound["kind"], bound["confirmed"], bound["host"]) == ("undecided", False, None)
+    assert "network of a 0.77 [" in bound["detail"]
+    assert advice({"kind": "kafka-produce", "bound_by": bound}) is None
+
+
+def test_where_no_squeeze_moves_the_rate_it_is_the_system() -> None:
+    bound = verdict({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
+    assert (bound["kind"], bound["confirmed"]) == ("system", False)
+    assert "squeezing none of the resources" in bound["detail"]

@@ -102,9 +102,15 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
 def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[BoundBy, dict[str, Any]]:
     """A suspicion as the squeezes leave it, and what the contract has beside it (`elasticity`, `next`). `generators`: hosts that nothing
     but generators run on: what binds there binds the generator."""
-    extra: dict[str, Any] = {"elasticity": None, "squeezed": [
-        {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **interval_row(mean)} for one, mean in found.elasticities.items()
-    ], "next": None}  # fmt: skip
+    extra: dict[str, Any] = {
+        "elasticity": None,
+        "squeezed": [
+            {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **interval_row(mean)}
+            for one, mean in found.elasticities.items()
+        ],
+        "binds": [],
+        "next": None,
+    }
     if not found.elasticities:
         return bound, extra
     ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
@@ -131,7 +137,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     detail = (
         f"{top.resource} of {hosts}: squeezing it changes the rate by {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of what is taken"
     )
-    extra["elasticity"] = interval_row(mean)
+    extra["elasticity"], extra["binds"] = interval_row(mean), [one.host for one in binds]
     if found.relief is not None:
         change, after = found.relief.change, found.relief.next
         extra["next"] = {"given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,

@@ -149,7 +149,7 @@ def bound_sentence(row: dict[str, Any]) -> str:
 
 def _proven_sentence(bound: dict[str, Any]) -> str:
     """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
-    own = [row for row in bound["squeezed"] if row["resource"] == bound["resource"] and row["value"] >= bound["elasticity"]["low"]]
+    own = [row for row in bound["squeezed"] if row["resource"] == bound["resource"] and row["host"] in bound["binds"]]
     shares = {(entry["host"], entry["what"].partition(" ")[0]): entry["value"] for entry in bound["evidence"] if "used" in entry}
     parts = []
     for row in own:
