@@ -61,14 +61,14 @@ enum LearningTest implements Test {
   ALS("als") {
     @Override
     Dataset<Row> make(Data data) {
-      return rows(data).withColumn("user", expr("cast(pmod(xxhash64(id, 3L), 1000L) as int)"))
-          .withColumn("item", expr("cast(pmod(xxhash64(id, 4L), 500L) as int)"))
-          .withColumn("rating", expr("(1 + user / 1000D) * (1 + item / 500D)"));
+      return rows(data).withColumn("user", expr("cast(pmod(xxhash64(id, 3L), 200L) as int)"))
+          .withColumn("item", expr("cast(pmod(xxhash64(id, 4L), 100L) as int)"))
+          .withColumn("rating", expr("(1 + user / 200D) * (1 + item / 100D)"));
     }
 
     @Override
     boolean isFound(Dataset<Row> made, Data data) {
-      Dataset<Row> told = new ALS().setRank(4).setMaxIter(5).setRegParam(0.01).setSeed(data.seed()).setUserCol("user").setItemCol("item")
+      Dataset<Row> told = new ALS().setRank(2).setMaxIter(10).setRegParam(0.001).setSeed(data.seed()).setUserCol("user").setItemCol("item")
           .setRatingCol("rating").fit(made).transform(made);
       Row error = told.agg(avg(pow(col("prediction").minus(col("rating")), 2)), avg(abs(col("rating")))).first();
       return Math.sqrt(error.getDouble(0)) < 0.1 * error.getDouble(1);
