@@ -89,7 +89,14 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
             float(throttled) if isinstance(throttled, int | float) else None,
         ),
         Use("disk", host, mean("disk_write_bytes_per_s"), ceilings.get("disk_write_bytes_per_s"), "bytes/s written"),
-        Use("network", host, mean("network_out_bytes_per_s"), ceilings.get("network_bytes_per_s"), "bytes/s out"),
+        # A link carries as much in each direction: the busier one binds.
+        Use(
+            "network",
+            host,
+            max(mean("network_out_bytes_per_s"), mean("network_in_bytes_per_s")),
+            ceilings.get("network_bytes_per_s"),
+            "bytes/s in the busier direction",
+        ),
         Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
     ]
 

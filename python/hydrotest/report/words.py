@@ -164,7 +164,15 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     if more is not None:
         out += (f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % "
                 f"[{more['low_pct']:+.0f}, {more['high_pct']:+.0f}]")  # fmt: skip
-        out += f"; next would be the {NAMES[more['resource']]} of {more['host']} ({more['share']:.0%} then)." if more["host"] else "."
+        is_same = more["resource"] == bound["resource"] and more["host"] in bound["binds"]
+        then = (
+            "it would still be the fullest"
+            if is_same
+            else f"next would be the {NAMES[more['resource']]} of {more['host']}"
+            if more["host"]
+            else ""
+        )
+        out += f"; {then} ({more['share']:.0%} then)." if then else "."
     others = [row for row in bound["squeezed"] if row not in own]
     if others:
         told = "; ".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -143,13 +144,20 @@ def _take_address(ip: IPRoute, address: str) -> None:
         ip.link("set", index=_index(ip, device), state="up")
 
 
+ROOT = 0xFFFFFFFF
+"""The queue that a device sends from (TC_H_ROOT); without it the kernel finds none to delete."""
+
+
 def _queue(ip: IPRoute, device: str, kind: str, **settings: int | str) -> None:
     ip.tc("replace", kind, _index(ip, device), **settings)
 
 
 def _no_queue(ip: IPRoute, device: str) -> None:
-    with contextlib.suppress(NetlinkError):  # it has none of ours
-        ip.tc("del", index=_index(ip, device))
+    try:
+        ip.tc("del", index=_index(ip, device), parent=ROOT)
+    except NetlinkError as error:
+        if error.code != errno.ENOENT:  # it has none of ours
+            raise
 
 
 def _remove_devices(ip: IPRoute, prefix: str) -> None:
