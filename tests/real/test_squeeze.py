@@ -1,49 +1,55 @@
-"""Bottlenecks that are planted in a lab are found, and proven by squeezing: on real brokers and real nodes, not told what was planted."""
+"""A bottleneck that is planted in a lab is found, and proven by squeezing: on a real broker."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.real.test_lab_faults import summary_of
+from hydrotest.analysis.squeeze import Candidate
+from hydrotest.analysis.squeezed import squeezed
+from hydrotest.run.events import Silent
+from hydrotest.run.opened import opened
+from hydrotest.run.squeezing import Squeezer
+from hydrotest.run.survey import survey
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Rated
+from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.store import layout
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
-Start = Callable[..., subprocess.Popen[str]]
 
 TEXT = """\
 name: squeeze
 hosts:
-  broker:  {{connect: netns, cores: {cores}, network: {network}, data: {data}}}
-  clients: {{connect: netns}}
+  broker:  {connect: netns, cores: 0.6, network: 60 Mbit/s}
+  clients: {connect: netns}
 systems:
-  kafka: {{hosts: [broker], heap: 384 MiB}}
+  kafka: {hosts: [broker], heap: 384 MiB}
 workloads:
-  ingest: {{kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: {size}, on: clients}}
-objectives:
-  ingest: {{p99: 2 s}}
+  ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, on: clients}
 tests:
-  - isolated: {{workloads: [ingest], squeeze: 100 s}}
-search: {{precision: 40 %, window: 3 s, warm_up: 1 s, saturated: 5 s}}
-warm_up: {{least: 16 s, most: 24 s}}
+  - isolated: {workloads: [ingest], squeeze: 80 s}
+search: {window: 3 s, warm_up: 1 s}
+warm_up: {least: 8 s, most: 8 s}
 """
 
 
-@pytest.mark.parametrize(
-    ("cores", "network", "size", "binds"), [("0.6", "40 Mbit/s", "1 KB", "network"), ("0.15", "1 Gbit/s", "100 B", "cpu")]
-)
-def test_what_was_planted_is_proven(tmp_path: Path, start_run: Start, cores: str, network: str, size: str, binds: str) -> None:
-    summary = summary_of(start_run(TEXT.format(cores=cores, network=network, size=size, data=tmp_path / "data")), tmp_path)
-    (row,) = summary["limits"]
-    bound = row["bound_by"]
-    # A machine whose speed wanders may leave it undecided; a wrong verdict it must not lead to.
-    if bound["confirmed"]:
-        assert (bound["kind"], bound["resource"], bound["host"]) == ("resource", binds, "broker"), bound
-        assert bound["elasticity"]["low"] > 0.3
-        assert bound["next"]["change_pct"] > 0
-    else:
-        assert bound["kind"] == "undecided", bound
-    assert {squeezed["host"] for squeezed in bound["squeezed"]} == {"broker"}
+async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
+    async with opened(TEXT, tmp_path / "lab", Silent()) as bench:
+        folder = bench.runner.folder
+        hosts = await survey(bench.hosts, "t", lambda text: None)
+        folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
+        ingest = make_pressables(bench)["ingest"]
+        assert isinstance(ingest, Rated)
+        await ingest.prepare()
+        await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)
+        await Squeezer(0, ingest, 80.0, bench, []).run()
+        found = squeezed(folder, folder.trials(), "ingest", hosts)
+    assert found.decision.binds == [Candidate("broker", "network")], found
+    elasticity = found.elasticities[Candidate("broker", "network")]
+    assert elasticity.value == pytest.approx(1.0, abs=0.3)
+    assert found.relief is not None
+    # Half as much again, unless something else comes first.
+    assert 5 < found.relief.change.value < 60
