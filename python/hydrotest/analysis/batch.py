@@ -62,6 +62,13 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
             out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total))
+    # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
+    places = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
+              for place, test in enumerate(spec.tests)}  # fmt: skip
+    names_in_order = list(experiment.workloads)
+    out.rows.sort(
+        key=lambda row: (row["tenancy"] == "combined", names_in_order.index(row["workload"]), places[row["workload"], row["test"]])
+    )
     return out
 
 
