@@ -87,6 +87,14 @@ def test_nothing_is_decided_before_there_is_enough_to_go_by() -> None:
     assert not Squeezing([], 0).decide().is_made
 
 
+def test_a_candidate_of_which_a_round_told_nothing_is_tried_again() -> None:
+    state = Squeezing([CPU_A, LINK], 0)
+    for _ in range(4):
+        state.tell({CPU_A: 0.0})
+    assert LINK in state.propose()
+    assert not state.decide().is_made
+
+
 def test_a_noisy_machine_seldom_leads_to_a_wrong_verdict() -> None:
     """By a fifth from turn to turn, as the worst machines are: what is confirmed must be right; undecided is no error."""
     wrong = right = 0

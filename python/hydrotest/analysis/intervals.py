@@ -19,6 +19,9 @@ class Mean:
     high: float
     n: int
 
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]" if self.n > 1 else f"{self.value:.2f}"
+
 
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
     """Student's t-interval of the mean of independent values. With one value the interval is unbounded."""

@@ -12,14 +12,13 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from hydrotest.analysis.bound_by import Use
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.store.records import SqueezeTurn
 
-Resource = Literal["cpu", "disk", "network"]
 LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.75, "network": 0.75}
 """What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
 would drown."""
@@ -87,7 +86,7 @@ class Squeezing:
     def propose(self) -> list[Candidate]:
         """Those of the next round, in its order: all at first, then those that may still be what binds."""
         rounds = max((len(values) for values in self.values.values()), default=0)
-        alive = [one for one in self.over if rounds < ROUNDS_MIN or self._interval(one).high >= BINDS] or list(self.over)
+        alive = [one for one in self.over if not self._is_known(one) or self._interval(one).high >= BINDS] or list(self.over)
         random.Random(f"{self.seed} {rounds}").shuffle(alive)
         return alive
 
@@ -96,12 +95,16 @@ class Squeezing:
         for candidate, value in found.items():
             self.values.setdefault(candidate, []).append(value)
 
-    def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
-        return t_interval(self.values[candidate], confidence)
+    def _is_known(self, candidate: Candidate) -> bool:
+        """A round may tell nothing of one: its own turns are counted, not the rounds."""
+        return len(self.values.get(candidate, ())) >= ROUNDS_MIN
+
+    def _interval(self, candidate: Candidate) -> Mean:
+        return t_interval(self.values[candidate], STRICT)
 
     def decide(self) -> Decision:
         """What is known by now."""
-        if any(len(self.values.get(one, ())) < ROUNDS_MIN for one in self.over) or not self.over:
+        if not self.over or not all(self._is_known(one) for one in self.over):
             return Decision([])
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
@@ -155,8 +158,3 @@ def elasticities(found: Sequence[tuple[SqueezeTurn, float, float]]) -> dict[Cand
         for turn, before, after in found
         if turn.given < 1
     }
-
-
-def interval_row(mean: Mean) -> dict[str, Any]:
-    """`elasticity` of the contract; of a single value the interval is unbounded, and not told."""
-    return {"value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from hydrotest.analysis.bound_by import MACHINE, BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, Decision, Squeezing, candidates, changes, elasticities, interval_row
+from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, Decision, Squeezing, candidates, changes, elasticities
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
@@ -105,7 +105,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     extra: dict[str, Any] = {
         "elasticity": None,
         "squeezed": [
-            {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **interval_row(mean)}
+            {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **asdict(mean)}
             for one, mean in found.elasticities.items()
         ],
         "binds": [],
@@ -116,7 +116,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
     binds = found.decision.binds
     ruled_out += [
-        {"what": str(one), "why": f"elasticity {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"}
+        {"what": str(one), "why": f"elasticity {mean}"}
         for one, mean in found.elasticities.items()
         if one not in binds and (found.decision.is_made or mean.high < BINDS)
     ]
@@ -129,15 +129,13 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
                        ruled_out=ruled_out), extra  # fmt: skip
     if not binds:
         detail = "the squeezes did not tell apart what binds within their budget: " + "; ".join(
-            f"{one} {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]" for one, mean in found.elasticities.items())  # fmt: skip
+            f"{one} {mean}" for one, mean in found.elasticities.items())  # fmt: skip
         return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
     top = max(binds, key=lambda one: found.elasticities[one].value)
     mean = found.elasticities[top]
     hosts = " and ".join(one.host for one in binds)
-    detail = (
-        f"{top.resource} of {hosts}: squeezing it changes the rate by {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of what is taken"
-    )
-    extra["elasticity"], extra["binds"] = interval_row(mean), [one.host for one in binds]
+    detail = f"{top.resource} of {hosts}: squeezing it changes the rate by {mean} of what is taken"
+    extra["elasticity"], extra["binds"] = asdict(mean), [one.host for one in binds]
     if found.relief is not None:
         change, after = found.relief.change, found.relief.next
         extra["next"] = {"given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,

@@ -108,6 +108,4 @@ class Squeezer:
 
 def _told(state: Squeezing) -> str:
     shown = sorted(state.shown().items(), key=lambda item: -item[1].value)
-    return "; ".join(
-        f"{one} {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]" if mean.n > 1 else f"{one} {mean.value:.2f}" for one, mean in shown
-    )
+    return "; ".join(f"{one} {mean}" for one, mean in shown)
