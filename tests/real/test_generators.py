@@ -82,6 +82,27 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict
     assert kafka_fates(elsewhere, seen.extra).lost == fates.sent
 
 
+async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_they_come(bench: Bench, pressables: dict[str, Rated]) -> None:
+    ingest = pressables["ingest"]
+    assert isinstance(ingest, Produce)
+    topic, folder = "hydrotest-t-followed", bench.runner.folder.trial_path(901, "followed")
+    await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
+    try:
+        # The follower's own time is long over when the last record comes, and one record is far behind the other.
+        generators = [
+            *ingest.generators(topic, 901, Pressing(rate_per_s=1.5), TrialPlan("followed", "search", 0.0, 4.0)),
+            *kafka_load.consumers("drain", [ingest.host], ingest.cluster, topic, 0.2, "follow"),
+        ]
+        written, read = await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
+    finally:
+        await kafka_load.delete_topic(ingest.host, ingest.cluster, topic)
+    assert written.outcome is not None
+    assert read.outcome is not None
+    fates = kafka_fates(written.outcome.extra, read.outcome.extra)
+    assert fates.seen == fates.acked == fates.sent > 4
+    assert fates.in_flight == 0
+
+
 async def test_a_consumer_catches_up_and_checks_everything(pressables: dict[str, Rated]) -> None:
     drain = pressables["drain"]
     assert isinstance(drain, Consume)

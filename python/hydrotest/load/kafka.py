@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from hydrotest.hosts.base import Host, ask
@@ -86,10 +87,8 @@ def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, se
     settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
                 "shares": len(hosts), "nice": NICE}  # fmt: skip
-    return [
-        Generator(name, "kafka-consume", host, "consume", {**settings, "share": share}, share, offered=offered, is_even=is_even)
-        for share, host in enumerate(hosts)
-    ]
+    make = partial(Generator, name, "kafka-consume", offered=offered, is_even=is_even, follows=reading == "follow")
+    return [make(host, "consume", {**settings, "share": share}, share) for share, host in enumerate(hosts)]
 
 
 def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False) -> Generator:

@@ -66,6 +66,9 @@ class Generator:
     burst: int = 0
     """Operations that come at once."""
 
+    follows: bool = False
+    """True if it reads what the others write, until they have ended and all is read."""
+
     @classmethod
     def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, share: Share, subcommand: str, settings: dict[str, Any],
                  client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
@@ -169,6 +172,12 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
             await one.node.command("go", start_wall_s=start_wall_s)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
+            followers = [one for one in running if one.generator.follows]
+            if followers:
+                # Should one fail, the group cancels this wait.
+                await asyncio.wait([task for one, task in zip(running, tasks, strict=True) if one not in followers])
+                for one in followers:
+                    await one.node.command("written")
         by_workload: dict[str, list[Load]] = defaultdict(list)
         for task in tasks:
             by_workload[task.result().workload].append(task.result())

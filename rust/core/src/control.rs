@@ -24,6 +24,8 @@ pub struct Control {
     pub commands: Receiver<Command>,
     /// Set by `stop` and by the end of stdin.
     pub stop: Arc<AtomicBool>,
+    /// Set by `written`.
+    pub written: Arc<AtomicBool>,
 }
 
 /// Listens on stdin in a thread of its own. When stdin ends, `on_end` runs and the process exits:
@@ -31,7 +33,8 @@ pub struct Control {
 pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
     let (sender, commands) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
+    let written = Arc::new(AtomicBool::new(false));
+    let (stopped, all_written) = (stop.clone(), written.clone());
     std::thread::Builder::new()
         .name("control".into())
         .spawn(move || {
@@ -39,8 +42,10 @@ pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
                 let Ok(line) = line else { break };
                 match serde_json::from_str::<Command>(&line) {
                     Ok(command) => {
-                        if command == Command::Stop {
-                            flag.store(true, Ordering::Release);
+                        match command {
+                            Command::Stop => stopped.store(true, Ordering::Release),
+                            Command::Written => all_written.store(true, Ordering::Release),
+                            _ => {}
                         }
                         if sender.send(command).is_err() {
                             break;
@@ -49,12 +54,16 @@ pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
                     Err(error) => eprintln!("hydrotest-node: command not understood: {error}"),
                 }
             }
-            flag.store(true, Ordering::Release);
+            stopped.store(true, Ordering::Release);
             on_end();
             std::process::exit(0);
         })
         .expect("a thread can be started");
-    Control { commands, stop }
+    Control {
+        commands,
+        stop,
+        written,
+    }
 }
 
 impl Control {

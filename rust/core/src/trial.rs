@@ -24,6 +24,8 @@ pub struct Window {
     pub wall: WallOffset,
     /// Set when the controller asks for an early end.
     pub stop: Arc<AtomicBool>,
+    /// Set when those that write what this generator reads have ended.
+    pub written: Arc<AtomicBool>,
     pub counts: Arc<SharedCounts>,
     /// When the last thread's load ended; what follows is draining. 0 while none has.
     ended_ns: Arc<AtomicU64>,
@@ -37,6 +39,7 @@ impl Window {
             end_ns,
             wall,
             stop,
+            written: Arc::default(),
             counts: Arc::default(),
             ended_ns: Arc::default(),
         }
@@ -109,7 +112,10 @@ pub fn conduct<R: Send + 'static>(
         return Ok(None);
     };
     let end_ns = start_ns + (seconds * 1e9) as u64;
-    let window = Window::new(start_ns, end_ns, wall, control.stop.clone());
+    let window = Window {
+        written: control.written.clone(),
+        ..Window::new(start_ns, end_ns, wall, control.stop.clone())
+    };
     let (counts, ended_ns) = (window.counts.clone(), window.ended_ns.clone());
     let mut channels = Vec::new();
     let done = Arc::new(AtomicBool::new(false));

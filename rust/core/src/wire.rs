@@ -81,6 +81,8 @@ impl Pressure {
 pub enum Command {
     /// Begin at this wall time, seconds since the epoch: the same for all generators of a trial.
     Go { start_wall_s: f64 },
+    /// For one that reads what others write: they have ended, and nothing more will come.
+    Written,
     /// End early, but report what there is.
     Stop,
     /// For the sampler: follow the process tree of `pid` under the name `service`.

@@ -252,16 +252,20 @@ fn create_topic(
         }
     }
     // CreateTopics answers before the leaders exist, and before every broker knows of them.
-    let leaders = leaders(&mut connection, topic)?;
+    await_ends(access, topic).map(drop)
+}
+
+/// The leaders and the ends of a topic's partitions; waits for those that have none yet or no longer, with a bound.
+pub fn await_ends(access: &Access, topic: &str) -> Result<(Leaders, BTreeMap<i32, i64>)> {
     let give_up = Instant::now() + TOPIC_WAIT;
-    while let Err(error) = end_offsets(access, &leaders, topic, END) {
-        ensure!(
-            Instant::now() < give_up,
-            "topic {topic} does not become usable: {error:#}"
-        );
-        std::thread::sleep(Duration::from_millis(50));
+    loop {
+        let leaders = leaders(&mut access.open_any()?, topic)?;
+        match end_offsets(access, &leaders, topic, END) {
+            Ok(ends) => return Ok((leaders, ends)),
+            Err(error) if Instant::now() > give_up => return Err(error.context(format!("topic {topic} is not usable"))),
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
     }
-    Ok(())
 }
 
 fn delete_topic(access: &Access, topic: &str) -> Result<()> {

@@ -55,11 +55,6 @@ impl Partition {
         self.next_offset >= self.end_offset
     }
 
-    /// Records that are written and not read yet.
-    pub(crate) fn lag(&self) -> i64 {
-        (self.written_offset - self.next_offset).max(0)
-    }
-
     /// Checks the records of one answer, but for those of `aborted` transactions; returns how many, and their value bytes.
     pub(crate) fn check(
         &mut self,

@@ -3,7 +3,7 @@
 //! tells each record's end-to-end latency, from its intended start to its arrival here.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::admin::{COMMITTED_END, END, Leaders, end_offsets, leaders};
+use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
 use crate::checker::Partition;
 use crate::finder::Finder;
 use crate::links::Links;
@@ -34,8 +34,7 @@ const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
 /// Before a partition is asked again that was refused; Kafka's own `retry.backoff.ms`. Also the longest sleep.
 const RETRY_NS: u64 = 100_000_000;
-/// After a followed trial: the producer's last records may take this long to come, and no longer than the other bound.
-const SETTLE_NS: u64 = 500_000_000;
+/// What the producers left behind of a followed trial is read for no longer than this.
 const DRAIN_NS: u64 = 15_000_000_000;
 
 /// A transaction's end is written to its partitions after the producer has its answer; this long, at most.
@@ -49,7 +48,7 @@ pub enum Reading {
     Once,
     /// When the time is over; at the topic's end begin again, so that the rate can be measured.
     Repeat,
-    /// When the time is over and all that was written by then is read.
+    /// When the time is over, the producers have ended, and all that they wrote is read.
     Follow,
 }
 
@@ -142,6 +141,7 @@ fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTree
 
 struct Consumer {
     settings: ConsumeSettings,
+    access: Access,
     topic: TopicName,
     /// Each has at most one request out.
     links: Links<()>,
@@ -159,9 +159,8 @@ struct Consumer {
 impl Consumer {
     fn connect(settings: &ConsumeSettings) -> Result<Self> {
         let access = Access::new(&settings.cluster)?;
-        let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
         let follows = settings.reading == Reading::Follow;
-        let ends = end_offsets(&access, &leaders, &settings.topic, END)?;
+        let (leaders, ends) = await_ends(&access, &settings.topic)?;
         if settings.committed && !follows {
             await_decisions(&access, &leaders, &settings.topic, &ends)?;
         }
@@ -191,6 +190,7 @@ impl Consumer {
         }
         Ok(Self {
             settings: settings.clone(),
+            access,
             topic: topic_name(&settings.topic),
             links,
             partitions,
@@ -213,30 +213,21 @@ impl Consumer {
         (self, fatal.map(|error| format!("{error:#}")))
     }
 
-    /// Reads what the producers have still written, so that fates are known.
+    /// Reads what the producers have still written, so that fates are known: a record that is acknowledged late, behind a leader
+    /// that was away, comes late too, and that nothing came for a while does not say that nothing will.
     fn drain(&mut self, window: &Window) -> Result<()> {
-        let give_up = monotonic_ns() + DRAIN_NS;
-        loop {
-            let before = self
-                .partitions
-                .iter()
-                .map(|partition| partition.next_offset)
-                .sum::<i64>();
-            self.read_all(window, monotonic_ns() + SETTLE_NS)?;
-            let after = self
-                .partitions
-                .iter()
-                .map(|partition| partition.next_offset)
-                .sum::<i64>();
-            if (after == before && self.lag() == 0) || monotonic_ns() >= give_up {
-                return Ok(());
-            }
+        while !window.written.load(Acquire) && !window.stop.load(Relaxed) {
+            self.read_all(window, monotonic_ns() + RETRY_NS)?;
         }
-    }
-
-    /// Records that are written and not read yet.
-    fn lag(&self) -> i64 {
-        self.partitions.iter().map(Partition::lag).sum()
+        let (leaders, ends) = await_ends(&self.access, &self.settings.topic)?;
+        if self.settings.committed {
+            await_decisions(&self.access, &leaders, &self.settings.topic, &ends)?;
+        }
+        for partition in &mut self.partitions {
+            partition.end_offset = ends[&partition.index];
+            partition.written_offset = partition.end_offset;
+        }
+        self.read_all(window, monotonic_ns() + DRAIN_NS)
     }
 
     fn read_all(&mut self, window: &Window, end_ns: u64) -> Result<()> {
