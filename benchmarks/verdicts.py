@@ -79,8 +79,8 @@ def everywhere(**shares: float) -> dict[str, dict[str, float]]:
 ALL = frozenset("abc")
 PLANTS = {
     "kafka": [
-        Plant("CPU of all brokers", everywhere(cores=0.06), binds=("cpu", ALL)),
-        Plant("CPU of one broker of three", {"b": {"cores": 0.04}}, binds=("cpu", frozenset("b"))),
+        Plant("CPU of all brokers", everywhere(cores=0.12), binds=("cpu", ALL)),
+        Plant("CPU of one broker of three", {"b": {"cores": 0.08}}, binds=("cpu", frozenset("b"))),
         Plant("links of all brokers", everywhere(network=16 * MBIT), binds=("network", ALL)),
         Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
         Plant("disk of one broker", {"a": {"disk": 12 * MBIT}}, binds=("disk", frozenset("a"))),

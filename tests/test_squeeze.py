@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import t_interval
-from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing, candidates, changes, elasticities, elasticity
+from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing, candidates, changes, course, elasticities, elasticity
 from hydrotest.analysis.squeezed import Relief, Squeezed, proven
 from hydrotest.report.advice import advice
 from hydrotest.report.words import bound_sentence
@@ -31,20 +31,22 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
     """Rounds until a decision, with the machine's speed wandering by `noise` from turn to turn."""
     draw, state, speed = random.Random(seed), Squeezing(list(over), seed), 1.0
     for _ in range(ROUNDS_MAX):
-        plan: list[tuple[Candidate | None, float]] = [(None, 1.0)]
-        for one in state.propose():
-            plan += [(one, LEFT[one.resource]), (None, 1.0)]
         turns, progress, done, at = [], [], 0.0, 0.0
-        for candidate, factor in plan:
+        for turn in course([([one.host], one.resource, LEFT[one.resource]) for one in state.propose()]):
             speed = max(0.3, min(3.0, speed * (1 + draw.gauss(0, noise))))
-            per_s = 10_000 * speed * rate({} if candidate is None else {candidate: factor})
-            hosts, resource = ([], None) if candidate is None else ([candidate.host], candidate.resource)
+            per_s = 10_000 * speed * rate({Candidate(host, turn.resource or ""): turn.given for host in turn.hosts})
             turns.append(
                 SqueezeTurn.model_validate(
-                    {"hosts": hosts, "resource": resource, "given": factor, "start_wall_s": at, "end_wall_s": at + TURN_S}
+                    {
+                        "hosts": list(turn.hosts),
+                        "resource": turn.resource,
+                        "given": turn.given,
+                        "start_wall_s": at,
+                        "end_wall_s": at + turn.seconds,
+                    }
                 )
             )
-            for _ in range(round(TURN_S * 10)):
+            for _ in range(round(turn.seconds * 10)):
                 at += 0.1
                 done += per_s * 0.1
                 progress.append(Reading(at, round(done), 0))
@@ -122,6 +124,12 @@ def test_a_drift_of_the_machine_is_taken_out() -> None:
         done += 0.1 * speed * (0.5 if 4 <= at < 8 else 1.0)
     ((_, before, after),) = changes(turns, progress)
     assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
+
+
+def test_each_turn_stands_between_two_as_long_in_which_nothing_is_taken() -> None:
+    turns = course([(["a"], "cpu", 0.6), (["a", "b"], "disk", 0.5), (["b"], "network", 0.75)])
+    assert [turn.hosts for turn in turns] == [(), ("a",), (), ("a", "b"), (), ("b",), ()]
+    assert [turn.seconds for turn in turns] == [TURN_S[r] for r in ("cpu", "cpu", "disk", "disk", "disk", "network", "network")]
 
 
 def test_a_relief_is_no_squeeze() -> None:

@@ -28,16 +28,35 @@ def size(runs: Runs) -> int:
     return sum(end - start for start, end in runs)
 
 
-def overlap(a: Runs, b: Runs) -> int:
-    """How many numbers both hold. Both must be normalised."""
-    total = i = j = 0
+def common(a: Runs, b: Runs) -> Runs:
+    """What both hold. Both must be normalised, as the answer is."""
+    out: Runs = []
+    i = j = 0
     while i < len(a) and j < len(b):
-        total += max(0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
+        start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if start < end:
+            out.append((start, end))
         if a[i][1] <= b[j][1]:
             i += 1
         else:
             j += 1
-    return total
+    return out
+
+
+def without(a: Runs, b: Runs) -> Runs:
+    """What `a` holds and `b` does not. Both must be normalised, as the answer is."""
+    gaps: Runs = []
+    last = 0
+    for start, end in b:
+        gaps.append((last, start))
+        last = end
+    gaps.append((last, max(last, a[-1][1]) if a else last))
+    return common(a, [gap for gap in gaps if gap[0] < gap[1]])
+
+
+def overlap(a: Runs, b: Runs) -> int:
+    """How many numbers both hold. Both must be normalised."""
+    return size(common(a, b))
 
 
 def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None) -> Fates:

@@ -91,9 +91,10 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     more = t_interval([(after / before - 1) * 100 for _, (_, before, after) in found])
     relieved = {(host, turn.resource) for host in turn.hosts}
     uses = [
-        replace(use, ceiling=use.ceiling * turn.given) if use.ceiling and (use.host, use.resource) in relieved else use
+        use
         for use in uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
-        if use.resource != "memory" and use.host != MACHINE
+        # What was relieved may bind still: then nothing else has come next.
+        if use.resource != "memory" and use.host != MACHINE and (use.host, use.resource) not in relieved
     ]
     nearest = max(uses, key=lambda use: use.share or 0.0, default=None)
     return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)

@@ -12,6 +12,7 @@ from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
+from hydrotest.analysis.dataflow import dataflow_rows
 from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
@@ -87,6 +88,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "usage_by_test": usage_by_test(experiment, windows),
         "generator": generator_rows(run, experiment, trials, limit_rows),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
+        "dataflow": dataflow_rows(run, trials),
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),

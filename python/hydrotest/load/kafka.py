@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
@@ -27,7 +28,17 @@ RECORD_OVERHEAD_BYTES = 10
 VERIFY_S_MAX = 600.0
 
 
-async def create_topic(host: Host, cluster: Cluster, topic: str, workload: KafkaProduce, config: Mapping[str, str] | None = None) -> None:
+class Parted(Protocol):
+    """What says how its topics are made."""
+
+    @property
+    def partitions(self) -> int: ...
+
+    @property
+    def replication(self) -> int: ...
+
+
+async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parted, config: Mapping[str, str] | None = None) -> None:
     """Makes a topic and waits until it can be used. `config` are settings of the topic itself."""
     question = {"ask": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
@@ -70,7 +81,8 @@ def _records(workload: KafkaProduce) -> dict[str, Any]:
     headers = workload.headers
     return {"size": workload.record_size.wire(), "compressible": workload.compressible,
             "key": None if workload.key is None else workload.key.wire(),
-            "headers": headers.count if headers else 0, "header_bytes": headers.size if headers else 0}  # fmt: skip
+            "headers": headers.count if headers else 0, "header_bytes": headers.size if headers else 0,
+            **({"levels": list(workload.levels.items())} if workload.levels else {})}  # fmt: skip
 
 
 Reading = Literal["once", "repeat", "follow"]
@@ -91,7 +103,7 @@ def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, se
     return [make(host, "consume", {**settings, "share": share}, share) for share, host in enumerate(hosts)]
 
 
-def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False) -> Generator:
-    """Reads a topic from its first record to its end and checks every one; see `consumers`."""
+def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None) -> Generator:
+    """Reads a topic from its first record to its end and checks every one; see `consumers`. `level`: that of all log records in it."""
     (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed)
-    return reader
+    return reader if level is None else replace(reader, settings={**reader.settings, "level": level})

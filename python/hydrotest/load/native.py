@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -159,9 +159,10 @@ class RunningGenerator:
                     hosts=[generator.host.name])  # fmt: skip
 
 
-async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond) -> list[Load]:
+async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
+                         drains: Sequence[Callable[[], Awaitable[None]]] = ()) -> list[Load]:  # fmt: skip
     """Runs generators together: all connected before the first record, all beginning at one time. What the generators of one
-    workload did is one load. Whatever happens, none is left behind."""
+    workload did is one load. `drains` bring to where followers read what is on its way when the others have ended. Whatever happens, none is left behind."""
     running: list[RunningGenerator] = []
     try:
         for generator in generators:
@@ -176,6 +177,8 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
             if followers:
                 # Should one fail, the group cancels this wait.
                 await asyncio.wait([task for one, task in zip(running, tasks, strict=True) if one not in followers])
+                for drain in drains:
+                    await drain()
                 for one in followers:
                     await one.node.command("written")
         by_workload: dict[str, list[Load]] = defaultdict(list)

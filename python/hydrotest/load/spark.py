@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from hydrotest.analysis.job_watch import Beat, JobWatch
 from hydrotest.errors import TrialFailedError
@@ -43,8 +43,10 @@ class JobHungError(TrialFailedError):
         """When it began, wall time."""
 
 
-class Driver:
-    """A running driver. It rests until `press`."""
+class Submitted:
+    """A running driver of ours: it does what its control file says, ends when that is gone, and tells what it did in a file of JSON lines."""
+
+    OUT: ClassVar[str]
 
     def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
         self.name = name
@@ -53,15 +55,63 @@ class Driver:
         """Of its supervisor: the driver is below it."""
         self._node = node
         self._control = folder / "control"
-        self._out = folder / "iterations.jsonl"
-        self._beats = folder / "beats.jsonl"
+        self._out = folder / self.OUT
         self._log = log
-        self.iterations = 0
-        """That ended, cut short or not."""
         self._read = 0
-        self._heard = 0
         self._death: str | None = None
         self._watch = asyncio.create_task(self._follow())
+
+    @classmethod
+    async def submit(
+        cls, name: str, application: Application, host: Host, folder: Path, log: Path, settings: Mapping[str, Any], first: str
+    ) -> Self:
+        """Starts a driver with these settings; `first` is what its control file says in the beginning. It is not awaited."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / cls.OUT).unlink(missing_ok=True)
+        write_whole(folder / "settings.json", json.dumps({"control": str(folder / "control"), "out": str(folder / cls.OUT), **settings}))
+        write_whole(folder / "control", first)
+        service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
+        return cls(name, await host.node("supervise", service.settings()), folder, log)
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the driver has ended."""
+        return self._death is None
+
+    async def stop(self) -> None:
+        """Ends it; its control file goes first, so that it can close its event log."""
+        self._control.unlink(missing_ok=True)
+        await asyncio.wait([self._watch], timeout=GRACE_S)
+        await self._node.close()
+        await self._watch
+
+    async def _follow(self) -> None:
+        how = "its supervisor ended"
+        async for event in self._node.events():
+            if event["event"] == "exited":
+                how = how_it_ended(event)
+            elif event["event"] == "failed":
+                how = event["error"]
+        said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
+        self._death = f"the driver of {self.name} ended {how}: {said}"
+
+    def _lines(self, one: bool = False) -> list[dict[str, Any]]:
+        """Whole lines that were not read before; only the first of them with `one`."""
+        texts, self._read = _whole_lines(self._out, self._read, one)
+        return [json.loads(text) for text in texts]
+
+
+class Driver(Submitted):
+    """The driver of a batch workload. It rests until `press`."""
+
+    OUT = "iterations.jsonl"
+
+    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
+        super().__init__(name, node, folder, log)
+        self._beats = folder / "beats.jsonl"
+        self.iterations = 0
+        """That ended, cut short or not."""
+        self._heard = 0
 
     @classmethod
     async def start(cls, name: str, workload: SparkPerf, application: Application, host: Host, folder: Path, log: Path) -> Driver:
@@ -69,17 +119,11 @@ class Driver:
 
         Raises `TrialFailedError` with its last words.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        settings = {"control": str(folder / "control"), "out": str(folder / "iterations.jsonl"), "beats": str(folder / "beats.jsonl"), "tests": list(workload.tests),
+        settings = {"beats": str(folder / "beats.jsonl"), "tests": list(workload.tests),
                     "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed,
                     "unique_keys": workload.unique_keys, "skew": workload.skew}  # fmt: skip
-        write_whole(folder / "settings.json", json.dumps(settings))
-        write_whole(folder / "control", "pause")
-        for name_of_old in ("iterations.jsonl", "beats.jsonl"):
-            (folder / name_of_old).unlink(missing_ok=True)
-        service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
-        node = await host.node("supervise", service.settings())
-        driver = cls(name, node, folder, log)
+        (folder / "beats.jsonl").unlink(missing_ok=True)
+        driver = await cls.submit(name, application, host, folder, log, settings, "pause")
         try:
             ready = await driver._watched("ready", READY_S_MAX)
             await driver.rested()
@@ -88,11 +132,6 @@ class Driver:
             raise
         driver.application = ready["application"]
         return driver
-
-    @property
-    def is_alive(self) -> bool:
-        """False once the driver has ended."""
-        return self._death is None
 
     def press(self) -> None:
         """Lets it run its tests in turn until `rest`."""
@@ -144,23 +183,6 @@ class Driver:
             self.iterations += 1
         raise TrialFailedError(f"the driver of {self.name} did not come to rest within {seconds_max:g} s; see {self._log}")
 
-    async def stop(self) -> None:
-        """Ends it; its control file goes first, so that it can close its event log."""
-        self._control.unlink(missing_ok=True)
-        await asyncio.wait([self._watch], timeout=GRACE_S)
-        await self._node.close()
-        await self._watch
-
-    async def _follow(self) -> None:
-        how = "its supervisor ended"
-        async for event in self._node.events():
-            if event["event"] == "exited":
-                how = how_it_ended(event)
-            elif event["event"] == "failed":
-                how = event["error"]
-        said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
-        self._death = f"the driver of {self.name} ended {how}: {said}"
-
     async def _await_line(self, wanted: str | None, seconds_max: float) -> dict[str, Any]:
         """The next line of this kind; of any kind with None."""
         loop = asyncio.get_running_loop()
@@ -173,11 +195,6 @@ class Driver:
                 raise TrialFailedError(self._death)
             await asyncio.sleep(POLL_S)
         raise TrialFailedError(f"the driver of {self.name} said no {wanted or 'word'} within {seconds_max:g} s; see {self._log}")
-
-    def _lines(self, one: bool = False) -> list[dict[str, Any]]:
-        """Whole lines that were not read before; only the first of them with `one`."""
-        texts, self._read = _whole_lines(self._out, self._read, one)
-        return [json.loads(text) for text in texts]
 
 
 def _whole_lines(path: Path, start: int, one: bool = False) -> tuple[list[bytes], int]:

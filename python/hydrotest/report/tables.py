@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
+from hydrotest.report.dataflow import dataflow_sheet, splitter_beside_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
@@ -29,6 +30,8 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         job_time_sheet(summary),
         scaling_sheet(summary),
         spark_beside_sheet(summary),
+        dataflow_sheet(summary),
+        splitter_beside_sheet(summary),
         soak_sheet(summary),
         fault_sheet(summary),
         profile_sheet(summary),

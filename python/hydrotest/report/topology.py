@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from hydrotest.spec.hosts import AnyHost, NetnsHost
-from hydrotest.spec.models import Experiment, Spark
-from hydrotest.spec.workloads import KafkaConsume
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.workloads import Dataflow, KafkaConsume
 
 SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
 
@@ -48,17 +48,12 @@ def topology(experiment: Experiment) -> list[Box]:
     """A box for each host of the experiment."""
     boxes = {name: _box(name, host) for name, host in experiment.hosts.items()}
     for name, system in experiment.systems.present().items():
-        if isinstance(system, Spark):
-            boxes[system.master].services.append("spark-master")
-            for index, host in enumerate(system.workers):
-                boxes[host].services.append(f"spark-worker-{index}")
-        else:
-            for index, host in enumerate(system.hosts):
-                boxes[host].services.append(f"{name}-{index}")
+        for service, host in system.placed(name):
+            boxes[host].services.append(service)
     for name, workload in experiment.workloads.items():
         target = (
             f"reads what {workload.reads} writes"
-            if isinstance(workload, KafkaConsume)
+            if isinstance(workload, KafkaConsume | Dataflow)
             else f"→ {SYSTEM_OF.get(workload.kind, 'its own program')}"
         )
         for host, count in Counter(experiment.generator_hosts(name)).items():

@@ -13,9 +13,8 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import prepare_all, press_together
 from hydrotest.run.searching import Searcher
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Rated
+from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
-from hydrotest.run.workloads.kafka import Consume
 from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Purpose, Trial
 
@@ -58,7 +57,7 @@ class CombinedTest:
         await self._all_out()
 
     def _is_rated(self, pressable: Pressable) -> bool:
-        return isinstance(pressable, Rated) and not isinstance(pressable, Consume)
+        return isinstance(pressable, Rated) and not isinstance(pressable, Follower)
 
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
@@ -127,7 +126,7 @@ class CombinedTest:
 
     def _with_source(self, subject: Pressable) -> Sequence[Pressable]:
         """A consumer that follows needs its producer."""
-        return [subject.source, subject] if isinstance(subject, Consume) else [subject]
+        return [subject.source, subject] if isinstance(subject, Follower) else [subject]
 
     def _window(self, window_s: float) -> float:
         """Long enough for the batch jobs' tests."""

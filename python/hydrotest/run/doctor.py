@@ -13,7 +13,7 @@ from typing import Literal
 
 from hydrotest.errors import MissingToolError
 from hydrotest.hosts.local import memory_bytes, node_binary
-from hydrotest.jobs.core_jar import find_javac
+from hydrotest.jobs.jars import find_javac
 from hydrotest.places import cache_home
 from hydrotest.systems.java import find_java, java_major
 from hydrotest.units import show_bytes

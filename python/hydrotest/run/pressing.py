@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hydrotest.run.trial import Disturbance, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Pressing
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.records import Trial
 
@@ -23,7 +23,7 @@ async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pre
     number = bench.runner.claim()
     parts: list[Part] = []
     for pressable in pressables:
-        if isinstance(pressable, Consume):
+        if isinstance(pressable, Follower):
             parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
         else:
             rate = rates.get(pressable.name)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing
+from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course
 from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.netns import NetnsHost
@@ -23,10 +23,9 @@ RELIEF_TURNS = 3
 class Turns:
     """Takes from hosts and gives back, turn by turn, while generators press."""
 
-    def __init__(self, hosts: Mapping[str, Host], turns: Sequence[tuple[Sequence[str], str | None, float]], delay_s: float) -> None:
+    def __init__(self, hosts: Mapping[str, Host], turns: Sequence[Turn], delay_s: float) -> None:
         self.hosts = hosts
         self.turns = turns
-        """(hosts, resource, factor); without hosts all have what they are to have."""
         self.delay_s = delay_s
         self.done: list[SqueezeTurn] = []
         self.records: dict[str, Any] = {"turns": self.done}
@@ -34,18 +33,19 @@ class Turns:
     async def carry_out(self) -> None:
         """See `Disturbance`."""
         await asyncio.sleep(self.delay_s)
-        for names, resource, factor in self.turns:
-            hosts = [host for name in names if isinstance(host := self.hosts[name], NetnsHost)]
+        for turn in self.turns:
+            hosts = [host for name in turn.hosts if isinstance(host := self.hosts[name], NetnsHost)]
             try:
                 for host in hosts:
-                    await host.give(resource or "", factor)
+                    await host.give(turn.resource or "", turn.given)
                 began = time.time()
-                await asyncio.sleep(TURN_S)
+                await asyncio.sleep(turn.seconds)
                 ended = time.time()
             finally:
                 for host in hosts:
-                    await host.give(resource or "", 1.0)
-            self.done.append(SqueezeTurn(hosts=list(names), resource=resource, given=factor, start_wall_s=began, end_wall_s=ended))
+                    await host.give(turn.resource or "", 1.0)
+            self.done.append(SqueezeTurn.model_validate({"hosts": list(turn.hosts), "resource": turn.resource, "given": turn.given,
+                                                         "start_wall_s": began, "end_wall_s": ended}))  # fmt: skip
 
 
 class Squeezer:
@@ -75,10 +75,7 @@ class Squeezer:
         spent = sum(trial.window_s for trial in self.done)
         while over and not state.decide().is_made and spent < self.budget_s:
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
-            around: list[tuple[Sequence[str], str | None, float]] = [([], None, 1.0)]
-            for candidate in state.propose():
-                around += [([candidate.host], candidate.resource, LEFT[candidate.resource]), ([], None, 1.0)]
-            trial = await self._round(around)
+            trial = await self._round(course([([one.host], one.resource, LEFT[one.resource]) for one in state.propose()]))
             spent += trial.window_s
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
@@ -89,9 +86,9 @@ class Squeezer:
     def _trials(self) -> list[Trial]:
         return [t for t in self.bench.runner.folder.trials() if t.test == self.index]
 
-    async def _round(self, turns: Sequence[tuple[Sequence[str], str | None, float]]) -> Trial:
+    async def _round(self, turns: Sequence[Turn]) -> Trial:
         warm_up = self.bench.experiment.search.warm_up
-        plan = TrialPlan(f"squeeze-{self.pressable.name}", "squeeze", warm_up, len(turns) * TURN_S, self.index)
+        plan = TrialPlan(f"squeeze-{self.pressable.name}", "squeeze", warm_up, sum(turn.seconds for turn in turns), self.index)
         return await until_done(
             self.bench, lambda: self.pressable.trial(plan, self.pressing, Turns(self.bench.hosts, turns, plan.warm_up_s))
         )  # fmt: skip
@@ -100,10 +97,7 @@ class Squeezer:
         """Gives more of what binds, on all hosts where it does, to see how far the rate rises and what binds next."""
         self.bench.listener.phase(f"{self.pressable.name}: relieving what binds it")
         hosts, resource = [one.host for one in binds], binds[0].resource
-        turns: list[tuple[Sequence[str], str | None, float]] = [([], None, 1.0)]
-        for _ in range(RELIEF_TURNS):
-            turns += [(hosts, resource, RELIEF), ([], None, 1.0)]
-        self.bench.listener.trial_ended(await self._round(turns), None, "measured")
+        self.bench.listener.trial_ended(await self._round(course([(hosts, resource, RELIEF)] * RELIEF_TURNS)), None, "measured")
 
 
 def _told(state: Squeezing) -> str:

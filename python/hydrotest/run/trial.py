@@ -71,6 +71,8 @@ class Part:
     kind: str
     generators: list[Generator] = field(default_factory=list)
     set_up: Callable[[], Awaitable[None]] | None = None
+    drain: Callable[[], Awaitable[None]] | None = None
+    """Called when what writes has ended, before what follows is told so."""
     account: Callable[[Load, Loads], Awaitable[Load]] | None = None
     """Adds what became of what was sent; it sees the other parts too."""
     tear_down: Callable[[], Awaitable[None]] | None = None
@@ -201,7 +203,9 @@ class TrialRunner:
                     await part.set_up()
             async with _pressing([part.background for part in parts if part.background is not None]) as beside:
                 async with _disturbed(disturbance, begun):
-                    pressed = await run_generators(generators, folder, on_go, self._on_second())
+                    pressed = await run_generators(
+                        generators, folder, on_go, self._on_second(), [part.drain for part in parts if part.drain is not None]
+                    )
                 if not generators:
                     await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before

@@ -9,9 +9,9 @@ from hydrotest.spec.check_workloads import check_shares, check_stock, check_work
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_
-from hydrotest.spec.models import Cassandra, Experiment, Kafka, Spark
+from hydrotest.spec.models import AnySystem, Cassandra, Experiment, Hdfs, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import CassandraLoad, Command, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
+from hydrotest.spec.workloads import CassandraLoad, Command, Dataflow, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
@@ -79,13 +79,23 @@ def _check_lab(experiment: Experiment, checker: Checker) -> None:
 
 def _check_hosts(experiment: Experiment, checker: Checker) -> None:
     for name, system in experiment.systems.present().items():
-        roles = {"master": [system.master], "workers": system.workers} if isinstance(system, Spark) else {"hosts": system.hosts}
-        for role, hosts in roles.items():
+        for role, hosts in _roles(system).items():
             for index, host in enumerate(hosts):
-                place: Path_ = ("systems", name, role) if role == "master" else ("systems", name, role, index)
+                place: Path_ = ("systems", name, role) if role in ("master", "namenode") else ("systems", name, role, index)
                 checker.known(host, experiment.hosts, "the host", place)
                 if hosts.index(host) != index:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
+
+
+def _roles(system: AnySystem) -> dict[str, list[str]]:
+    """Hosts by what they are to a system."""
+    match system:
+        case Spark():
+            return {"master": [system.master], "workers": system.workers}
+        case Hdfs():
+            return {"namenode": [system.namenode], "datanodes": system.datanodes}
+        case _:
+            return {"hosts": system.hosts}
 
 
 def _check_ring(experiment: Experiment, checker: Checker) -> None:
@@ -123,7 +133,7 @@ def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak | Fau
                                "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
         if isinstance(workload, Command) and isinstance(test, Isolated):
             raise checker.fail(where, f"{name}: a command has no limit and no answer of its own", "Use it in `combined`.")
-        if isinstance(workload, KafkaConsume) and not isinstance(test, Isolated) and workload.reads not in test.workloads:
+        if isinstance(workload, KafkaConsume | Dataflow) and not isinstance(test, Isolated) and workload.reads not in test.workloads:
             raise checker.fail(where, f"{name} follows what {workload.reads} writes, which is not in this test", f"Add {workload.reads!r}.")
 
 
@@ -145,7 +155,7 @@ def _check_rates(experiment: Experiment, test: Combined | Soak | Fault, index: i
 
 
 def _check_jobs(experiment: Experiment, test: Combined | Soak | Fault, index: int, checker: Checker) -> None:
-    jobs = [name for name in test.workloads if isinstance(experiment.workloads[name], SparkPerf)]
+    jobs = [name for name in test.workloads if isinstance(experiment.workloads[name], SparkPerf | Dataflow)]
     if len(jobs) > 1:
         raise checker.fail(("tests", index), f"{' and '.join(jobs)} cannot run at once: an application takes all of Spark's workers",
                            "Put their tests into one workload, or each into a test of its own.")  # fmt: skip
@@ -165,7 +175,7 @@ def _has_share(experiment: Experiment, host: AnyHost) -> bool:
 
 def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker) -> None:
     """A soak's topics lose their old segments while it goes on, so their records must be read as they come."""
-    followed = {w.reads for w in (experiment.workloads[name] for name in test.workloads) if isinstance(w, KafkaConsume)}
+    followed = {w.reads for w in (experiment.workloads[name] for name in test.workloads) if isinstance(w, KafkaConsume | Dataflow)}
     for name in test.workloads:
         if isinstance(experiment.workloads[name], KafkaProduce) and name not in followed:
             raise checker.fail(("tests", index), f"nothing reads what {name} writes; in a soak old segments are deleted, and what was in them "
@@ -174,13 +184,7 @@ def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker
 
 def service_names(experiment: Experiment) -> list[str]:
     """What the services of the experiment's systems are called."""
-    names = []
-    for name, system in experiment.systems.present().items():
-        if isinstance(system, Spark):
-            names += ["spark-master", *(f"spark-worker-{index}" for index in range(len(system.workers)))]
-        else:
-            names += [f"{name}-{index}" for index in range(len(system.hosts))]
-    return names
+    return [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
 
 
 def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Checker) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.models import Experiment, Kafka
-from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf, verb
+from hydrotest.spec.workloads import CassandraLoad, Dataflow, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf, verb
 
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
@@ -13,6 +13,9 @@ RECORD_BYTES_MAX = 1_000_000
 """So that a batch holds at least one."""
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
+LEVEL_LETTERS_MAX = 8
+LOG_RECORD_BYTES_MIN = 32
+"""What accounts for a record, and its level."""
 COLUMN_BYTES_MIN = 24
 """What accounts for a row."""
 SHARES_MAX = 64
@@ -42,6 +45,8 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
         checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
         if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
             raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no topic", "Name a kafka-produce workload.")
+    elif isinstance(workload, Dataflow):
+        _check_dataflow(experiment, name, workload, checker)
     elif isinstance(workload, SparkPerf):
         if experiment.systems.spark is None:
             raise checker.fail(place, f"{name} needs the system spark", "Add it under `systems`.")
@@ -66,6 +71,43 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
         if workload.column_size < COLUMN_BYTES_MIN:
             raise checker.fail((*place, "column_size"), f"columns of {workload.column_size} B are too small to account for",
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+
+def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, checker: Checker) -> None:
+    place: Path_ = ("workloads", name)
+    for system in ("spark", "kafka"):
+        if system not in experiment.systems.present():
+            raise checker.fail(place, f"{name} needs the system {system}", "Add it under `systems`.")
+    checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
+    source = experiment.workloads[workload.reads]
+    if not isinstance(source, KafkaProduce) or not source.levels:
+        raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no log records", "Name a kafka-produce workload with `levels`.")
+    if source.transactions is not None:
+        raise checker.fail(
+            (*place, "reads"), f"{workload.reads!r} aborts and commits, which the pipeline does not look at", "Leave `transactions` out."
+        )
+    others = [
+        other
+        for other, spec in experiment.workloads.items()
+        if isinstance(spec, Dataflow) and spec.reads == workload.reads and other != name
+    ]
+    if others:
+        raise checker.fail((*place, "reads"), f"{others[0]} reads it too", "Make a kafka-produce workload of its own for each.")
+    kafka, spark = experiment.systems.kafka, experiment.systems.spark
+    assert kafka is not None
+    assert spark is not None
+    if workload.replication > len(kafka.hosts):
+        raise checker.fail(
+            (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
+        )
+    if kafka.security is not None:
+        raise checker.fail(place, "a pipeline speaks to Kafka plainly", "Leave `security` out.")
+    if spark.release != "4.2":
+        raise checker.fail(place, f"a pipeline needs Spark 4.2, not {spark.release}", "Leave `release` out.")
+    if "hdfs" in workload.sinks and experiment.systems.hdfs is None:
+        raise checker.fail((*place, "sinks"), f"{name} needs the system hdfs", "Add it under `systems`, or take `directory`.")
+    if len(set(workload.sinks)) < len(workload.sinks) or "kafka" not in workload.sinks:
+        raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
 
 
 def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> None:
@@ -139,6 +181,7 @@ def check_stock(experiment: Experiment, name: str, place: Path_, checker: Checke
         shaped = [key for key in ("key", "headers", "transactions") if getattr(workload, key) is not None]
         shaped += ["record_size"] if workload.record_size.size > 1 else []
         shaped += ["compressible"] if workload.compressible > 0 else []
+        shaped += ["levels"] if workload.levels else []
         if shaped:
             what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
             raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
@@ -148,10 +191,23 @@ def check_stock(experiment: Experiment, name: str, place: Path_, checker: Checke
                            "Leave `security` out, or `client: stock`.")  # fmt: skip
 
 
+def _check_levels(workload: KafkaProduce, place: Path_, checker: Checker) -> None:
+    if workload.record_size.low < LOG_RECORD_BYTES_MIN:
+        raise checker.fail((*place, "record_size"), f"log records of {workload.record_size.low} B have no room for their level",
+                           f"Take at least {LOG_RECORD_BYTES_MIN} B.")  # fmt: skip
+    long = [level for level in workload.levels if len(level) > LEVEL_LETTERS_MAX]
+    if long:
+        raise checker.fail((*place, "levels", long[0]), f"a level has at most {LEVEL_LETTERS_MAX} letters", "Take a shorter name.")
+    if not any(workload.levels.values()):
+        raise checker.fail((*place, "levels"), "no level has a weight above 0", "Give one a weight.")
+
+
 def _check_records(workload: KafkaProduce, kafka: Kafka, place: Path_, checker: Checker) -> None:
     if workload.record_size.low < RECORD_BYTES_MIN:
         raise checker.fail((*place, "record_size"), f"records of {workload.record_size.low} B are too small to account for",
                            f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+    if workload.levels:
+        _check_levels(workload, place, checker)
     largest = workload.record_size.high - 1 + workload.beside_value_bytes
     if largest > RECORD_BYTES_MAX:
         raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",

@@ -14,11 +14,10 @@ from hydrotest.spec.check import check_references, memory_needed
 from hydrotest.spec.hosts import LocalHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_, read_document
 from hydrotest.spec.models import (
-    LATER_KINDS,
-    LATER_SYSTEMS,
     Cassandra,
     CassandraSecurity,
     Experiment,
+    Hdfs,
     Kafka,
     KafkaSecurity,
     Objective,
@@ -29,10 +28,10 @@ from hydrotest.spec.models import (
 )
 from hydrotest.spec.scale import Lab, MachineType, Scale, scaled
 from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak, Stretch
-from hydrotest.spec.workloads import CassandraLoad, Command, Headers, KafkaConsume, KafkaProduce, Mix, SparkPerf
+from hydrotest.spec.workloads import CassandraLoad, Command, Dataflow, Headers, KafkaConsume, KafkaProduce, Mix, SparkPerf
 
 _MODELS = (
-    Experiment, Systems, Kafka, Cassandra, KafkaProduce, KafkaConsume, CassandraLoad, Mix, Objective, LocalHost,
+    Experiment, Systems, Kafka, Cassandra, Hdfs, KafkaProduce, KafkaConsume, Dataflow, CassandraLoad, Mix, Objective, LocalHost,
     NetnsHost, Lab, MachineType, Scale,
     Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Profile, Stretch, Search, WarmUp, Headers,
     KafkaSecurity, CassandraSecurity,
@@ -44,7 +43,6 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
     document = read_document(file)
     if not isinstance(document.value, dict):
         raise BadInputError("is no experiment: it must be a mapping with name, hosts, systems, …", file=file, line=1)
-    _refuse_what_comes_later(document)
     try:
         experiment = Experiment.model_validate(document.value)
     except ValidationError as error:
@@ -54,24 +52,6 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
         hosts = scaled(experiment.hosts, experiment.lab, memory_needed(experiment))
         experiment = experiment.model_copy(update={"hosts": hosts})
     return experiment, document
-
-
-def _refuse_what_comes_later(document: Document) -> None:
-    systems = document.value.get("systems")
-    for name in LATER_SYSTEMS:
-        if isinstance(systems, dict) and name in systems:
-            raise BadInputError(
-                f"the system {name!r} is not in this version", "There are kafka, cassandra and spark.",
-                file=document.file, line=document.line(("systems", name)),
-            )  # fmt: skip
-    workloads = document.value.get("workloads")
-    for name, body in workloads.items() if isinstance(workloads, dict) else ():
-        if isinstance(body, dict) and body.get("kind") in LATER_KINDS:
-            raise BadInputError(
-                f"the workload kind {body['kind']!r} is not in this version",
-                "There are kafka-produce, kafka-consume, cassandra, spark-perf and command.",
-                file=document.file, line=document.line(("workloads", name, "kind")),
-            )  # fmt: skip
 
 
 def _translate(error: ValidationError, document: Document) -> BadInputError:

@@ -27,6 +27,11 @@ class System(Model):
     jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        """(service, host) of each of its services; `name` is the system's."""
+        hosts: list[str] = getattr(self, "hosts", [])
+        return [(f"{name}-{index}", host) for index, host in enumerate(hosts)]
+
 
 class Security(Model):
     """Encryption and logins. Certificates and passwords are made for the run, and gone with it."""
@@ -90,13 +95,39 @@ class Spark(System):
         """All its hosts, the master's first."""
         return list(dict.fromkeys([self.master, *self.workers]))
 
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        return [(f"{name}-master", self.master), *((f"{name}-worker-{index}", host) for index, host in enumerate(self.workers))]
+
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs; the driver counts with the master."""
         executors = [(host, heap) for host in self.workers for heap in (SPARK_DAEMON_BYTES, self.memory)]
         return [(self.master, SPARK_DAEMON_BYTES), (self.master, self.driver_memory), *executors]
 
 
-AnySystem = Kafka | Cassandra | Spark
+class Hdfs(System):
+    """Apache HDFS: a NameNode and DataNodes."""
+
+    namenode: Name = Field(description="The NameNode's host.")
+    datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
+    replication: Count = Field(2, description="Copies of each block, as far as there are DataNodes.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Properties of hdfs-site.xml, passed through.")
+    heap: SizeBytes = Field(512 * MIB, description="Java heap of the NameNode.")
+    datanode_heap: SizeBytes = Field(384 * MIB, description="Java heap of each DataNode.")
+
+    @property
+    def hosts(self) -> list[str]:
+        """All its hosts, the NameNode's first."""
+        return list(dict.fromkeys([self.namenode, *self.datanodes]))
+
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        return [(f"{name}-namenode", self.namenode), *((f"{name}-datanode-{index}", host) for index, host in enumerate(self.datanodes))]
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(self.namenode, self.heap), *((host, self.datanode_heap) for host in self.datanodes)]
+
+
+AnySystem = Kafka | Cassandra | Hdfs | Spark
 
 
 class Systems(Model):
@@ -104,11 +135,12 @@ class Systems(Model):
 
     kafka: Kafka | None = None
     cassandra: Cassandra | None = None
+    hdfs: Hdfs | None = None
     spark: Spark | None = None
 
     def present(self) -> dict[str, AnySystem]:
         """Those that the experiment has, by name, in the order in which they are started."""
-        every: dict[str, AnySystem | None] = {"kafka": self.kafka, "cassandra": self.cassandra, "spark": self.spark}
+        every: dict[str, AnySystem | None] = {"kafka": self.kafka, "cassandra": self.cassandra, "hdfs": self.hdfs, "spark": self.spark}
         return {name: system for name, system in every.items() if system is not None}
 
 
@@ -127,10 +159,6 @@ class Objective(Model):
         """The latency bounds given, in milliseconds, by percentile name."""
         given = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p999": self.p999}
         return {name: bound * 1e3 for name, bound in given.items() if bound is not None}
-
-
-LATER_SYSTEMS = ("hdfs",)
-LATER_KINDS = ("hdfs-write", "hdfs-read", "dataflow")
 
 
 class Search(Model):
@@ -182,7 +210,7 @@ class Experiment(Model):
     tests: Annotated[list[AnyTest], BeforeValidator(_tests)] = Field(min_length=1, description="What is done, in this order.")
     search: Search = Field(default_factory=Search, description="How limits are searched.")
     warm_up: WarmUp = Field(default_factory=WarmUp, description="How systems are warmed before anything is measured.")
-    published: Literal["packet-2016"] | None = Field(None, description="Published results to be set beside ours.")
+    published: Literal["packet-2016", "scribengin-2016"] | None = Field(None, description="Published results to be set beside ours.")
     lab: Lab | None = Field(None, description="Machines that emulated hosts are made after, and how much smaller.")
 
     def objective(self, workload: str) -> Objective:
@@ -206,7 +234,7 @@ class Experiment(Model):
         spec = self.workloads[workload]
         if isinstance(spec, Command):
             return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
-        name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark"}.get(spec.kind, spec.kind)
+        name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark", "dataflow": "spark"}.get(spec.kind, spec.kind)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 
     def listens_at(self, host: str) -> str:

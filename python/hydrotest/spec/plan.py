@@ -19,7 +19,7 @@ COMBINED_TRIALS = 6
 OVERHEAD_S = 3.0
 """Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
 
-START_S = {"kafka": 10.0, "cassandra": 20.0, "spark": 15.0}
+START_S = {"kafka": 10.0, "cassandra": 20.0, "hdfs": 12.0, "spark": 15.0}
 BATCH_S = 15.0
 """One run of a batch job's test is reckoned to take this long; its size decides."""
 SQUEEZE_ROUND_S = 40.0

@@ -46,6 +46,9 @@ def _acks(value: object) -> object:
     return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
 
 
+Weight = Annotated[float, Field(ge=0)]
+
+
 class Headers(Model):
     """Headers of each record."""
 
@@ -85,6 +88,11 @@ class KafkaProduce(Scheduled):
     transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
+    levels: dict[Name, Weight] = Field(
+        default_factory=dict,
+        description="Makes them log records: each has a level, by these weights, e.g. {info: 8, warning: 1, error: 1}; it stands behind the 24 B that "
+        "account for the record, in capitals, filled up to 8 B. What a dataflow reads.",
+    )
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
 
     @property
@@ -111,6 +119,32 @@ class KafkaConsume(RatedWorkload):
     reads: Name = Field(description="The kafka-produce workload whose records are read.")
     isolation: Literal["read_uncommitted", "read_committed"] = Field(
         "read_uncommitted", description="Whether records of open and aborted transactions are read too."
+    )
+
+
+SinkName = Literal["kafka", "directory", "hdfs"]
+
+
+class Dataflow(Workload):
+    """A pipeline that log records go through: topic → splitter by level → a topic for each level → a persister each → aggregate, as a Spark application of Structured
+    Streaming with a query for each of these steps. Each acknowledged record is accounted for behind every step."""
+
+    kind: Literal["dataflow"]
+    reads: Name = Field(description="The kafka-produce workload, with `levels`, that feeds it. Its topic is the first of the pipeline.")
+    partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
+    replication: Count = Field(1, description="Replicas of each of these partitions.")
+    sinks: list[SinkName] = Field(
+        default_factory=lambda: list[SinkName](["kafka"]),
+        min_length=1,
+        description="Where the aggregate goes, several at once: `kafka`, a topic, which is always among them, since it is followed for latency; `directory`, "
+        "files on the driver's host; `hdfs`, files there.",
+    )
+    format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
+    trigger: DurationS | None = Field(None, description="A batch of each query begins so often; one after the other if not given.")
+    offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")
+    drain: DurationS = Field(
+        180.0,
+        description="What is still in the pipeline when the load is over may take so long to come through; the rest is told as in flight.",
     )
 
 
@@ -244,4 +278,4 @@ class Command(Workload):
     argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started anew if it ends. No secrets here.")
 
 
-AnyWorkload = Annotated[KafkaProduce | KafkaConsume | CassandraLoad | SparkPerf | Command, Field(discriminator="kind")]
+AnyWorkload = Annotated[KafkaProduce | KafkaConsume | Dataflow | CassandraLoad | SparkPerf | Command, Field(discriminator="kind")]

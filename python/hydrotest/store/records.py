@@ -134,6 +134,32 @@ class Fates(Record):
     in_flight: int | None
 
 
+class Hop(Record):
+    """What lies behind one step of a dataflow, of all records that were acknowledged where they came in."""
+
+    hop: str
+    sink: str | None
+    """The last step's store."""
+    records_per_s: float
+    """What went through it, in the trial's window."""
+    acked: int
+    arrived_once: int
+    arrived_more: int
+    lost: int
+    in_flight: int
+    """Not there, with the step still at work when it was looked at."""
+    corrupted: int
+    out_of_order: int
+    """Behind a later record of the same producer, in the same partition or file."""
+    wrong_branch: int
+    lost_here: int
+    """Those of the lost that the step before had."""
+    doubled_here: int
+    """Those of what arrived more than once that the step before had once."""
+    missing: list[tuple[int, int, int]]
+    """The first of the lost: (producer, first sequence, end)."""
+
+
 class Load(Record):
     """One workload's part in a trial."""
 
@@ -160,6 +186,8 @@ class Load(Record):
     """What a batch workload ran."""
     event_log: str | None = None
     """Its event log, below the run folder."""
+    hops: list[Hop] = Field(default_factory=list)
+    """Of a dataflow, in the order of its steps."""
 
     @property
     def is_generated(self) -> bool:

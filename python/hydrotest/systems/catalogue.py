@@ -9,6 +9,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
+from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.systems.kafka.system import KafkaSystem
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.system import SparkSystem
@@ -24,6 +25,10 @@ def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, lo
         cassandra = experiment.systems.cassandra
         places = [Place(host.data_center, host.rack) for host in (experiment.hosts[name] for name in cassandra.hosts)]
         systems["cassandra"] = CassandraSystem(cassandra, [hosts[name] for name in cassandra.hosts], places, run, logs, on_death)
+    if experiment.systems.hdfs is not None:
+        hdfs = experiment.systems.hdfs
+        data_nodes = [hosts[name] for name in hdfs.datanodes]
+        systems["hdfs"] = HdfsSystem(hdfs, hosts[hdfs.namenode], data_nodes, run, logs, on_death)
     if experiment.systems.spark is not None:
         spark = experiment.systems.spark
         systems["spark"] = SparkSystem(spark, hosts[spark.master], [hosts[name] for name in spark.workers], run, logs, on_death)

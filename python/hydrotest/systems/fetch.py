@@ -52,7 +52,15 @@ KAFKA_3_9 = Bundle("kafka-3.9", "hydrotest.systems.kafka", "pom-3.9.xml", "kafka
 CASSANDRA = Bundle("cassandra", "hydrotest.systems.cassandra", "pom.xml", "cassandra-all")
 STRESS = Bundle("cassandra-stress", "hydrotest.systems.cassandra", "stress.xml", "apache-cassandra")
 EXPORTER = Bundle("exporter", "hydrotest.systems.exporter", "pom.xml", "jmx_prometheus_javaagent")
-BUNDLES: dict[str, list[Bundle]] = {"kafka": [KAFKA, EXPORTER], "cassandra": [CASSANDRA, STRESS, EXPORTER]}
+SPARK_KAFKA = Bundle("spark-kafka", "hydrotest.systems.spark", "kafka.xml", "spark-sql-kafka-0-10_2.13")
+"""Kafka as a source and sink of Structured Streaming, without what Spark itself has."""
+HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
+BUNDLES: dict[str, list[Bundle]] = {
+    "kafka": [KAFKA, EXPORTER],
+    "cassandra": [CASSANDRA, STRESS, EXPORTER],
+    "spark": [SPARK_KAFKA],
+    "hdfs": [HDFS, EXPORTER],
+}
 """What `hydrotest fetch NAME` fetches."""
 
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use hydrotest_core::checksum::crc32c;
 
 use crate::compression::Codec;
-use crate::payload::{Stamp, seal};
+use crate::payload::{LEVEL_BYTES, Level, STAMP_BYTES, Stamp, seal};
 
 /// Bytes before the first record.
 pub const BATCH_HEADER_BYTES: usize = 61;
@@ -25,6 +25,8 @@ pub struct Record<'a> {
     pub zeros: usize,
     /// Encoded, their number first.
     pub headers: &'a [u8],
+    /// Of a log record: it goes behind the stamp.
+    pub level: Option<Level>,
 }
 
 impl Record<'_> {
@@ -90,6 +92,9 @@ impl BatchWriter {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(record.random);
         self.bytes.resize(start + value_bytes, 0);
+        if let Some(level) = record.level {
+            self.bytes[start + STAMP_BYTES..][..LEVEL_BYTES].copy_from_slice(&level);
+        }
         seal(&mut self.bytes[start..], stamp);
         self.bytes.extend_from_slice(record.headers);
         self.count += 1;

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
 
-use crate::payload::{Opened, Stamp, open, widen};
+use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, widen};
 use crate::walk::{Aborted, walk};
 
 /// Sequences of one producer in one partition.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     pub(crate) seen: Runs,
+    /// Those of them that were there more than once.
+    pub(crate) doubled: Runs,
     pub(crate) duplicated: u64,
     pub(crate) out_of_order: u64,
 }
@@ -26,10 +28,20 @@ impl Tracker {
         let behind = sequence < self.seen.end();
         if !self.seen.insert(sequence) {
             self.duplicated += 1;
+            self.doubled.insert(sequence);
         } else if behind {
             self.out_of_order += 1;
         }
     }
+}
+
+/// Records that are not as they were written, or not where they belong; of these nobody can tell whose they are, or it does not
+/// matter.
+#[derive(Debug, Default)]
+pub(crate) struct Flaws {
+    pub(crate) corrupted: u64,
+    /// Log records of another level than this topic is for.
+    pub(crate) wrong_branch: u64,
 }
 
 /// A partition that is read.
@@ -55,15 +67,17 @@ impl Partition {
         self.next_offset >= self.end_offset
     }
 
-    /// Checks the records of one answer, but for those of `aborted` transactions; returns how many, and their value bytes.
+    /// Checks the records of one answer, but for those of `aborted` transactions; returns how many, and their value bytes. `level`: that
+    /// of all log records in the topic.
     pub(crate) fn check(
         &mut self,
         data: &[u8],
         aborted: &mut Aborted,
-        corrupted: &mut u64,
+        level: Option<Level>,
+        flaws: &mut Flaws,
         mut arrived: impl FnMut(&Stamp),
     ) -> Result<(u64, u64)> {
-        let mut flawed = 0;
+        let (mut flawed, mut strayed) = (0, 0);
         // An answer nearly always holds one producer's records: its tracker is taken out of the map
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
@@ -73,6 +87,7 @@ impl Partition {
                 flawed += 1;
                 return;
             };
+            strayed += u64::from(level.is_some_and(|level| value.get(STAMP_BYTES..LEVEL_END) != Some(&level[..])));
             let (Opened::Whole(Stamp { producer, .. }) | Opened::Short { producer, .. }) = opened;
             if current.as_ref().is_none_or(|(known, _)| *known != producer) {
                 trackers.extend(current.take());
@@ -91,7 +106,8 @@ impl Partition {
         })
         .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;
         self.trackers.extend(current);
-        *corrupted += flawed + walked.corrupt_records;
+        flaws.corrupted += flawed + walked.corrupt_records;
+        flaws.wrong_branch += strayed;
         self.next_offset = walked.next_offset;
         Ok((walked.records, walked.bytes))
     }

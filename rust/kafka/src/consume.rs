@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
-use crate::checker::Partition;
+use crate::checker::{Flaws, Partition};
 use crate::finder::Finder;
 use crate::links::Links;
-use crate::payload::Stamp;
+use crate::payload::{Level, Stamp, level};
 use crate::protocol::{error_name, topic_name};
 use crate::throttle::Throttled;
 use crate::walk::Aborted;
@@ -67,6 +67,9 @@ pub struct ConsumeSettings {
     pub connections: usize,
     /// Leave out what was aborted, and what no transaction has committed yet (Kafka's `isolation.level=read_committed`).
     pub committed: bool,
+    /// The level of all log records in the topic; what has another is in a wrong branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
     /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends the trial.
     pub retries: bool,
     /// Of so many consumers of the topic …
@@ -82,6 +85,8 @@ pub struct Seen {
     pub producer: u32,
     pub partition: i32,
     pub runs: Vec<(u64, u64)>,
+    /// Which of them were there more than once, and how many copies too many there were of all.
+    pub doubled: Vec<(u64, u64)>,
     pub duplicated: u64,
     pub out_of_order: u64,
 }
@@ -147,7 +152,8 @@ struct Consumer {
     links: Links<()>,
     /// In the order of their indices.
     partitions: Vec<Partition>,
-    corrupted: u64,
+    level: Option<Level>,
+    flaws: Flaws,
     throttled: Throttled,
     window: Option<Window>,
     /// End-to-end latencies, when following.
@@ -194,7 +200,12 @@ impl Consumer {
             topic: topic_name(&settings.topic),
             links,
             partitions,
-            corrupted: 0,
+            level: settings
+                .level
+                .as_deref()
+                .map(|name| level(name).with_context(|| format!("{name:?} is no level")))
+                .transpose()?,
+            flaws: Flaws::default(),
             throttled: Throttled::default(),
             window: None,
             recorder: None,
@@ -329,7 +340,7 @@ impl Consumer {
             let transactions = data.aborted_transactions.iter().flatten();
             let mut aborted = Aborted::new(transactions.map(|one| (one.first_offset, one.producer_id.0)));
             let data = data.records.as_deref().unwrap_or_default();
-            let walked = partition.check(data, &mut aborted, &mut self.corrupted, arrived)?;
+            let walked = partition.check(data, &mut aborted, self.level, &mut self.flaws, arrived)?;
             records += walked.0;
             bytes += walked.1;
             if partition.is_read() {
@@ -371,6 +382,7 @@ impl Consumer {
                 producer,
                 partition: index,
                 runs: tracker.seen.to_vec(),
+                doubled: tracker.doubled.to_vec(),
                 duplicated: tracker.duplicated,
                 out_of_order: tracker.out_of_order,
             }));
@@ -382,7 +394,7 @@ impl Consumer {
             .min()
             .unwrap_or(0);
         serde_json::json!({
-            "seen": seen, "corrupted": self.corrupted, "unread": unread, "passes": passes, "throttled": self.throttled, "fatal": fatal,
+            "seen": seen, "corrupted": self.flaws.corrupted, "wrong_branch": self.flaws.wrong_branch, "unread": unread, "passes": passes, "throttled": self.throttled, "fatal": fatal,
         })
     }
 }

@@ -8,7 +8,7 @@ use hydrotest_core::runs::Runs;
 use hydrotest_core::schedule::Schedule;
 
 use crate::batch::BatchWriter;
-use crate::payload::Stamp;
+use crate::payload::{Stamp, tagged};
 use crate::record::Made;
 
 /// Consecutive operations that were handed to a batch in the same moment.
@@ -82,7 +82,7 @@ impl Partition {
             },
         });
         let stamp = Stamp {
-            producer: op.producer,
+            producer: made.level.map_or(op.producer, |_| tagged(op.producer, self.index)),
             sequence: self.next_sequence,
             intended_wall_ns: op.intended_wall_ns,
         };

@@ -2,6 +2,9 @@
 //! `crc32c (4) | producer (4) | sequence (8) | intended start, wall ns (8) | filler`, and in values too short for that
 //! `crc32c (4) | producer (2) | sequence, low half (4) | filler`.
 //! The checksum covers everything after itself. Sequences count from 0 per producer and partition.
+//!
+//! A log record has its level behind the stamp, in capitals and filled up with spaces: `stamp (24) | level (8) | filler`. Since a
+//! pipeline carries it on to other topics and stores, its producer says where it was first: `partition (2) | producer (2)`.
 
 use hydrotest_core::checksum::crc32c;
 
@@ -11,6 +14,26 @@ pub const STAMP_BYTES: usize = 24;
 pub const SHORT_STAMP_BYTES: usize = 10;
 /// Producer ids are below this, so that both stamps tell the same one.
 pub const PRODUCERS_MAX: u32 = 1 << 16;
+
+/// Bytes of a log record's level.
+pub const LEVEL_BYTES: usize = 8;
+/// Where it ends: no log record can be smaller.
+pub const LEVEL_END: usize = STAMP_BYTES + LEVEL_BYTES;
+/// A log record's level as it stands in the record.
+pub type Level = [u8; LEVEL_BYTES];
+
+/// A level's name as it stands in a record; `None` if it is too long, or empty.
+pub fn level(name: &str) -> Option<Level> {
+    let mut level = [b' '; LEVEL_BYTES];
+    let name = name.to_ascii_uppercase();
+    level.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+    (!name.is_empty()).then_some(level)
+}
+
+/// The producer of a log record that was first in `partition`.
+pub fn tagged(producer: u32, partition: i32) -> u32 {
+    producer | partition.cast_unsigned() << 16
+}
 
 /// The fields of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +149,14 @@ mod tests {
             let sequence = expected.saturating_add_signed(off);
             prop_assert_eq!(widen(sequence as u32, expected), sequence);
         }
+    }
+
+    #[test]
+    fn levels_are_filled_up_and_not_cut() {
+        assert_eq!(level("info"), Some(*b"INFO    "));
+        assert_eq!(level("critical"), Some(*b"CRITICAL"));
+        assert_eq!(level("emergency"), None);
+        assert_eq!(level(""), None);
     }
 
     #[test]

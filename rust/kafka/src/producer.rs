@@ -18,6 +18,7 @@ use crate::compression::Codec;
 use crate::flight::{Op, Records, record_span};
 use crate::murmur::partition_of;
 use crate::outbox::{End, Outbox};
+use crate::payload::tagged;
 use crate::produce::{Acked, ProduceSettings};
 use crate::record::Maker;
 use crate::throttle::Throttled;
@@ -118,9 +119,9 @@ impl Producer {
             fatal = self.drain().err().map(|error| format!("{error:#}"));
         }
         let overflows = lock(&self.recorder).overflows();
-        let id = self.id;
+        let (id, is_log) = (self.id, !self.settings.records.levels.is_empty());
         let acked = self.outbox.partitions.iter().map(|partition| Acked {
-            producer: id,
+            producer: if is_log { tagged(id, partition.index) } else { id },
             partition: partition.index,
             sent: partition.next_sequence,
             runs: partition.acked.to_vec(),

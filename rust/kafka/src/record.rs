@@ -1,11 +1,11 @@
 //! What records look like: their sizes, keys, headers, and how well they compress.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use hydrotest_core::draw::{Distribution, Draw};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Record, put_varint, zigzag};
-use crate::payload::{SHORT_STAMP_BYTES, filler};
+use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, filler, level};
 
 /// Values begin anywhere in so many bytes that do not compress.
 const POOL_BYTES: usize = 4 << 20;
@@ -13,6 +13,13 @@ const POOL_BYTES: usize = 4 << 20;
 /// successive values lie as far from each other as can be (V. T. Sós, "On the distribution mod 1 of the sequence nα", 1958). No
 /// value of a batch of up to 1 MiB overlaps another of it: a codec finds no repetition.
 const POOL_STEP: usize = 2_592_241;
+
+/// Levels are drawn from so many steps.
+const LEVEL_STEPS: u64 = 1_000_000;
+const LEVEL_RANGE: Distribution = Distribution::Uniform {
+    min: 0,
+    max: LEVEL_STEPS - 1,
+};
 
 /// Keys are whole numbers of this size.
 const KEY_BYTES: usize = 8;
@@ -31,6 +38,9 @@ pub struct RecordSettings {
     pub headers: u32,
     /// Size of each header's value, in bytes.
     pub header_bytes: usize,
+    /// Of log records: their levels, and how often each comes beside the others. Empty for records that are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<(String, f64)>,
 }
 
 impl RecordSettings {
@@ -46,7 +56,33 @@ impl RecordSettings {
             "a share of {} cannot be compressible",
             self.compressible
         );
-        Ok(())
+        if !self.levels.is_empty() {
+            ensure!(
+                least >= LEVEL_END as u64,
+                "log records of {least} bytes have no room for their level"
+            );
+            let all: f64 = self.levels.iter().map(|(_, weight)| weight).sum();
+            ensure!(
+                all > 0.0 && self.levels.iter().all(|(_, weight)| *weight >= 0.0),
+                "the levels' weights add up to {all}"
+            );
+        }
+        self.shares_of_levels().map(drop)
+    }
+
+    /// Each level as it stands in a record, and the share of the records up to and with it.
+    fn shares_of_levels(&self) -> Result<Vec<(Level, f64)>> {
+        let all: f64 = self.levels.iter().map(|(_, weight)| weight).sum();
+        let mut up_to = 0.0;
+        self.levels
+            .iter()
+            .map(|(name, weight)| {
+                up_to += weight / all;
+                let level = level(name)
+                    .with_context(|| format!("a level's name has 1 to {LEVEL_BYTES} letters, not as {name:?}"))?;
+                Ok((level, up_to))
+            })
+            .collect()
     }
 }
 
@@ -56,6 +92,8 @@ pub(crate) struct Maker {
     /// The size of all, where there is but one, and how much of it is random: nothing is drawn then.
     fixed: Option<(usize, usize)>,
     keys: Option<Draw>,
+    levels: Vec<(Level, f64)>,
+    level_draw: Draw,
     random_share: f64,
     /// Encoded, their number first.
     headers: Vec<u8>,
@@ -73,6 +111,8 @@ pub(crate) struct Made<'a> {
     pub(crate) random: &'a [u8],
     pub(crate) zeros: usize,
     pub(crate) headers: &'a [u8],
+    /// Of a log record.
+    pub(crate) level: Option<Level>,
 }
 
 impl Made<'_> {
@@ -92,6 +132,7 @@ impl Made<'_> {
             random: self.random,
             zeros: self.zeros,
             headers: self.headers,
+            level: self.level,
         }
     }
 }
@@ -118,6 +159,8 @@ impl Maker {
             fixed: (least == most).then(|| (least as usize, random_bytes(least as usize, random_share))),
             // Another stream: else a record's key would follow from its size.
             keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
+            levels: settings.shares_of_levels()?,
+            level_draw: draw(LEVEL_RANGE, u64::from(id).rotate_left(32))?,
             random_share,
             pool: filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id)),
             at: 0,
@@ -139,12 +182,21 @@ impl Maker {
             (size, random_bytes(size, self.random_share))
         });
         self.at = (self.at + self.step) % POOL_BYTES;
+        let level = self.draw_level();
         Made {
             key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
             random: &self.pool[self.at..self.at + random],
             zeros: size - random,
             headers: &self.headers,
+            level,
         }
+    }
+
+    fn draw_level(&mut self) -> Option<Level> {
+        let (last, _) = *self.levels.last()?;
+        let at = self.level_draw.number() as f64 / LEVEL_STEPS as f64;
+        let found = self.levels.iter().find(|(_, up_to)| at < *up_to);
+        Some(found.map_or(last, |(level, _)| *level))
     }
 }
 
@@ -165,6 +217,7 @@ mod tests {
             key: Some(Distribution::Uniform { min: 0, max: 9 }),
             headers: 2,
             header_bytes: 3,
+            levels: Vec::new(),
         }
     }
 
@@ -195,6 +248,7 @@ mod tests {
                 key: None,
                 headers: 0,
                 header_bytes: 0,
+                levels: Vec::new(),
             };
             let mut maker = Maker::new(&settings, true, 7, 0, 1).unwrap();
             let values = std::iter::repeat_with(|| maker.make().random.to_vec());
@@ -222,6 +276,19 @@ mod tests {
         });
         // One in a hundred by chance: ten, and five standard deviations.
         assert!(alike.count() < 26);
+    }
+
+    #[test]
+    fn levels_come_as_often_as_asked_for() {
+        let settings = RecordSettings {
+            size: Distribution::Uniform { min: 100, max: 100 },
+            levels: vec![("info".into(), 8.0), ("error".into(), 2.0)],
+            ..settings()
+        };
+        let mut maker = Maker::new(&settings, false, 7, 0, 1).unwrap();
+        let errors = (0..10_000).filter(|_| maker.make().level == Some(*b"ERROR   ")).count();
+        // A fifth, within five standard deviations.
+        assert!((1_800..2_200).contains(&errors), "{errors}");
     }
 
     #[test]

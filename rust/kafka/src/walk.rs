@@ -226,6 +226,7 @@ mod tests {
                 random: &filler[zeros..],
                 zeros,
                 headers,
+                level: None,
             };
             let stamp = Stamp {
                 producer: 9,
@@ -307,6 +308,7 @@ mod tests {
                 random: &random,
                 zeros: 0,
                 headers: &[0],
+                level: None,
             };
             writer.push(record, stamp);
             let identity = Identity {

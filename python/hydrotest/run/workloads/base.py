@@ -173,6 +173,16 @@ class Rated(Pressable):
         return sum(value for name, value in counters.items() if name.startswith(prefix))
 
 
+class Follower(Rated):
+    """One that presses as much as another workload, whose records it reads."""
+
+    source: Rated
+
+    @abstractmethod
+    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        """Its part in a trial in which its source presses too."""
+
+
 async def remove_quietly(bench: Bench, removal: Awaitable[None], what: str) -> None:
     """Removes something of ours; where the system is gone, so is it, and the run's own error is the one to hear."""
     try:

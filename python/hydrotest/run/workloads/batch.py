@@ -8,15 +8,14 @@ from pathlib import Path
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
-from hydrotest.jobs.core_jar import MAIN, core_jar
-from hydrotest.load.spark import Application, Driver, JobHungError
+from hydrotest.load.spark import Driver, JobHungError
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
+from hydrotest.run.workloads.submission import submission
 from hydrotest.spec.workloads import Command, SparkPerf
 from hydrotest.store import layout
-from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration, Load, Trial
-from hydrotest.systems.spark.system import SparkSystem, properties_text
+from hydrotest.systems.spark.system import SparkSystem
 
 
 class Batch(Pressable):
@@ -59,21 +58,10 @@ class Batch(Pressable):
             label = f"{self.name}-driver-{self._drivers}"
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-            application = self._application(folder)
+            application = submission(self.bench, self.system, self.host, folder, "core")
             self._driver = await Driver.start(self.name, self.spec, application, self.host, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
         return self._driver
-
-    def _application(self, folder: Path) -> Application:
-        events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
-        events.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        properties = folder / "spark.conf"
-        write_whole(properties, properties_text(self.system.application(self.host, events)))
-        jar = core_jar(self.system.home, self.system.version)
-        argv = [str(self.system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
-                "--properties-file", str(properties), "--class", MAIN, str(jar)]  # fmt: skip
-        return Application(argv, self.system.environment(self.host, self.system.conf))
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
         """Each test `repeats` times, alone, as one trial."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from hydrotest.run.workloads.base import Bench, Pressable
 from hydrotest.run.workloads.batch import Batch, Neighbour
 from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.flow import Flow
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Command, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Command, Dataflow, KafkaConsume, KafkaProduce, SparkPerf
 
 
 def make_pressables(bench: Bench) -> dict[str, Pressable]:
     """All workloads of the experiment, by name, in the order of the file."""
     made: dict[str, Pressable] = {}
-    # Consumers last: each needs its producer.
-    for name, spec in sorted(bench.experiment.workloads.items(), key=lambda item: isinstance(item[1], KafkaConsume)):
+    # What reads comes last: each needs its producer.
+    for name, spec in sorted(bench.experiment.workloads.items(), key=lambda item: isinstance(item[1], KafkaConsume | Dataflow)):
         made[name] = _make(name, spec, bench, made)
     return {name: made[name] for name in bench.experiment.workloads}
 
@@ -26,6 +27,10 @@ def _make(name: str, spec: AnyWorkload, bench: Bench, made: dict[str, Pressable]
             source = made[spec.reads]
             assert isinstance(source, Produce)
             return Consume(name, spec, source, bench)
+        case Dataflow():
+            source = made[spec.reads]
+            assert isinstance(source, Produce)
+            return Flow(name, spec, source, bench)
         case CassandraLoad():
             return Store(name, spec, bench)
         case SparkPerf():

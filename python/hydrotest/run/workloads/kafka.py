@@ -9,8 +9,8 @@ from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, remove_quietly
-from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, remove_quietly
+from hydrotest.spec.workloads import Dataflow, KafkaConsume, KafkaProduce
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_BYTES_MAX = 2 << 30
@@ -27,6 +27,8 @@ class Produce(Rated):
         super().__init__(name, bench)
         self.spec = spec
         self.cluster = bench.systems["kafka"].cluster
+        self.last_read: Outcome | None = None
+        """What the last reading back of all records found."""
 
     async def _prepare(self) -> None:
         await self._warm("kafka")
@@ -39,12 +41,13 @@ class Produce(Rated):
         topic = self.topic(number)
 
         async def set_up() -> None:
-            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" else {}
+            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" and not self._is_kept else {}
             await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
-            if plan.purpose == "warm-up" or load.outcome is None:
+            # A squeeze asks what binds; reading its records back would take as long again, on the host that it was made slow by.
+            if plan.purpose in ("warm-up", "squeeze") or load.outcome is None:
                 return load
             if followers and followers[0].outcome is not None:  # it has read and checked every record already
                 return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
@@ -53,11 +56,16 @@ class Produce(Rated):
         async def tear_down() -> None:
             await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.cluster, topic), topic)
 
-        return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, account, tear_down)
+        return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, None, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
         spec = self.bench.experiment.workloads[load.workload]
         return isinstance(spec, KafkaConsume) and spec.reads == self.name
+
+    @property
+    def _is_kept(self) -> bool:
+        """True if a dataflow accounts for what lies in its topic, at the end."""
+        return any(isinstance(spec, Dataflow) and spec.reads == self.name for spec in self.bench.experiment.workloads.values())
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
@@ -87,19 +95,20 @@ class Produce(Rated):
         )
         found = read[0].outcome
         assert found is not None
+        self.last_read = found
         fates = kafka_fates(load.outcome.extra, found.extra)
         self.bench.runner.folder.journal("records accounted for", trial=number, workload=self.name, seen=fates.seen,
                                          seconds=time.monotonic() - begun, memory_bytes=found.memory_bytes_max)  # fmt: skip
         return load.model_copy(update={"fates": fates})
 
 
-class Consume(Rated):
+class Consume(Follower):
     """Alone, it catches up on a topic that was filled beforehand; beside its producer, it follows."""
 
     def __init__(self, name: str, spec: KafkaConsume, source: Produce, bench: Bench) -> None:
         super().__init__(name, bench)
         self.spec = spec
-        self.source = source
+        self.source: Produce = source
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
         self._reads_committed = spec.isolation == "read_committed"

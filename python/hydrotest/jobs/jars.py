@@ -1,4 +1,4 @@
-"""The suite's programs, compiled against the Spark that will run them: one jar per Spark version and source, in the cache.
+"""Programs for Spark, compiled against the Spark that will run them: one jar per Spark version and source, in the cache.
 
 By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already; resolving Spark once more
 would fetch 200 MB.
@@ -19,16 +19,17 @@ from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.places import cache_home
 from hydrotest.systems.java import find_java
 
-MAIN = "hydrotest.jobs.Batch"
+MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow"}
+"""The programs, each in a folder of its own, and where they begin."""
 
 
-def core_jar(spark: Path, version: str) -> Path:
-    """The jar for a Spark distribution; compiled if it is not in the cache. Raises `MissingToolError` without a JDK."""
+def job_jar(job: str, spark: Path, version: str) -> Path:
+    """A program's jar for a Spark distribution; compiled if it is not in the cache. Raises `MissingToolError` without a JDK."""
     sources = {
-        path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath("core").iterdir() if path.name.endswith(".java")
+        path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath(job).iterdir() if path.name.endswith(".java")
     }
     digest = hashlib.sha256(b"".join(name.encode() + text for name, text in sorted(sources.items()))).hexdigest()[:12]
-    jar = cache_home() / f"jobs-core-{version}-{digest}.jar"
+    jar = cache_home() / f"jobs-{job}-{version}-{digest}.jar"
     jar.parent.mkdir(parents=True, exist_ok=True)
     with jar.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -57,7 +58,7 @@ def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
         ]
         code, output = run_here(argv, work / "javac.log")
         if code != 0:
-            raise RunFailedError(f"the Spark suite does not compile against {spark}: {last_lines(output)}",
+            raise RunFailedError(f"hydrotest's programs do not compile against {spark}: {last_lines(output)}",
                                  "Give a Spark 3.5 or 4 release.")  # fmt: skip
         partial = work / "jar"
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -73,6 +74,6 @@ def find_javac() -> Path:
     beside = find_java().resolve().parent / "javac"
     found = str(beside) if beside.exists() else shutil.which("javac")
     if found is None:
-        raise MissingToolError("javac is missing: the Spark suite is compiled once, against your Spark",
+        raise MissingToolError("javac is missing: hydrotest's programs are compiled once, against your Spark",
                                "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one.")  # fmt: skip
     return Path(found)

@@ -1,0 +1,120 @@
+"""The account of a dataflow: what became of every acknowledged record, behind each of its steps; so a loss is pinned to the step where it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydrotest.analysis.integrity import Runs, common, normalised, size, without
+from hydrotest.analysis.measured import Measured
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Hop, Trial
+
+MISSING_MAX = 5
+"""So many ranges of lost records are told."""
+
+Ledger = dict[int, Runs]
+"""Sequences by producer; of log records, a producer's id says the partition where they came in, too (rust/kafka/src/payload.rs)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies in one place."""
+
+    seen: Ledger
+    doubled: Ledger = field(default_factory=dict)
+    """Which of them more than once."""
+    corrupted: int = 0
+    wrong_branch: int = 0
+    out_of_order: int = 0
+
+    @classmethod
+    def of(cls, readings: Sequence[Mapping[str, Any]]) -> Found:
+        """From what readers of its parts found: `extra` of consumers, answers of a driver's `account`."""
+        seen: Ledger = {}
+        doubled: Ledger = {}
+        out_of_order = 0
+        for reading in readings:
+            out_of_order += int(reading.get("out_of_order", 0))
+            for part in reading["seen"]:
+                producer, own = part["producer"], normalised(part["runs"])
+                out_of_order += int(part.get("out_of_order", 0))
+                # What two parts hold is there twice, though none of them could see it.
+                twice = [*doubled.get(producer, []), *part["doubled"], *common(seen.get(producer, []), own)]
+                doubled[producer] = normalised(twice)
+                seen[producer] = normalised([*seen.get(producer, []), *own])
+        return cls(
+            seen, doubled, sum(int(r["corrupted"]) for r in readings), sum(int(r.get("wrong_branch", 0)) for r in readings), out_of_order
+        )
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a dataflow: what lies behind it, and how much went through it."""
+
+    hop: str
+    sink: str | None
+    found: Found
+    before: int | None
+    """Which of the steps feeds it; None: the generator."""
+    records_per_s: float = 0.0
+
+
+def acknowledged(produced: Mapping[str, Any]) -> Ledger:
+    """What a generator was told to be stored, from its `extra`."""
+    out: Ledger = {}
+    for part in produced["acked"]:
+        out[part["producer"]] = normalised([*out.get(part["producer"], []), *part["runs"]])
+    return out
+
+
+def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
+    """The fates of all acknowledged records behind each step. Without `drained`, what a step lacks and the one before it has is in flight, since the step
+    was still at work; else it is lost, and lost here."""
+    hops: list[Hop] = []
+    in_flight: list[Ledger] = []
+    for step in steps:
+        before = acked if step.before is None else steps[step.before].found.seen
+        before_doubled = {} if step.before is None else steps[step.before].found.doubled
+        came_in_flight = {} if step.before is None else in_flight[step.before]
+        missing = _each(without, acked, step.found.seen)
+        stopped_here = _each(common, missing, before)
+        flying = {p: normalised([*(stopped_here[p] if not drained else []), *came_in_flight.get(p, [])]) for p in missing}
+        in_flight.append(flying)
+        lost = _each(without, missing, flying)
+        more = _each(common, acked, step.found.doubled)
+        hops.append(Hop(
+            hop=step.hop, sink=step.sink, records_per_s=step.records_per_s, acked=_size(acked),
+            arrived_once=_size(_each(common, acked, step.found.seen)) - _size(more), arrived_more=_size(more),
+            lost=_size(lost), in_flight=_size(flying), corrupted=step.found.corrupted, out_of_order=step.found.out_of_order,
+            wrong_branch=step.found.wrong_branch, lost_here=_size(_each(common, lost, before)),
+            doubled_here=_size(_each(without, more, before_doubled)),
+            missing=[(p, start, end) for p, runs in lost.items() for start, end in runs][:MISSING_MAX],
+        ))  # fmt: skip
+    return hops
+
+
+def _each(operation: Any, one: Ledger, other: Ledger) -> Ledger:
+    return {producer: operation(runs, other.get(producer, [])) for producer, runs in one.items()}
+
+
+def _size(ledger: Ledger) -> int:
+    return sum(size(runs) for runs in ledger.values())
+
+
+def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Every step of every trial that was accounted for, in the contract's terms. The latency is that of the step that is followed: from each record's intended
+    start to where it lies in the topic of the aggregate."""
+    rows = []
+    for trial in trials:
+        for load in trial.loads:
+            measured = Measured.read(run, trial, load.workload) if load.hops else None
+            for hop in load.hops:
+                is_followed = hop.sink == "kafka"
+                rows.append({
+                    "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
+                    **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else None,
+                    "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
+                })  # fmt: skip
+    return rows

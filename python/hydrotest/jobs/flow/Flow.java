@@ -1,0 +1,103 @@
+package hydrotest.jobs;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.File;
+import java.io.FileWriter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A driver that stays up for a whole run and does what its control file says, one thing after the other: a JSON object
+ * with a number that grows, and what is to be done. It ends when the file is gone, which a controller takes along.
+ *
+ * <p>{@code begin} starts a pipeline, {@code drain} waits until all that lies in its topics is through, {@code end} stops
+ * it, {@code account} tells what lies in a sink, {@code remove} deletes files. What was done is appended to a file, one JSON object a line: {@code done}
+ * or {@code failed} with the number; between them {@code progress} of each query's batches.
+ */
+public final class Flow {
+  private static final long POLL_MS = 20;
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Path control;
+  private final FileWriter out;
+
+  private Flow(Path control, FileWriter out) {
+    this.control = control;
+    this.out = out;
+  }
+
+  /** The one argument is a file of settings: control, out. */
+  public static void main(String[] args) throws Exception {
+    JsonNode settings = JSON.readTree(new File(args[0]));
+    try (FileWriter out = new FileWriter(settings.get("out").asText(), true);
+        SparkSession spark = SparkSession.builder().appName("hydrotest-flow").getOrCreate()) {
+      new Flow(Path.of(settings.get("control").asText()), out).work(spark);
+    }
+  }
+
+  private void work(SparkSession spark) throws Exception {
+    Pipeline pipeline = new Pipeline(spark, this::say);
+    say(JSON.createObjectNode().put("event", "ready").put("application", spark.sparkContext().applicationId()));
+    for (long last = 0; ; Thread.sleep(POLL_MS)) {
+      JsonNode wish = wish();
+      if (wish == null) {
+        return;
+      }
+      if (wish.get("number").asLong() > last) {
+        last = wish.get("number").asLong();
+        ObjectNode line = JSON.createObjectNode().put("number", last);
+        try {
+          line.set("result", carryOut(spark, pipeline, wish));
+          say(line.put("event", "done"));
+        } catch (Exception error) {
+          say(line.put("event", "failed").put("error", error.toString()));
+        }
+      }
+    }
+  }
+
+  private static ObjectNode carryOut(SparkSession spark, Pipeline pipeline, JsonNode wish) throws Exception {
+    switch (wish.get("do").asText()) {
+      case "begin":
+        pipeline.begin(wish);
+        return JSON.createObjectNode();
+      case "drain":
+        return JSON.createObjectNode().put("drained", pipeline.drain(wish.get("seconds").asDouble()));
+      case "end":
+        pipeline.end();
+        return JSON.createObjectNode();
+      case "remove":
+        for (JsonNode path : wish.get("paths")) {
+          org.apache.hadoop.fs.Path gone = new org.apache.hadoop.fs.Path(path.asText());
+          gone.getFileSystem(spark.sparkContext().hadoopConfiguration()).delete(gone, true);
+        }
+        return JSON.createObjectNode();
+      case "account":
+        return Ledger.of(spark, wish).told();
+      default:
+        throw new IllegalArgumentException("there is nothing like " + wish.get("do"));
+    }
+  }
+
+  /** What the control file says; null if it is gone. */
+  private JsonNode wish() throws IOException {
+    try {
+      return JSON.readTree(Files.readString(control));
+    } catch (java.nio.file.NoSuchFileException gone) {
+      return null;
+    }
+  }
+
+  private synchronized void say(ObjectNode line) {
+    try {
+      out.write(JSON.writeValueAsString(line) + "\n");
+      out.flush();
+    } catch (IOException error) {
+      throw new java.io.UncheckedIOException(error);
+    }
+  }
+}

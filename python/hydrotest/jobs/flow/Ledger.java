@@ -1,0 +1,162 @@
+package hydrotest.jobs;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.zip.CRC32C;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
+import org.roaringbitmap.longlong.PeekableLongIterator;
+import org.roaringbitmap.longlong.Roaring64Bitmap;
+
+/**
+ * What lies in a sink: of each producer the sequences that are there, those that are there more than once, and what is
+ * flawed. Counted where the records lie, and added up; memory grows with gaps and doubles, not with records.
+ */
+final class Ledger implements Serializable {
+  /** See rust/kafka/src/payload.rs: checksum, producer, sequence, intended start, level. */
+  private static final int STAMP_BYTES = 24;
+  private static final int LEVEL_BYTES = 8;
+
+  private static final class Account implements Serializable {
+    final Roaring64Bitmap seen = new Roaring64Bitmap();
+    final Roaring64Bitmap doubled = new Roaring64Bitmap();
+    long duplicated;
+  }
+
+  private final Map<Integer, Account> accounts = new TreeMap<>();
+  private long records;
+  private long corrupted;
+  private long wrongBranch;
+  private long outOfOrder;
+
+  private Ledger() {}
+
+  /** {@code wish}: a sink as for a pipeline, with its levels and, for topics, the brokers. */
+  static Ledger of(SparkSession spark, JsonNode wish) {
+    JsonNode sink = wish.get("sink");
+    Ledger all = new Ledger();
+    if (sink.get("kind").asText().equals("kafka")) {
+      Dataset<Row> records = spark.read().format("kafka").option("kafka.bootstrap.servers", wish.get("brokers").asText())
+          .option("subscribe", sink.get("topic").asText()).option("startingOffsets", "earliest").load();
+      all.add(count(records.select(functions.col("value"), functions.lit(null).cast("string").as("place")), null));
+      return all;
+    }
+    for (JsonNode level : wish.get("levels")) {
+      String path = sink.get("path").asText() + "/" + level.asText();
+      Dataset<Row> records = spark.read().schema("value binary").format(sink.get("format").asText()).load(path);
+      all.add(count(records.withColumn("place", functions.input_file_name()), level.asText()));
+    }
+    return all;
+  }
+
+  private static Ledger count(Dataset<Row> records, String level) {
+    byte[] expected = level == null ? null
+        : String.format("%-" + LEVEL_BYTES + "s", level.toUpperCase(Locale.ROOT)).getBytes(StandardCharsets.US_ASCII);
+    List<Ledger> parts = records.javaRDD().mapPartitions((Iterator<Row> rows) -> {
+      Ledger own = new Ledger();
+      own.read(rows, expected);
+      return List.of(own).iterator();
+    }).collect();
+    Ledger sum = new Ledger();
+    parts.forEach(sum::add);
+    return sum;
+  }
+
+  private void read(Iterator<Row> rows, byte[] expected) {
+    String place = null;
+    Map<Integer, Long> last = new TreeMap<>();
+    CRC32C checksum = new CRC32C();
+    while (rows.hasNext()) {
+      Row row = rows.next();
+      if (row.getString(1) != null && !row.getString(1).equals(place)) {
+        // Each file has an order of its own.
+        place = row.getString(1);
+        last.clear();
+      }
+      records++;
+      byte[] value = (byte[]) row.get(0);
+      if (value == null || value.length < STAMP_BYTES + LEVEL_BYTES) {
+        corrupted++;
+        continue;
+      }
+      ByteBuffer fields = ByteBuffer.wrap(value);
+      checksum.reset();
+      checksum.update(value, 4, value.length - 4);
+      if ((int) checksum.getValue() != fields.getInt(0)) {
+        corrupted++;
+        continue;
+      }
+      if (expected != null && fields.slice(STAMP_BYTES, LEVEL_BYTES).mismatch(ByteBuffer.wrap(expected)) >= 0) {
+        wrongBranch++;
+      }
+      int producer = fields.getInt(4);
+      long sequence = fields.getLong(8);
+      Account account = accounts.computeIfAbsent(producer, any -> new Account());
+      if (account.seen.contains(sequence)) {
+        account.duplicated++;
+        account.doubled.addLong(sequence);
+      } else if (sequence < last.getOrDefault(producer, -1L)) {
+        outOfOrder++;
+      }
+      account.seen.addLong(sequence);
+      last.merge(producer, sequence, Math::max);
+    }
+    accounts.values().forEach(account -> account.seen.runOptimize());
+  }
+
+  private void add(Ledger other) {
+    records += other.records;
+    corrupted += other.corrupted;
+    wrongBranch += other.wrongBranch;
+    outOfOrder += other.outOfOrder;
+    other.accounts.forEach((producer, theirs) -> {
+      Account own = accounts.computeIfAbsent(producer, any -> new Account());
+      Roaring64Bitmap both = new Roaring64Bitmap();
+      both.or(own.seen);
+      both.and(theirs.seen);
+      own.duplicated += theirs.duplicated + both.getLongCardinality();
+      own.doubled.or(both);
+      own.doubled.or(theirs.doubled);
+      own.seen.or(theirs.seen);
+    });
+  }
+
+  ObjectNode told() {
+    ObjectNode told = Flow.JSON.createObjectNode().put("records", records).put("corrupted", corrupted);
+    told.put("wrong_branch", wrongBranch);
+    ArrayNode seen = told.putArray("seen");
+    accounts.forEach((producer, account) -> {
+      ObjectNode one = seen.addObject().put("producer", Integer.toUnsignedLong(producer)).put("duplicated", account.duplicated);
+      one.set("runs", runs(account.seen));
+      one.set("doubled", runs(account.doubled));
+    });
+    return told.put("out_of_order", outOfOrder);
+  }
+
+  /** As half-open runs. */
+  private static ArrayNode runs(Roaring64Bitmap numbers) {
+    ArrayNode runs = Flow.JSON.createArrayNode();
+    PeekableLongIterator each = numbers.getLongIterator();
+    while (each.hasNext()) {
+      long first = each.next();
+      long end = first + 1;
+      while (each.hasNext() && each.peekNext() == end) {
+        each.next();
+        end++;
+      }
+      runs.addArray().add(first).add(end);
+    }
+    return runs;
+  }
+}

@@ -1,0 +1,168 @@
+package hydrotest.jobs;
+
+import static org.apache.spark.sql.functions.coalesce;
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.when;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.streaming.DataStreamReader;
+import org.apache.spark.sql.streaming.DataStreamWriter;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+import org.apache.spark.sql.streaming.Trigger;
+
+/**
+ * The pipeline: a splitter that sends each log record to the topic of its level, and for each of those topics and each
+ * sink a persister, all queries of their own with checkpoints of their own.
+ */
+final class Pipeline {
+  /** Where a log record's level begins, counted from 1, and its length: rust/kafka/src/payload.rs. */
+  private static final String LEVEL = "trim(cast(substring(value, 25, 8) as string))";
+
+  private final SparkSession spark;
+  private final List<StreamingQuery> queries = new ArrayList<>();
+
+  Pipeline(SparkSession spark, Consumer<ObjectNode> say) {
+    this.spark = spark;
+    spark.streams().addListener(new Told(say));
+  }
+
+  /**
+   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, trigger_ms and
+   * offsets_per_trigger.
+   */
+  void begin(JsonNode wish) throws TimeoutException {
+    String brokers = wish.get("brokers").asText();
+    Column topic = null;
+    Column first = null;
+    for (Map.Entry<String, JsonNode> branch : wish.get("branches").properties()) {
+      Column name = lit(branch.getValue().asText());
+      Column own = col("level").equalTo(branch.getKey().toUpperCase(java.util.Locale.ROOT));
+      topic = topic == null ? when(own, name) : topic.when(own, name);
+      first = first == null ? name : first;
+    }
+    // A level that nobody knows goes the first way, where it is found to be wrong.
+    Dataset<Row> split = read(wish, wish.get("input").asText())
+        .select(col("value"), expr(LEVEL).as("level")).select(col("value"), coalesce(topic, first).as("topic"));
+    start("splitter", wish, kafka(split, brokers));
+    for (Map.Entry<String, JsonNode> branch : wish.get("branches").properties()) {
+      for (JsonNode sink : wish.get("sinks")) {
+        Dataset<Row> records = read(wish, branch.getValue().asText()).select(col("value"));
+        String name = "persist-" + branch.getKey() + "-" + sink.get("name").asText();
+        start(name, wish, into(records, sink, branch.getKey(), brokers));
+      }
+    }
+  }
+
+  private Dataset<Row> read(JsonNode wish, String topic) {
+    DataStreamReader reader = spark.readStream().format("kafka")
+        .option("kafka.bootstrap.servers", wish.get("brokers").asText()).option("subscribe", topic)
+        .option("startingOffsets", "earliest").option("failOnDataLoss", "true");
+    if (wish.hasNonNull("offsets_per_trigger")) {
+      reader = reader.option("maxOffsetsPerTrigger", wish.get("offsets_per_trigger").asLong());
+    }
+    return reader.load();
+  }
+
+  private static DataStreamWriter<Row> kafka(Dataset<Row> records, String brokers) {
+    return records.writeStream().format("kafka").option("kafka.bootstrap.servers", brokers)
+        .option("kafka.acks", "all").option("kafka.enable.idempotence", "true");
+  }
+
+  private static DataStreamWriter<Row> into(Dataset<Row> records, JsonNode sink, String level, String brokers) {
+    switch (sink.get("kind").asText()) {
+      case "kafka":
+        return kafka(records.withColumn("topic", lit(sink.get("topic").asText())), brokers);
+      case "files":
+        return records.writeStream().format(sink.get("format").asText())
+            .option("path", sink.get("path").asText() + "/" + level);
+      default:
+        throw new IllegalArgumentException("there is no sink " + sink.get("kind"));
+    }
+  }
+
+  private void start(String name, JsonNode wish, DataStreamWriter<Row> writer) throws TimeoutException {
+    if (wish.hasNonNull("trigger_ms")) {
+      writer = writer.trigger(Trigger.ProcessingTime(wish.get("trigger_ms").asLong()));
+    }
+    String checkpoint = wish.get("checkpoints").asText() + "/" + name;
+    queries.add(writer.queryName(name).option("checkpointLocation", checkpoint).start());
+  }
+
+  /** Waits until each query, in the order of the pipeline, has dealt with all that lies in its topic; false if that takes longer. */
+  boolean drain(double seconds) throws Exception {
+    Throwable[] failure = new Throwable[1];
+    Thread thread = new Thread(() -> {
+      try {
+        queries.forEach(StreamingQuery::processAllAvailable);
+      } catch (Throwable error) {
+        failure[0] = error;
+      }
+    }, "drain");
+    thread.start();
+    thread.join((long) (seconds * 1e3));
+    boolean ended = !thread.isAlive();
+    thread.interrupt();
+    if (ended && failure[0] != null) {
+      throw new IllegalStateException(failure[0].getMessage(), failure[0]);
+    }
+    return ended;
+  }
+
+  void end() throws TimeoutException {
+    for (StreamingQuery query : queries) {
+      query.stop();
+    }
+    queries.clear();
+  }
+
+  /** Tells of every batch, and of a query that ends by an error. */
+  private static final class Told extends StreamingQueryListener {
+    private final Consumer<ObjectNode> say;
+
+    Told(Consumer<ObjectNode> say) {
+      this.say = say;
+    }
+
+    @Override
+    public void onQueryStarted(QueryStartedEvent event) {}
+
+    @Override
+    public void onQueryProgress(QueryProgressEvent event) {
+      StreamingQueryProgress progress = event.progress();
+      if (progress.numInputRows() == 0) {
+        return;
+      }
+      ObjectNode line = Flow.JSON.createObjectNode().put("event", "progress").put("query", progress.name());
+      line.put("wall_s", System.currentTimeMillis() / 1e3).put("batch", progress.batchId());
+      line.put("rows", progress.numInputRows()).put("seconds", progress.batchDuration() / 1e3);
+      ObjectNode parts = line.putObject("ms");
+      progress.durationMs().forEach((part, ms) -> parts.put(part, ms.longValue()));
+      String behind = progress.sources()[0].metrics().get("maxOffsetsBehindLatest");
+      say.accept(behind == null ? line.putNull("behind") : line.put("behind", Long.parseLong(behind)));
+    }
+
+    @Override
+    public void onQueryTerminated(QueryTerminatedEvent event) {
+      UUID id = event.id();
+      if (event.exception().isDefined()) {
+        String error = event.exception().get().lines().findFirst().orElse("");
+        say.accept(Flow.JSON.createObjectNode().put("event", "died").put("query", id.toString()).put("error", error));
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+"""The driver of a dataflow: it is told what to do by its control file, one thing after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.node import Node
+from hydrotest.load.spark import POLL_S, READY_S_MAX, Application, Submitted
+from hydrotest.store.folder import write_whole
+
+
+class FlowDriver(Submitted):
+    """A running driver. What its queries say of their batches is kept in `progress`."""
+
+    OUT = "flow.jsonl"
+
+    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
+        super().__init__(name, node, folder, log)
+        self._asked = 0
+        self.progress: list[dict[str, Any]] = []
+        """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
+        self.died: list[str] = []
+        """Queries that ended by an error, with it."""
+
+    @classmethod
+    async def start(cls, name: str, application: Application, host: Host, folder: Path, log: Path) -> FlowDriver:
+        """Starts a driver and waits until its session is there. Raises `TrialFailedError` with its last words."""
+        driver = await cls.submit(name, application, host, folder, log, {}, json.dumps({"number": 0}))
+        try:
+            ready = await driver._await("ready", 0, READY_S_MAX)
+        except BaseException:  # a cancelled start must not leave its driver behind
+            await driver.stop()
+            raise
+        driver.application = ready["application"]
+        return driver
+
+    async def ask(self, what: str, seconds_max: float, **fields: Any) -> dict[str, Any]:
+        """Has it do something (see jobs/flow/Flow.java) and returns what it found. Raises `TrialFailedError` if it fails, dies, or takes longer."""
+        self._asked += 1
+        write_whole(self._control, json.dumps({"number": self._asked, "do": what, **fields}))
+        answer = await self._await("done", self._asked, seconds_max)
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def _await(self, wanted: str, number: int, seconds_max: float) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + seconds_max
+        while loop.time() < give_up:
+            for line in self._lines(one=True):
+                match line.pop("event"):
+                    case "progress":
+                        self.progress.append(line)
+                    case "died":
+                        self.died.append(line["error"])
+                    case "failed" if line["number"] == number:
+                        raise TrialFailedError(f"{self.name}: {line['error']}")
+                    case event if event == wanted and line.get("number", 0) == number:
+                        return line
+                    case _:
+                        pass  # the answer to what nobody waits for any more
+                break
+            else:
+                if self._death is not None:
+                    raise TrialFailedError(self._death)
+                await asyncio.sleep(POLL_S)
+        raise TrialFailedError(f"the driver of {self.name} did not come to an end with it within {seconds_max:g} s; see {self._log}")

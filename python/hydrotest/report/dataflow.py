@@ -1,0 +1,97 @@
+"""Tables of a dataflow: what lies behind each of its steps, and the published results of such a pipeline beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydrotest.report.beside import published
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+
+SHOWN = ("saturated", "level", "soak", "fault", "together")
+"""Trials that are shown one by one; what a search found is told among the limits."""
+
+
+def dataflow_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each step of each trial, those of a search added up."""
+    rows = []
+    for row in _told(summary.get("dataflow", [])):
+        latency = row["latency_ms"] or {}
+        rows.append([
+            row["workload"], row["what"], row["hop"], row["sink"] or "", rate(row["records_per_s"]), f"{row['acked']:,}",
+            *(f"{row[key]:,}" for key in ("arrived_once", "arrived_more", "lost", "in_flight", "corrupted", "wrong_branch", "out_of_order")),
+            _where(row), decimal(latency.get("p50"), 0), decimal(latency.get("p99"), 0),
+        ])  # fmt: skip
+    heads = ["workload", "trial", "step", "sink", "records/s", "acknowledged", "arrived once", "more than once", "lost", "in flight", "corrupted",
+             "wrong branch", "out of order", "where", "p50 ms", "p99 ms"]  # fmt: skip
+    return Sheet("Dataflow", heads, rows)
+
+
+def _told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each trial of its own; all of a search as one, by workload and step."""
+    out: list[dict[str, Any]] = []
+    sums: dict[tuple[str, str, str | None], dict[str, Any]] = {}
+    for row in rows:
+        if row["purpose"] in SHOWN:
+            what = row["fault"] or f"{row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else "")
+            out.append({**row, "what": f"{row['trial']}: {what}"})
+            continue
+        key = (row["workload"], row["hop"], row["sink"])
+        if key not in sums:
+            sums[key] = {**row, "what": "searches, in all", "latency_ms": None}
+            out.append(sums[key])
+        else:
+            for name in (
+                "acked",
+                "arrived_once",
+                "arrived_more",
+                "lost",
+                "in_flight",
+                "corrupted",
+                "wrong_branch",
+                "out_of_order",
+                "lost_here",
+                "doubled_here",
+            ):
+                sums[key][name] += row[name]
+            sums[key]["records_per_s"] = max(sums[key]["records_per_s"], row["records_per_s"])
+    return out
+
+
+def _where(row: dict[str, Any]) -> str:
+    """What happened in this step and not before."""
+    here = [f"{row[key]:,} {word} here" for key, word in (("lost_here", "lost"), ("doubled_here", "doubled")) if row[key]]
+    if row["missing"] and row["lost_here"]:
+        producer, start, end = row["missing"][0]
+        here.append(f"first: {end - start:,} from {start:,} of producer {producer & 0xFFFF}, partition {producer >> 16}")
+    return "; ".join(here) or NONE
+
+
+def splitter_beside_sheet(summary: dict[str, Any]) -> Sheet:
+    """The published results of such a pipeline beside ours: the highest rate that went through it."""
+    told = summary.get("published") or {}
+    heads = ["source", "aggregate", "workers", "machines", "records/s", "MB/s"]
+    if told.get("source") != "scribengin-2016":
+        return Sheet("Dataflow beside what was published", heads, [])
+    rows = [
+        [
+            "published",
+            row["sink"],
+            str(row["hadoop_workers"]),
+            row["kafka_type"],
+            rate(row["records_per_s"]),
+            decimal(row["bytes_per_s"] / 1e6, 1),
+        ]
+        for row in published()["dataflow_splitter"]
+    ]
+    limits = {row["workload"]: row for row in summary["limits"]}
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in summary.get("dataflow", []):
+        key = (row["workload"], row["sink"] or "")
+        if row["sink"] and (key not in best or row["records_per_s"] > best[key]["records_per_s"]):
+            best[key] = row
+    for (workload, sink), row in best.items():
+        limit = (limits.get(workload) or {}).get("limit")
+        workers = sum(len(system["hosts"]) for system in summary["systems"] if system["name"] == "spark")
+        through = limit if limit is not None and sink == "kafka" else row["records_per_s"]
+        rows.append([f"ours: {workload}", sink, str(workers), "this machine", rate(through), NONE])
+    return Sheet("Dataflow beside what was published", heads, rows)

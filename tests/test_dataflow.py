@@ -1,0 +1,91 @@
+"""The account of a dataflow, on made-up readings of which it is known what was planted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.dataflow import Found, Step, account, acknowledged
+from hydrotest.analysis.integrity import Runs, common, normalised, size, without
+
+PRODUCER = 3 << 16 | 128
+
+
+def reading(*runs: tuple[int, int], doubled: tuple[tuple[int, int], ...] = (), **flaws: int) -> dict[str, Any]:
+    """What a reader found of one producer."""
+    part = {"producer": PRODUCER, "runs": list(runs), "doubled": list(doubled), "duplicated": 0, "out_of_order": 0}
+    return {"seen": [part], "corrupted": 0, "wrong_branch": 0, **flaws}
+
+
+ACKED = acknowledged({"acked": [{"producer": PRODUCER, "runs": [[0, 100]], "sent": 100}]})
+WHOLE = Found.of([reading((0, 100))])
+
+
+def test_all_arrived_once() -> None:
+    steps = [Step("input", None, WHOLE, None), Step("splitter", None, Found.of([reading((0, 60)), reading((60, 100))]), 0),
+             Step("persister", "kafka", WHOLE, 1)]  # fmt: skip
+    for hop in account(ACKED, steps, drained=True):
+        assert (hop.acked, hop.arrived_once, hop.arrived_more, hop.lost, hop.in_flight) == (100, 100, 0, 0, 0)
+
+
+def test_a_loss_is_pinned_to_the_step_where_it_happened() -> None:
+    split = Found.of([reading((0, 40), (50, 100))])
+    steps = [
+        Step("input", None, WHOLE, None),
+        Step("splitter", None, split, 0),
+        Step("persister", "kafka", Found.of([reading((0, 40), (50, 99))]), 1),
+    ]
+    first, second, third = account(ACKED, steps, drained=True)
+    assert (first.lost, second.lost, third.lost) == (0, 10, 11)
+    assert (second.lost_here, third.lost_here) == (10, 1)
+    assert third.missing == [(PRODUCER, 40, 50), (PRODUCER, 99, 100)]
+
+
+def test_a_double_is_seen_within_a_part_and_across_parts() -> None:
+    split = Found.of([reading((0, 60), doubled=((5, 7),)), reading((58, 100))])
+    assert split.doubled == {PRODUCER: [(5, 7), (58, 60)]}
+    steps = [Step("input", None, WHOLE, None), Step("splitter", None, split, 0), Step("persister", "kafka", split, 1)]
+    _, second, third = account(ACKED, steps, drained=True)
+    assert (second.arrived_once, second.arrived_more, second.doubled_here) == (96, 4, 4)
+    assert (third.arrived_more, third.doubled_here) == (4, 0)
+
+
+def test_what_a_step_has_not_come_to_is_in_flight_and_stays_so_behind_it() -> None:
+    split = Found.of([reading((0, 80))])
+    steps = [
+        Step("input", None, WHOLE, None),
+        Step("splitter", None, split, 0),
+        Step("persister", "kafka", Found.of([reading((0, 70))]), 1),
+    ]
+    first, second, third = account(ACKED, steps, drained=False)
+    assert (first.in_flight, second.in_flight, third.in_flight) == (0, 20, 30)
+    assert (second.lost, third.lost) == (0, 0)
+
+
+def test_flaws_are_added_up() -> None:
+    found = Found.of([reading((0, 10), corrupted=1, wrong_branch=2), reading((10, 20), corrupted=3, out_of_order=4)])
+    assert (found.corrupted, found.wrong_branch, found.out_of_order) == (4, 2, 4)
+
+
+def test_what_was_never_acknowledged_does_not_count() -> None:
+    steps = [Step("input", None, Found.of([reading((0, 150), doubled=((120, 130),))]), None)]
+    (hop,) = account(ACKED, steps, drained=True)
+    assert (hop.arrived_once, hop.arrived_more, hop.lost) == (100, 0, 0)
+
+
+def as_set(runs: Runs) -> set[int]:
+    """One by one."""
+    return {n for start, end in runs for n in range(start, end)}
+
+
+RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)
+
+
+@given(RUNS, RUNS)
+def test_runs_are_sets(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
+    a, b = normalised(one), normalised(other)
+    assert as_set(common(a, b)) == as_set(a) & as_set(b)
+    assert as_set(without(a, b)) == as_set(a) - as_set(b)
+    assert size(without(a, b)) == len(as_set(a) - as_set(b))
