@@ -152,7 +152,7 @@ CASES = {
     "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),
     "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
-    "a kind of a later version": ("kind: kafka-consume, reads: ingest", "kind: hdfs-write", 9, "not in this version"),
+    "a kind that there is not": ("kind: kafka-consume, reads: ingest", "kind: hdfs-append", 9, "is not known"),
     "a fault of no service": (
         "- isolated: [ingest, drain, store]",
         "- fault: {workloads: [ingest], rates: {ingest: 1K}, service: kafka-1}",

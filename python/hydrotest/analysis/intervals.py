@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,14 +83,18 @@ def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confide
     None with fewer than three readings or no spread in time.
     """
     n = len(values)
-    if n < 3:
+    slope = slope_of(times_s, values)
+    if n < 3 or slope is None:
         return None
-    t_mean = math.fsum(times_s) / n
-    v_mean = math.fsum(values) / n
+    t_mean, v_mean = math.fsum(times_s) / n, math.fsum(values) / n
     spread = math.fsum((t - t_mean) ** 2 for t in times_s)
-    if spread == 0:
-        return None
-    slope = math.fsum((t - t_mean) * (v - v_mean) for t, v in zip(times_s, values, strict=True)) / spread
     residual = math.fsum((v - v_mean - slope * (t - t_mean)) ** 2 for t, v in zip(times_s, values, strict=True))
     error = math.sqrt(residual / (n - 2) / spread)
     return slope + float(stats.t.ppf(confidence, n - 2)) * error
+
+
+def slope_of(times_s: Sequence[float], values: Sequence[float]) -> float | None:
+    """The slope of `values` over time, in units a second, by least squares. None without spread in time."""
+    if len(times_s) < 2 or min(times_s) == max(times_s):
+        return None
+    return statistics.linear_regression(times_s, values).slope

@@ -20,7 +20,7 @@ from hydrotest.spec.workloads import KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 
-UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s"}
+UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s", "dataflow": "records/s"}
 AT_LIMIT = 0.95
 """Trials offered at least this share of the limit show what was used there."""
 

@@ -163,6 +163,24 @@ class Measured:
             points += [(second.wall_s - 1 + (i + 1) * step, value) for i, value in enumerate(second.in_flight)]
         return points
 
+    @cached_property
+    def source(self) -> Measured | None:
+        """Of a dataflow: what feeds it, in the same trial."""
+        return None if self.load.source is None else Measured.read(self.run, self.trial, self.load.source)
+
+    @property
+    def _progress(self) -> list[tuple[float, int]]:
+        """(seconds, operations completed since the start) through the window, ten a second."""
+        points = []
+        for second in self.window_seconds:
+            step = 1.0 / max(1, len(second.completed))
+            points += [(second.wall_s - 1 + (i + 1) * step, value) for i, value in enumerate(second.completed)]
+        return points
+
+    def lag_behind(self, source: Measured) -> list[tuple[float, int]]:
+        """(seconds, operations that `source` has completed and this has not) through the window, ten a second."""
+        return [(at, theirs - own) for (at, own), (_, theirs) in zip(self._progress, source._progress, strict=False)]
+
     @property
     def in_flight_mean(self) -> float | None:
         """Mean operations in flight: Little's law says achieved × mean response."""

@@ -15,6 +15,7 @@ from hydrotest.analysis.curves import curves
 from hydrotest.analysis.dataflow import dataflow_rows
 from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
+from hydrotest.analysis.files import file_rows
 from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
@@ -88,6 +89,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "usage_by_test": usage_by_test(experiment, windows),
         "generator": generator_rows(run, experiment, trials, limit_rows),
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
+        "hdfs": file_rows(trials),
         "dataflow": dataflow_rows(run, trials),
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hydrotest.analysis.intervals import slope_upper_bound
+from hydrotest.analysis.intervals import slope_of, slope_upper_bound
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import Room, judge_room
 from hydrotest.spec.models import Objective
@@ -13,6 +13,8 @@ from hydrotest.spec.models import Objective
 ACHIEVED_MIN = 0.995
 BACKLOG_SLOPE_MAX = 0.005
 """Upper 95 % bound of the backlog's growth, as a share of the offered rate."""
+LAG_SLOPE_MAX = 0.1
+"""Growth of what is on its way through a dataflow, as a share of the offered rate."""
 STEADY_MAX = 0.05
 """Largest difference between the rates of the window's halves."""
 
@@ -72,15 +74,20 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
     outcome = measured.load.outcome
     assert offered is not None
     assert outcome is not None
-    room = judge_room(measured, objective.latencies_ms().get("p99"))
+    source = measured.source
+    room = judge_room(source or measured, objective.latencies_ms().get("p99"))
     void = f"{outcome.overflows} latencies were too long to record" if outcome.overflows else None
+    flow = (
+        [_achieved(measured, offered), _backlog(measured, offered)]
+        if source is None
+        else [_achieved(source, offered), _lag(measured, source, offered)]
+    )
     checks = [
         *_latency(measured, objective),
-        _achieved(measured, offered),
-        _backlog(measured, offered),
+        *flow,
         Check("errors", measured.errors <= objective.errors, f"{measured.errors} errors ({_errors(measured)})"),
         _loss(measured, objective),
-        _steady(measured),
+        *([_steady(measured)] if source is None else []),
         Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
     ]
     # Only a rejection needs an excuse, and reading the samples for it takes time.
@@ -102,6 +109,16 @@ def _throttled(measured: Measured) -> str | None:
     if not told.get("answers"):
         return None
     return f"the broker throttled this client, which was above its quota: {told['answers']:,} answers with {told['ms'] / told['answers']:,.0f} ms on average"
+
+
+def _lag(measured: Measured, source: Measured, offered: float) -> Check:
+    """What is on its way through a dataflow must not grow. It goes through in batches, up and down by what comes in the time of one: so the growth
+    itself is told, without an interval, and its bound is wider; what grows more slowly shows in the latency."""
+    points = measured.lag_behind(source)
+    slope = slope_of([t for t, _ in points], [float(v) for _, v in points])
+    bound = LAG_SLOPE_MAX * offered
+    shown = "unknown" if slope is None else f"{slope:,.0f}/s"
+    return Check("backlog", slope is not None and slope <= bound, f"what is on its way grows by {shown} (at most {bound:,.0f}/s)")
 
 
 def _errors(measured: Measured) -> str:

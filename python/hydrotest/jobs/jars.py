@@ -1,4 +1,4 @@
-"""Programs for Spark, compiled against the Spark that will run them: one jar per Spark version and source, in the cache.
+"""Programs of ours, compiled against the Spark or Hadoop that will run them: one jar per Spark version and source, in the cache.
 
 By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already; resolving Spark once more
 would fetch 200 MB.
@@ -19,12 +19,12 @@ from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.places import cache_home
 from hydrotest.systems.java import find_java
 
-MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow"}
+MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press"}
 """The programs, each in a folder of its own, and where they begin."""
 
 
-def job_jar(job: str, spark: Path, version: str) -> Path:
-    """A program's jar for a Spark distribution; compiled if it is not in the cache. Raises `MissingToolError` without a JDK."""
+def job_jar(job: str, classpath: str, version: str) -> Path:
+    """A program's jar, compiled against `classpath`, which `version` names, if it is not in the cache. Raises `MissingToolError` without a JDK."""
     sources = {
         path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath(job).iterdir() if path.name.endswith(".java")
     }
@@ -34,11 +34,11 @@ def job_jar(job: str, spark: Path, version: str) -> Path:
     with jar.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not jar.exists():
-            _compile(sources, spark, jar)
+            _compile(sources, classpath, jar)
     return jar
 
 
-def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
+def _compile(sources: dict[str, bytes], classpath: str, jar: Path) -> None:
     compiler = find_javac()
     work = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=jar.parent))
     try:
@@ -51,15 +51,15 @@ def _compile(sources: dict[str, bytes], spark: Path, jar: Path) -> None:
             "17",
             "-nowarn",
             "-cp",
-            f"{spark}/jars/*",
+            classpath,
             "-d",
             str(classes),
             *(str(work / name) for name in sources),
         ]
         code, output = run_here(argv, work / "javac.log")
         if code != 0:
-            raise RunFailedError(f"hydrotest's programs do not compile against {spark}: {last_lines(output)}",
-                                 "Give a Spark 3.5 or 4 release.")  # fmt: skip
+            raise RunFailedError(f"hydrotest's programs do not compile against {classpath}: {last_lines(output)}",
+                                 "Give a Spark 3.5 or 4, or Hadoop 3 release.")  # fmt: skip
         partial = work / "jar"
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(classes.rglob("*.class")):
@@ -74,6 +74,6 @@ def find_javac() -> Path:
     beside = find_java().resolve().parent / "javac"
     found = str(beside) if beside.exists() else shutil.which("javac")
     if found is None:
-        raise MissingToolError("javac is missing: hydrotest's programs are compiled once, against your Spark",
+        raise MissingToolError("javac is missing: hydrotest's programs are compiled once, against your Spark or Hadoop",
                                "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one.")  # fmt: skip
     return Path(found)

@@ -8,6 +8,7 @@ from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, splitter_beside_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
+from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
 from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
@@ -30,6 +31,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         job_time_sheet(summary),
         scaling_sheet(summary),
         spark_beside_sheet(summary),
+        files_sheet(summary),
         dataflow_sheet(summary),
         splitter_beside_sheet(summary),
         soak_sheet(summary),

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workloads import Dataflow, KafkaConsume
+from hydrotest.spec.workloads import Dataflow, HdfsRead, KafkaConsume
 
-SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark"}
+SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark", "hdfs-write": "hdfs"}
 
 
 @dataclass
@@ -53,7 +53,7 @@ def topology(experiment: Experiment) -> list[Box]:
     for name, workload in experiment.workloads.items():
         target = (
             f"reads what {workload.reads} writes"
-            if isinstance(workload, KafkaConsume | Dataflow)
+            if isinstance(workload, KafkaConsume | Dataflow | HdfsRead)
             else f"→ {SYSTEM_OF.get(workload.kind, 'its own program')}"
         )
         for host, count in Counter(experiment.generator_hosts(name)).items():

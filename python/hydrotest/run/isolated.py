@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from hydrotest.analysis.files import next_at_once, rate_of
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
@@ -12,12 +13,13 @@ from hydrotest.run.attempts import has, until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Rated
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
+from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.spec.tests import Isolated
 from hydrotest.store.records import Purpose, Trial
-from hydrotest.units import show_rate
+from hydrotest.units import show_bytes, show_rate
 
 SETTLE_S = 3.0
 """More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
@@ -44,6 +46,8 @@ class IsolatedTest:
         consumers = [p for p in self.pressables if isinstance(p, Consume)]
         for batch in (p for p in self.pressables if isinstance(p, Batch)):
             await self._times(batch)
+        for files in (p for p in self.pressables if isinstance(p, Files)):
+            await self._passes(files)
         repeats = self.bench.experiment.search.repeats
         for turn in count():
             for searcher in searchers:
@@ -53,7 +57,8 @@ class IsolatedTest:
             if turn >= repeats and all(searcher.over for searcher in searchers):
                 break
         if self.test.squeeze is not None:
-            for pressable in self._searched:
+            # What goes through in batches of seconds does not show what turns of seconds take from it.
+            for pressable in (p for p in self._searched if not isinstance(p, Follower)):
                 await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:
@@ -110,6 +115,26 @@ class IsolatedTest:
         runs = trial.load(batch.name).iterations or []
         times = ", ".join(f"{i.test} {'not ended after ' if i.hung else ''}{i.seconds:.1f} s" for i in runs)
         self.bench.listener.trial_ended(trial, None, times)
+
+    async def _passes(self, files: Files) -> None:
+        """Files have no schedule: more at once, until no more goes through; then as often as there are searches with what was best."""
+        done = [t.load(files.name).files for t in self.done if t.purpose == "files" and has(t, files.name)]
+        passes = [(one.at_once, rate_of(one)) for one in done if one is not None]
+        await files.prepare()
+
+        async def measure(at_once: int) -> None:
+            plan = TrialPlan(f"files-{files.name}", "files", 0.0, 0.0, self.index)
+            trial = await until_done(self.bench, lambda: files.measure(plan, at_once))
+            found = trial.load(files.name).files
+            assert found is not None
+            passes.append((at_once, rate_of(found)))
+            self.bench.listener.trial_ended(trial, None, f"{show_bytes(round(passes[-1][1]))}/s")
+
+        while (number := next_at_once(passes, files.spec.at_once)) is not None:
+            await measure(number)
+        best = max(passes, key=lambda one: one[1])[0]
+        for _ in range(self.bench.experiment.search.repeats - sum(at_once == best for at_once, _ in passes)):
+            await measure(best)
 
     async def _catch_up(self, consumer: Consume, number: int) -> None:
         if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= number:

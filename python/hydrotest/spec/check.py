@@ -11,7 +11,18 @@ from hydrotest.spec.hosts import AnyHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import AnySystem, Cassandra, Experiment, Hdfs, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import CassandraLoad, Command, Dataflow, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf
+from hydrotest.spec.workloads import (
+    CassandraLoad,
+    Command,
+    Dataflow,
+    HdfsRead,
+    HdfsWrite,
+    KafkaConsume,
+    KafkaProduce,
+    RatedWorkload,
+    Scheduled,
+    SparkPerf,
+)
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
@@ -133,6 +144,12 @@ def _check_listed(experiment: Experiment, test: Isolated | Combined | Soak | Fau
                                "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
         if isinstance(workload, Command) and isinstance(test, Isolated):
             raise checker.fail(where, f"{name}: a command has no limit and no answer of its own", "Use it in `combined`.")
+        if isinstance(workload, HdfsWrite | HdfsRead) and not isinstance(test, Isolated):
+            raise checker.fail(where, f"{name}: files are written and read in passes, with nothing beside them", "Use it in `isolated`.")
+        if isinstance(workload, Dataflow) and isinstance(test, Combined):
+            raise checker.fail(
+                where, f"{name}: a dataflow has no part in this test yet", "Use it in `isolated`, `levels`, `soak` or `fault`."
+            )
         if isinstance(workload, KafkaConsume | Dataflow) and not isinstance(test, Isolated) and workload.reads not in test.workloads:
             raise checker.fail(where, f"{name} follows what {workload.reads} writes, which is not in this test", f"Add {workload.reads!r}.")
 
@@ -228,6 +245,8 @@ def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturate
     if own is not None and "driver" in (own, test.client) and test.client not in (None, own):
         raise checker.fail((*place[:-1], "client"), f"a test cannot change {test.workload}'s client from {own} to {test.client}",
                            "Make a workload of its own for each.")  # fmt: skip
+    if isinstance(workload, Dataflow) and test.test == "levels" and test.client is None:
+        return
     if not isinstance(workload, RatedWorkload):
         raise checker.fail(place, f"{test.workload} has no rate and nothing in flight", "Use it in `isolated` or `combined`.")
     if isinstance(workload, KafkaConsume) and test.test != "saturated":

@@ -5,7 +5,18 @@ from __future__ import annotations
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.models import Experiment, Kafka
-from hydrotest.spec.workloads import CassandraLoad, Dataflow, KafkaConsume, KafkaProduce, RatedWorkload, Scheduled, SparkPerf, verb
+from hydrotest.spec.workloads import (
+    CassandraLoad,
+    Dataflow,
+    HdfsRead,
+    HdfsWrite,
+    KafkaConsume,
+    KafkaProduce,
+    RatedWorkload,
+    Scheduled,
+    SparkPerf,
+    verb,
+)
 
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
@@ -45,6 +56,16 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
         checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
         if not isinstance(experiment.workloads[workload.reads], KafkaProduce):
             raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no topic", "Name a kafka-produce workload.")
+    elif isinstance(workload, HdfsWrite | HdfsRead):
+        if experiment.systems.hdfs is None:
+            raise checker.fail(place, f"{name} needs the system hdfs", "Add it under `systems`.")
+        if isinstance(workload, HdfsRead):
+            checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
+            if not isinstance(experiment.workloads[workload.reads], HdfsWrite):
+                raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no files", "Name an hdfs-write workload.")
+        elif (workload.replication or 1) > len(experiment.systems.hdfs.datanodes):
+            raise checker.fail((*place, "replication"), f"replication {workload.replication} needs as many DataNodes; there are "
+                               f"{len(experiment.systems.hdfs.datanodes)}")  # fmt: skip
     elif isinstance(workload, Dataflow):
         _check_dataflow(experiment, name, workload, checker)
     elif isinstance(workload, SparkPerf):

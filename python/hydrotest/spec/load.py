@@ -28,10 +28,21 @@ from hydrotest.spec.models import (
 )
 from hydrotest.spec.scale import Lab, MachineType, Scale, scaled
 from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak, Stretch
-from hydrotest.spec.workloads import CassandraLoad, Command, Dataflow, Headers, KafkaConsume, KafkaProduce, Mix, SparkPerf
+from hydrotest.spec.workloads import (
+    CassandraLoad,
+    Command,
+    Dataflow,
+    HdfsRead,
+    HdfsWrite,
+    Headers,
+    KafkaConsume,
+    KafkaProduce,
+    Mix,
+    SparkPerf,
+)
 
 _MODELS = (
-    Experiment, Systems, Kafka, Cassandra, Hdfs, KafkaProduce, KafkaConsume, Dataflow, CassandraLoad, Mix, Objective, LocalHost,
+    Experiment, Systems, Kafka, Cassandra, Hdfs, KafkaProduce, KafkaConsume, Dataflow, CassandraLoad, HdfsWrite, HdfsRead, Mix, Objective, LocalHost,
     NetnsHost, Lab, MachineType, Scale,
     Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Profile, Stretch, Search, WarmUp, Headers,
     KafkaSecurity, CassandraSecurity,

@@ -234,7 +234,14 @@ class Experiment(Model):
         spec = self.workloads[workload]
         if isinstance(spec, Command):
             return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
-        name = {"kafka-produce": "kafka", "kafka-consume": "kafka", "spark-perf": "spark", "dataflow": "spark"}.get(spec.kind, spec.kind)
+        name = {
+            "kafka-produce": "kafka",
+            "kafka-consume": "kafka",
+            "spark-perf": "spark",
+            "dataflow": "spark",
+            "hdfs-write": "hdfs",
+            "hdfs-read": "hdfs",
+        }.get(spec.kind, spec.kind)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 
     def listens_at(self, host: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Dataflow, HdfsRead, HdfsWrite, KafkaConsume, KafkaProduce, SparkPerf
 from hydrotest.units import show_duration
 
 COMBINED_TRIALS = 6
@@ -19,9 +19,13 @@ COMBINED_TRIALS = 6
 OVERHEAD_S = 3.0
 """Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
 
+FLOW_S = 20.0
+
 START_S = {"kafka": 10.0, "cassandra": 20.0, "hdfs": 12.0, "spark": 15.0}
 BATCH_S = 15.0
 """One run of a batch job's test is reckoned to take this long; its size decides."""
+FILES_S = 8.0
+"""One pass over files is reckoned to take this long; their size decides."""
 SQUEEZE_ROUND_S = 40.0
 """A round with four candidates is about so long."""
 POPULATE_PER_S = 15_000
@@ -120,7 +124,8 @@ def _squeeze_step(experiment: Experiment, name: str, budget_s: float) -> list[St
 def _limit_step(experiment: Experiment, name: str) -> Step:
     search = experiment.search
     workload = experiment.workloads[name]
-    trial_s = search.window + search.warm_up + OVERHEAD_S
+    # A pipeline is begun, comes to its end and is accounted for in each trial.
+    trial_s = search.window + search.warm_up + (FLOW_S if isinstance(workload, Dataflow) else OVERHEAD_S)
     if isinstance(workload, KafkaConsume):
         return Step(test="isolated", workload=name, trials=search.repeats, seconds=search.repeats * trial_s + search.saturated,
                     detail="catch-up rate over a prefilled topic")  # fmt: skip
@@ -128,6 +133,10 @@ def _limit_step(experiment: Experiment, name: str) -> Step:
         runs = search.repeats * len(workload.tests)
         return Step(test="isolated", workload=name, trials=1, seconds=(runs + 1) * BATCH_S,
                     detail=f"{', '.join(workload.tests)}, {search.repeats} times each")  # fmt: skip
+    if isinstance(workload, HdfsWrite | HdfsRead):
+        passes = workload.at_once.bit_length() + search.repeats
+        return Step(test="isolated", workload=name, trials=passes, seconds=passes * FILES_S,
+                    detail=f"passes over files, at most {workload.at_once} at once")  # fmt: skip
     # Bracket and bisect over a factor of about two, then short searches of three trials each.
     bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
     trials = 1 + bisect + 3 * search.repeats

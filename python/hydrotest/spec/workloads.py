@@ -271,6 +271,26 @@ class SparkPerf(Workload):
                               "told of, with what is full.")  # fmt: skip
 
 
+class HdfsWrite(Workload):
+    """Writes files into HDFS, some at once, as Hadoop's TestDFSIO does: first one at a time, then twice as many, until no more goes through."""
+
+    kind: Literal["hdfs-write"]
+    files: Count = Field(8, description="Files of each pass.")
+    file_size: SizeBytes = Field(64 << 20, description="Size of each.")
+    at_once: Count = Field(8, description="Most that are written at once.")
+    replication: Count | None = Field(None, description="Copies of each block; the system's if not given.")
+    block_size: SizeBytes = Field(128 << 20, description="Size of the blocks.")
+    seed: Count = Field(7, description="Of their content.")
+
+
+class HdfsRead(Workload):
+    """Reads the files that another workload has written, and checks their content. What was just written lies in the page cache, as far as it fits."""
+
+    kind: Literal["hdfs-read"]
+    reads: Name = Field(description="The hdfs-write workload whose files are read.")
+    at_once: Count = Field(8, description="Most that are read at once.")
+
+
 class Command(Workload):
     """A neighbour: any program that runs while a combined test presses, such as a backup or a batch job of your own."""
 
@@ -278,4 +298,6 @@ class Command(Workload):
     argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started anew if it ends. No secrets here.")
 
 
-AnyWorkload = Annotated[KafkaProduce | KafkaConsume | Dataflow | CassandraLoad | SparkPerf | Command, Field(discriminator="kind")]
+AnyWorkload = Annotated[
+    KafkaProduce | KafkaConsume | Dataflow | CassandraLoad | HdfsWrite | HdfsRead | SparkPerf | Command, Field(discriminator="kind")
+]

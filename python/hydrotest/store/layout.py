@@ -37,6 +37,11 @@ def seconds(workload: str, number: int = 0) -> Path:
     return Path("load") / f"{_generator(workload, number)}.jsonl"
 
 
+def batches(workload: str) -> Path:
+    """What a dataflow's queries say of their batches, below the trial's folder."""
+    return Path("load") / f"{workload}.batches.jsonl"
+
+
 def _generator(workload: str, number: int) -> str:
     """Names have no dots, so no workload's files are taken for another's."""
     return f"{workload}.{number}" if number else workload

@@ -25,6 +25,7 @@ Purpose = Literal[
     "fault",
     "doubling",
     "squeeze",
+    "files",
 ]
 
 
@@ -134,6 +135,25 @@ class Fates(Record):
     in_flight: int | None
 
 
+class FileTime(Record):
+    """One file written or read."""
+
+    bytes: int
+    seconds: float
+    correct: bool
+    """Its content was the one that it must have."""
+
+
+class FilesPass(Record):
+    """A number of files written or read, some at once."""
+
+    at_once: int
+    began_wall_s: float
+    seconds: float
+    """From the first begin to the last end."""
+    files: list[FileTime]
+
+
 class Hop(Record):
     """What lies behind one step of a dataflow, of all records that were acknowledged where they came in."""
 
@@ -165,7 +185,7 @@ class Load(Record):
 
     workload: str
     kind: str
-    client: Literal["native", "driver", "stock", "spark", "command"]
+    client: Literal["native", "driver", "stock", "spark", "hadoop", "command"]
     offered: float | None = None
     """Operations a second asked for; null in a closed loop."""
     in_flight: int | None = None
@@ -186,6 +206,10 @@ class Load(Record):
     """What a batch workload ran."""
     event_log: str | None = None
     """Its event log, below the run folder."""
+    files: FilesPass | None = None
+    """What a workload of files wrote or read."""
+    source: str | None = None
+    """Of a dataflow: the workload that feeds it, in the same trial."""
     hops: list[Hop] = Field(default_factory=list)
     """Of a dataflow, in the order of its steps."""
 

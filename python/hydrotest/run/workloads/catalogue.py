@@ -5,9 +5,20 @@ from __future__ import annotations
 from hydrotest.run.workloads.base import Bench, Pressable
 from hydrotest.run.workloads.batch import Batch, Neighbour
 from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.flow import Flow
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Command, Dataflow, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.spec.workloads import (
+    AnyWorkload,
+    CassandraLoad,
+    Command,
+    Dataflow,
+    HdfsRead,
+    HdfsWrite,
+    KafkaConsume,
+    KafkaProduce,
+    SparkPerf,
+)
 
 
 def make_pressables(bench: Bench) -> dict[str, Pressable]:
@@ -33,6 +44,12 @@ def _make(name: str, spec: AnyWorkload, bench: Bench, made: dict[str, Pressable]
             return Flow(name, spec, source, bench)
         case CassandraLoad():
             return Store(name, spec, bench)
+        case HdfsWrite():
+            return Files(name, spec, spec, name, bench)
+        case HdfsRead():
+            written = bench.experiment.workloads[spec.reads]
+            assert isinstance(written, HdfsWrite)
+            return Files(name, spec, written, name, bench)
         case SparkPerf():
             return Batch(name, spec, bench)
         case Command():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +18,22 @@ from hydrotest.run.workloads.kafka import Produce
 from hydrotest.run.workloads.submission import submission
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
+from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Fates, Hop, Load, Trial
 from hydrotest.systems.fetch import SPARK_KAFKA, fetch
-from hydrotest.systems.hdfs.system import HdfsSystem
+from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.spark.system import SparkSystem
+from hydrotest.units import show_rate
 
 BEGIN_S_MAX = 120.0
 END_S_MAX = 60.0
 ACCOUNT_S_MAX = 900.0
 DRAIN_MARGIN_S = 10.0
-WARM_UP_S = 8.0
-WARM_UPS = 2
+FLOOD_S = 3.0
+"""The first records of all come as fast as Kafka takes them, so that it is seen how fast the pipeline is."""
+WARM_UP_S = 10.0
+SATURATING_RATE = 1.3
+"""Of the rate at which records last went through: surely more than that, and not so much more that the rest takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +62,16 @@ class Flow(Follower):
         self._driver: FlowDriver | None = None
         self._drivers = 0
         self._drained = True
+        self._drained_at = 0.0
+        self._through: float | None = None
+        """Records a second that went through in the last trial that had more than enough."""
 
     async def _prepare(self) -> None:
         await self.source.prepare()
         await self.driver()
         self.bench.listener.phase(f"warming up spark with {self.name}")
-        for _ in range(WARM_UPS):
-            trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), SATURATING)
+        for seconds in (FLOOD_S, WARM_UP_S):
+            trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, seconds), SATURATING)
             if trial.status == "failed":
                 raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
 
@@ -75,7 +85,7 @@ class Flow(Follower):
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
             jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
-            extra = {"spark.jars": ",".join(str(jar) for jar in jars)}
+            extra = {"spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}}
             application = submission(self.bench, self.system, self.host, folder, "flow", extra)
             self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
@@ -90,6 +100,8 @@ class Flow(Follower):
 
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
+        if pressing == SATURATING and self._through is not None:
+            pressing = Pressing(rate_per_s=self._through * SATURATING_RATE)
         number = self.bench.runner.claim()
         parts = [self.source.part(number, plan, pressing), self.following(number, plan, pressing)]
         return await self.bench.runner.press(number, plan, parts, disturbance)
@@ -114,15 +126,19 @@ class Flow(Follower):
             self.bench.listener.phase(f"waiting for what is in {self.name}")
             driver = await self.driver()
             answer = await driver.ask("drain", self.spec.drain + DRAIN_MARGIN_S, seconds=self.spec.drain)
-            self._drained = answer["drained"]
+            self._drained, self._drained_at = answer["drained"], time.time()
             if not self._drained:
                 self.bench.listener.say(f"{self.name} was still at work {self.spec.drain:g} s after the load: the rest is in flight")
 
         async def accounted(load: Load, loads: Loads) -> Load:
             await (await self.driver()).ask("end", END_S_MAX)
-            if plan.purpose == "warm-up":
-                return load
-            return await self._accounted(load, loads[self.source.name], places, number, plan)
+            source = loads[self.source.name]
+            assert source.outcome is not None
+            if plan.purpose in ("warm-up", "saturated") and self._drained:
+                self._through = source.outcome.counts.completed / (self._drained_at - source.outcome.started_wall_s)
+                self.bench.listener.say(f"{self.name}: {show_rate(self._through)}/s went through")
+            load = load.model_copy(update={"source": self.source.name})
+            return load if plan.purpose == "warm-up" else await self._accounted(load, source, places, number, plan)
 
         async def tear_down() -> None:
             await self._removed(places)
@@ -164,6 +180,8 @@ class Flow(Follower):
         assert self.source.last_read is not None
         self.bench.listener.phase(f"accounting for every record of {self.name}")
         driver = await self.driver()
+        told = self.bench.runner.folder.trial_path(number, plan.slug) / layout.batches(self.name)
+        write_whole(told, "".join(json.dumps(one) + "\n" for one in driver.progress))
         branches = [await self._read(topic, level, number, plan) for level, topic in places.branches.items()]
         begin_s = load.outcome.started_wall_s + plan.warm_up_s
         end_s = max(begin_s + 1e-9, load.outcome.ended_wall_s)

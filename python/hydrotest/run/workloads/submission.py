@@ -25,7 +25,7 @@ def submission(
     folder.mkdir(parents=True, exist_ok=True)
     properties = folder / "spark.conf"
     write_whole(properties, properties_text(dict(extra or {}) | system.application(host, events)))
-    jar = job_jar(job, system.home, system.version)
+    jar = job_jar(job, f"{system.home}/jars/*", system.version)
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip
     return Application(argv, system.environment(host, system.conf))

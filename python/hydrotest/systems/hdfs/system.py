@@ -25,6 +25,8 @@ DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 DEAD_AFTER_S = 30
 """A DataNode that has not been heard of for so long is dead; HDFS's own is 10.5 min, in which no run would see its blocks copied."""
 HEARTBEAT_S = 1
+CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True}
+"""What every client must have set."""
 
 
 class HdfsSystem(System):
@@ -40,7 +42,8 @@ class HdfsSystem(System):
         self.version = "unknown"
         self._port = 0
         self._status_port = 0
-        self._classpath: list[str] = []
+        self.classpath: list[str] = []
+        """Hadoop's jars."""
 
     @property
     def endpoints(self) -> list[str]:
@@ -53,7 +56,7 @@ class HdfsSystem(System):
 
     async def start(self, say: Say) -> None:
         folders, self.version = jars_of(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop", say)
-        self._classpath = [f"{jars}/*" for folder in folders for jars in (folder, *(path for path in folder.rglob("*") if path.is_dir()))]
+        self.classpath = [f"{jars}/*" for folder in folders for jars in (folder, *(path for path in folder.rglob("*") if path.is_dir()))]
         say(f"hdfs {self.version}: starting a NameNode and {len(self.data_nodes)} DataNode(s)")
         self._port = claim_port(self.name_node, self.spec.port, "hdfs")
         self._status_port = self.name_node.free_port()
@@ -97,6 +100,9 @@ class HdfsSystem(System):
         common: dict[str, PropertyValue] = {
             "dfs.replication": min(self.spec.replication, len(self.data_nodes)),
             "dfs.heartbeat.interval": HEARTBEAT_S,
+            # Else the NameNode takes the address that a DataNode's connection came from, which on one machine is not the one that it listens at.
+            "dfs.datanode.use.datanode.hostname": True,
+            **CLIENT,
             # Whoever reaches the lab's network, or loopback, is a user of this run.
             "dfs.permissions.enabled": False,
         }
@@ -108,7 +114,7 @@ class HdfsSystem(System):
     def _java(self, host: Host, folder: Path, heap: int) -> list[str]:
         size = f"{heap // 2**20}m"
         return [str(find_java()), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true", *processors_option(host),
-                *self.spec.jvm, "-cp", ":".join([str(folder / "conf"), *self._classpath])]  # fmt: skip
+                *self.spec.jvm, "-cp", ":".join([str(folder / "conf"), *self.classpath])]  # fmt: skip
 
     async def _node(self, host: Host, name: str, main: str, folder: Path, heap: int, say: Say) -> None:
         port = host.free_port()
@@ -124,8 +130,7 @@ class HdfsSystem(System):
         await self._await_ready(self._question("FSNamesystemState"), self._is_ready)
 
     def _is_ready(self, answer: Any) -> bool:
-        (state,) = json.loads(answer["body"])["beans"]
-        return bool(state["FSState"] == "Operational" and state["NumLiveDataNodes"] == len(self.data_nodes))
+        return any(state["FSState"] == "Operational" and state["NumLiveDataNodes"] == len(self.data_nodes) for state in _beans(answer))
 
     async def until_whole(self) -> None:
         await self.until_ready()
@@ -133,8 +138,13 @@ class HdfsSystem(System):
 
 
 def _is_whole(answer: Any) -> bool:
-    (state,) = json.loads(answer["body"])["beans"]
-    return bool(state["UnderReplicatedBlocks"] == 0)
+    return any(state["UnderReplicatedBlocks"] == 0 for state in _beans(answer))
+
+
+def _beans(answer: Any) -> list[dict[str, Any]]:
+    """The beans of an answer; none as long as the NameNode has not made them."""
+    beans: list[dict[str, Any]] = json.loads(answer["body"])["beans"]
+    return beans
 
 
 def _directory(path: Path) -> str:

@@ -1,0 +1,60 @@
+"""Files written and read: throughput, and each file's own rate, by how many were under way at once."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hydrotest.store.records import FilesPass, Trial
+
+RISE_MIN = 1.05
+"""Twice as many at once that bring less than this are no gain."""
+
+
+def next_at_once(passes: Sequence[tuple[int, float]], most: int) -> int | None:
+    """How many at once are tried next, after `passes` of (at once, bytes a second), rising; None: the last doubling brought nothing, there are no more, or
+    the passes have come to be repeated."""
+    if not passes:
+        return 1
+    if any(after[0] <= before[0] for before, after in itertools.pairwise(passes)):
+        return None
+    at_once, rate = passes[-1]
+    if at_once >= most or (len(passes) > 1 and rate < passes[-2][1] * RISE_MIN):
+        return None
+    return min(2 * at_once, most)
+
+
+def rate_of(done: FilesPass) -> float:
+    """Bytes a second, from the first file's begin to the last one's end."""
+    return sum(one.bytes for one in done.files) / done.seconds
+
+
+def file_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """A row for each workload and number at once, over all its passes: medians of passes, and mean and standard deviation over files, as TestDFSIO tells them. `is_limit`: with
+    that many most went through."""
+    passes: dict[tuple[str, str, str], dict[int, list[FilesPass]]] = defaultdict(lambda: defaultdict(list))
+    for kind, workload, tenancy, one in _passes(trials):
+        passes[workload, tenancy, kind][one.at_once].append(one)
+    rows = []
+    for (workload, tenancy, kind), by_number in passes.items():
+        rates = {at_once: statistics.median(map(rate_of, done)) for at_once, done in by_number.items()}
+        best = max(rates, key=lambda at_once: rates[at_once])
+        for at_once, done in by_number.items():
+            each = [one.bytes / one.seconds for all_files in done for one in all_files.files]
+            rows.append({
+                "workload": workload, "tenancy": tenancy, "op": kind.removeprefix("hdfs-"), "at_once": at_once, "passes": len(done),
+                "files": len(done[0].files), "file_bytes": done[0].files[0].bytes, "bytes_per_s": rates[at_once],
+                "per_file_bytes_per_s_mean": statistics.fmean(each),
+                "per_file_bytes_per_s_sd": statistics.stdev(each) if len(each) > 1 else 0.0, "is_limit": at_once == best,
+            })  # fmt: skip
+    return rows
+
+
+def _passes(trials: Sequence[Trial]) -> Iterator[tuple[str, str, str, FilesPass]]:
+    for trial in trials:
+        for load in trial.loads:
+            if load.files is not None:
+                yield load.kind, load.workload, trial.tenancy, load.files

@@ -1,0 +1,133 @@
+package hydrotest.jobs;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.File;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.zip.CRC32C;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Writes or reads files through Hadoop's file system API, some at once, and tells of each how long it took: what
+ * Hadoop's own TestDFSIO measures, without MapReduce. Each file's content follows from its number, and is checked when it
+ * is read.
+ */
+public final class Press {
+  private static final int CHUNK_BYTES = 1 << 20;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final JsonNode settings;
+  private final FileSystem files;
+  private final byte[] pool = new byte[2 * CHUNK_BYTES];
+
+  private Press(JsonNode settings) throws Exception {
+    this.settings = settings;
+    Configuration configuration = new Configuration();
+    configuration.set("dfs.replication", settings.get("replication").asText());
+    configuration.set("dfs.blocksize", settings.get("block_bytes").asText());
+    settings.get("properties").properties().forEach(one -> configuration.set(one.getKey(), one.getValue().asText()));
+    files = FileSystem.get(new Path(settings.get("folder").asText()).toUri(), configuration);
+    new Random(settings.get("seed").asLong()).nextBytes(pool);
+  }
+
+  /** The one argument is a file of settings: do (write, read, remove), folder, files, file_bytes, at_once, replication, block_bytes, seed,
+   * properties. */
+  public static void main(String[] args) throws Exception {
+    Press press = new Press(JSON.readTree(new File(args[0])));
+    if (press.settings.get("do").asText().equals("remove")) {
+      press.files.delete(new Path(press.settings.get("folder").asText()), true);
+      return;
+    }
+    press.work();
+  }
+
+  private void work() throws Exception {
+    boolean writes = settings.get("do").asText().equals("write");
+    ExecutorService workers = Executors.newFixedThreadPool(settings.get("at_once").asInt());
+    try {
+      work(writes, workers);
+    } finally {
+      workers.shutdownNow();
+    }
+  }
+
+  private void work(boolean writes, ExecutorService workers) throws Exception {
+    // One that does not count: classes are loaded, connections made.
+    String warm = "warm-up";
+    workers.submit(writes ? () -> write(warm, 0) : () -> read(warm, 0)).get();
+    List<Future<ObjectNode>> all = new ArrayList<>();
+    double began = System.currentTimeMillis() / 1e3;
+    long start = System.nanoTime();
+    for (int number = 0; number < settings.get("files").asInt(); number++) {
+      int own = number;
+      Callable<ObjectNode> one = writes ? () -> write("file-" + own, own) : () -> read("file-" + own, own);
+      all.add(workers.submit(one));
+    }
+    ObjectNode told = JSON.createObjectNode().put("began_wall_s", began);
+    var each = told.putArray("files");
+    for (Future<ObjectNode> one : all) {
+      each.add(one.get());
+    }
+    told.put("seconds", (System.nanoTime() - start) / 1e9);
+    System.out.println(JSON.writeValueAsString(told));
+  }
+
+  /** Where in the pool a chunk begins: another place for each chunk of each file. */
+  private static int place(int number, long chunk) {
+    return (int) Math.floorMod(number * 7919L + chunk * 104729L, CHUNK_BYTES);
+  }
+
+  private ObjectNode write(String name, int number) throws Exception {
+    long left = settings.get("file_bytes").asLong();
+    long start = System.nanoTime();
+    try (OutputStream out = files.create(new Path(settings.get("folder").asText(), name), true)) {
+      for (long chunk = 0; left > 0; chunk++) {
+        int size = (int) Math.min(left, CHUNK_BYTES);
+        out.write(pool, place(number, chunk), size);
+        left -= size;
+      }
+    }
+    return told(start, true);
+  }
+
+  private ObjectNode read(String name, int number) throws Exception {
+    long left = settings.get("file_bytes").asLong();
+    byte[] chunk = new byte[CHUNK_BYTES];
+    CRC32C found = new CRC32C();
+    CRC32C expected = new CRC32C();
+    long nanos = 0;
+    long size = 0;
+    try (InputStream in = files.open(new Path(settings.get("folder").asText(), name))) {
+      for (long count = 0; ; count++) {
+        long start = System.nanoTime();
+        int got = in.readNBytes(chunk, 0, CHUNK_BYTES);
+        nanos += System.nanoTime() - start;
+        if (got == 0) {
+          break;
+        }
+        size += got;
+        // Checked beside the clock: what is measured is the reading.
+        found.update(chunk, 0, got);
+        expected.update(pool, place(number, count), got);
+      }
+    }
+    boolean whole = size == left && found.getValue() == expected.getValue();
+    return JSON.createObjectNode().put("bytes", size).put("seconds", nanos / 1e9).put("correct", whole);
+  }
+
+  private ObjectNode told(long start, boolean correct) {
+    long bytes = settings.get("file_bytes").asLong();
+    return JSON.createObjectNode().put("bytes", bytes).put("seconds", (System.nanoTime() - start) / 1e9).put("correct", correct);
+  }
+}

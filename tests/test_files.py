@@ -1,0 +1,33 @@
+"""Passes over files: how many at once are tried, and what is told of them."""
+
+from __future__ import annotations
+
+from hydrotest.analysis.files import next_at_once, rate_of
+from hydrotest.store.records import FilesPass
+
+
+def course(rates: dict[int, float], most: int) -> list[int]:
+    passes: list[tuple[int, float]] = []
+    while (number := next_at_once(passes, most)) is not None:
+        passes.append((number, rates[number]))
+    return [at_once for at_once, _ in passes]
+
+
+def test_it_stops_when_twice_as_many_bring_nothing() -> None:
+    assert course({1: 100.0, 2: 190.0, 4: 192.0, 8: 400.0}, 8) == [1, 2, 4]
+
+
+def test_it_never_takes_more_than_there_may_be() -> None:
+    assert course({1: 1.0, 2: 2.0, 3: 3.0}, 3) == [1, 2, 3]
+    assert course({1: 1.0}, 1) == [1]
+
+
+def test_repeats_do_not_begin_it_anew() -> None:
+    assert next_at_once([(1, 1.0), (2, 2.0), (4, 2.0), (2, 2.5)], 8) is None
+
+
+def test_the_rate_is_of_all_files_together() -> None:
+    done = FilesPass.model_validate(
+        {"at_once": 2, "began_wall_s": 0.0, "seconds": 2.0, "files": [{"bytes": 100, "seconds": 2.0, "correct": True}] * 4}
+    )
+    assert rate_of(done) == 200.0
