@@ -29,6 +29,11 @@ class Found:
     wrong_branch: int = 0
     out_of_order: int = 0
 
+    @property
+    def records(self) -> int:
+        """Distinct ones."""
+        return sum(size(runs) for runs in self.seen.values())
+
     @classmethod
     def of(cls, readings: Sequence[Mapping[str, Any]]) -> Found:
         """From what readers of its parts found: `extra` of consumers, answers of a driver's `account`."""

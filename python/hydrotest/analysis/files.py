@@ -33,8 +33,8 @@ def rate_of(done: FilesPass) -> float:
 
 
 def file_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """A row for each workload and number at once, over all its passes: medians of passes, and mean and standard deviation over files, as TestDFSIO tells them. `is_limit`: with
-    that many most went through."""
+    """A row for each workload and number at once, over all its passes: medians of passes, and mean and standard deviation over files, as TestDFSIO
+    tells them. `is_limit`: with that many most went through."""
     passes: dict[tuple[str, str, str], dict[int, list[FilesPass]]] = defaultdict(lambda: defaultdict(list))
     for kind, workload, tenancy, one in _passes(trials):
         passes[workload, tenancy, kind][one.at_once].append(one)

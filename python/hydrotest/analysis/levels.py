@@ -24,7 +24,8 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
     rows: list[dict[str, Any]] = []
     for trial in trials:
         if trial.status == "done" and trial.purpose == "level":
-            for load in trial.loads:
+            # What feeds a dataflow is not what the level is about.
+            for load in (load for load in trial.loads if trial.subject in (None, load.workload)):
                 rows.extend(_stock_rows(trial, load) if load.stock is not None else _native_rows(run, experiment, trial, load))
     return rows
 

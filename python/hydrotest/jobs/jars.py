@@ -19,7 +19,7 @@ from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.places import cache_home
 from hydrotest.systems.java import find_java
 
-MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press"}
+MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain"}
 """The programs, each in a folder of its own, and where they begin."""
 
 

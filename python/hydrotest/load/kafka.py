@@ -45,6 +45,12 @@ async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parte
     await ask(host, "ask", {"kafka": question})
 
 
+async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
+    """How many records were written to a topic, with what transactions add."""
+    answer = await ask(host, "ask", {"kafka": {"ask": "ends", "cluster": cluster.wire(), "topic": topic}})
+    return int(answer["records"])
+
+
 async def delete_topic(host: Host, cluster: Cluster, topic: str) -> None:
     """Deletes a topic of our own."""
     await ask(host, "ask", {"kafka": {"ask": "delete_topic", "cluster": cluster.wire(), "topic": topic}})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.report.advice import advice
-from hydrotest.units import show_duration, show_rate
+from hydrotest.units import show_bytes, show_duration, show_rate
 
 Summary = dict[str, Any]
 
@@ -39,7 +39,9 @@ def headline(summary: Summary) -> list[Finding]:
         Finding("At what latency?", " ".join(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
         Finding("Bound by what?", " ".join(_bound_sentences(summary))),
         Finding("What happens together?", " ".join(_what_happens(summary))),
-        Finding("Was anything lost?", integrity_sentence(summary["integrity"])),
+        Finding(
+            "Was anything lost?", " ".join([integrity_sentence(summary["integrity"]), *promise_sentences(summary.get("dataflow", []))])
+        ),
     ]
 
 
@@ -65,7 +67,41 @@ def _how_much(summary: Summary) -> list[str]:
                    + (f"; {len(held)} were sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
     out += soak_sentences(summary.get("soak", []))
     out += profile_sentences(summary.get("profiles", []))
+    out += files_sentences(summary.get("hdfs", []))
     return out or ["Nothing was measured."]
+
+
+def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """How fast files were written and read, where most went through."""
+    return [
+        f"{row['workload']} {'wrote' if row['op'] == 'write' else 'read'} {show_bytes(round(row['bytes_per_s']))}/s, {row['at_once']} files at once, each at "
+        f"{show_bytes(round(row['per_file_bytes_per_s_mean']))}/s ± {show_bytes(round(row['per_file_bytes_per_s_sd']))}/s."
+        for row in rows
+        if row["is_limit"]
+    ]
+
+
+PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once"}
+"""What Structured Streaming promises of its sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
+
+
+def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """Of each sink of a dataflow: what was seen there, beside what its engine promises."""
+    out = []
+    for workload, sink in dict.fromkeys((row["workload"], row["sink"]) for row in rows if row["sink"]):
+        own = [row for row in rows if (row["workload"], row["sink"]) == (workload, sink)]
+        acked, lost, more = (sum(row[key] for row in own) for key in ("acked", "lost", "arrived_more"))
+        faults = sum(row["fault"] is not None for row in own)
+        seen = f"{lost:,} lost" if lost else "no loss"
+        seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
+        flying = sum(row["in_flight"] for row in own)
+        late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
+        promise = PROMISES[sink]
+        # What the step before it wrote twice is not its doing.
+        broken = lost > 0 or (promise == "exactly once" and any(row["doubled_here"] for row in own))
+        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; its engine promises {promise}"
+                   + (", which did NOT hold." if broken else "."))  # fmt: skip
+    return out
 
 
 def limit_sentence(row: dict[str, Any]) -> str:
@@ -97,7 +133,11 @@ def _latency_sentence(summary: Summary) -> str:
 
 def end_to_end_sentence(summary: Summary) -> str | None:
     """What a consumer's response times are, and how exact; None where no consumer followed what was being written."""
-    followed = [row["workload"] for row in summary["generator"] if row.get("kind") == "kafka-consume" and row["tenancy"] == "combined"]
+    followed = [
+        row["workload"]
+        for row in summary["generator"]
+        if (row.get("kind") == "kafka-consume" and row["tenancy"] == "combined") or row.get("kind") == "dataflow"
+    ]
     if not followed:
         return None
     told = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "

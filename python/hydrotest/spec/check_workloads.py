@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.models import Experiment, Kafka
@@ -96,7 +98,7 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
 
 def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, checker: Checker) -> None:
     place: Path_ = ("workloads", name)
-    for system in ("spark", "kafka"):
+    for system in ("kafka", *(["spark"] if workload.engine == "spark" or workload.submit else [])):
         if system not in experiment.systems.present():
             raise checker.fail(place, f"{name} needs the system {system}", "Add it under `systems`.")
     checker.known(workload.reads, experiment.workloads, "the workload", (*place, "reads"))
@@ -116,14 +118,21 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
         raise checker.fail((*place, "reads"), f"{others[0]} reads it too", "Make a kafka-produce workload of its own for each.")
     kafka, spark = experiment.systems.kafka, experiment.systems.spark
     assert kafka is not None
-    assert spark is not None
     if workload.replication > len(kafka.hosts):
         raise checker.fail(
             (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
         )
     if kafka.security is not None:
         raise checker.fail(place, "a pipeline speaks to Kafka plainly", "Leave `security` out.")
-    if spark.release != "4.2":
+    if workload.submit is not None and not Path(workload.submit).is_file():
+        raise checker.fail(
+            (*place, "submit"), f"there is no file {workload.submit}", "Name your job's .py file, from where hydrotest is called."
+        )
+    if (workload.submit is not None or workload.engine != "spark") and workload.sinks != ["kafka"]:
+        raise checker.fail(
+            (*place, "sinks"), "only hydrotest's own queries in Spark write files", "Write [kafka], or take `engine: spark`."
+        )
+    if spark is not None and spark.release != "4.2":
         raise checker.fail(place, f"a pipeline needs Spark 4.2, not {spark.release}", "Leave `release` out.")
     if "hdfs" in workload.sinks and experiment.systems.hdfs is None:
         raise checker.fail((*place, "sinks"), f"{name} needs the system hdfs", "Add it under `systems`, or take `directory`.")

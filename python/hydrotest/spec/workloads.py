@@ -131,6 +131,16 @@ class Dataflow(Workload):
 
     kind: Literal["dataflow"]
     reads: Name = Field(description="The kafka-produce workload, with `levels`, that feeds it. Its topic is the first of the pipeline.")
+    engine: Literal["spark", "kafka"] = Field(
+        "spark",
+        description="`spark`: Structured Streaming, a query for each step; `kafka`: plain consumers and transactional producers, without an engine.",
+    )
+    submit: str | None = Field(
+        None,
+        description="Or a Spark job of your own (a .py file), submitted for each trial with the path of a JSON file: brokers, input, branches (topic "
+        "by level), aggregate, checkpoints, and ready, a file that it makes once it takes records. hydrotest makes the topics, feeds and checks them.",
+    )
+    tasks: Count = Field(1, description="Of `engine: kafka`: threads of each step.")
     partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
     replication: Count = Field(1, description="Replicas of each of these partitions.")
     sinks: list[SinkName] = Field(

@@ -272,7 +272,7 @@ class Trial(Record):
     pair: int | None = None
     """Which pair of an interference measurement it belongs to, from 1."""
     subject: str | None = None
-    """The workload that a trial of `alone` is about; null where all press together."""
+    """The workload that a trial of several is about; null where all press together."""
     fault: FaultRecord | None = None
     turns: list[SqueezeTurn] = Field(default_factory=list)
     """Of a squeeze, in their order."""

@@ -57,6 +57,8 @@ pub enum Ask {
         salt: Vec<u8>,
         salted_password: Vec<u8>,
     },
+    /// How many records were written to a topic, with what transactions add.
+    Ends { cluster: ClusterSettings, topic: String },
     /// Deletes a topic of our own.
     DeleteTopic { cluster: ClusterSettings, topic: String },
 }
@@ -104,6 +106,10 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                 }
             }
             Ok(serde_json::json!({}))
+        }
+        Ask::Ends { cluster, topic } => {
+            let (_, ends) = await_ends(&Access::new(cluster)?, topic)?;
+            Ok(serde_json::json!({ "records": ends.values().sum::<i64>() }))
         }
         Ask::DeleteTopic { cluster, topic } => {
             delete_topic(&Access::new(cluster)?, topic)?;

@@ -1,0 +1,120 @@
+"""Dataflows on real Kafka, Spark and HDFS: every record accounted for behind every step, and what is planted is found where it was planted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.real.conftest import own_processes
+from tests.real.test_faults import SCHEMA
+
+pytestmark = [pytest.mark.real, pytest.mark.long]
+Start = Callable[..., subprocess.Popen[str]]
+LOST, STRAYED, DOUBLED, DAMAGED = 7, 17, 11, 13
+"""As in tests/data/flawed_job.py."""
+
+HEAD = """\
+hosts:
+  here: {{connect: local, data: {data}}}
+  two: {{connect: local, address: 127.0.0.2}}
+  three: {{connect: local, address: 127.0.0.3}}
+search: {{window: 6 s, warm_up: 2 s, repeats: 3}}
+warm_up: {{least: 1 s, most: 2 s}}
+"""
+WHOLE = (
+    HEAD
+    + """\
+name: dataflow-whole
+systems:
+  kafka: {{hosts: [here], heap: 512 MiB}}
+  hdfs: {{namenode: here, datanodes: [here, two, three], replication: 2}}
+  spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
+workloads:
+  logs: {{kind: kafka-produce, partitions: 4, record_size: 500 B, levels: {{info: 8, warning: 1, error: 1}}}}
+  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], format: parquet}}
+  put: {{kind: hdfs-write, files: 2, file_size: 8 MiB, at_once: 2}}
+  get: {{kind: hdfs-read, reads: put, at_once: 2}}
+tests:
+  - isolated: [put, get]
+  - levels: {{workload: flow, rates: [1K], duration: 8 s}}
+"""
+)
+OTHERS = (
+    HEAD
+    + """\
+name: dataflow-others
+systems:
+  kafka: {{hosts: [here], heap: 512 MiB}}
+  spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
+workloads:
+  lines: {{kind: kafka-produce, partitions: 4, record_size: 500 B, levels: {{info: 8, warning: 1, error: 1}}}}
+  plain: {{kind: dataflow, reads: lines, engine: kafka, partitions: 4}}
+  logs: {{kind: kafka-produce, partitions: 4, record_size: 500 B, levels: {{info: 8, warning: 1, error: 1}}}}
+  flawed: {{kind: dataflow, reads: logs, submit: {job}, partitions: 4}}
+tests:
+  - levels: {{workload: plain, rates: [2K], duration: 8 s}}
+  - levels: {{workload: flawed, rates: [1K], duration: 8 s}}
+"""
+)
+
+
+def rows_of(
+    process: subprocess.Popen[str], folder: Path, code: int
+) -> tuple[dict[str, Any], dict[tuple[str, str, str | None], dict[str, Any]]]:
+    """What a run says, and its dataflow's rows by (workload, step, sink)."""
+    _, err = process.communicate(timeout=500)
+    assert process.returncode == code, err
+    summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
+    jsonschema.validate(summary, SCHEMA)
+    return summary, {(row["workload"], row["hop"], row["sink"]): row for row in summary["dataflow"]}
+
+
+def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Path, start_run: Start) -> None:
+    process = start_run(WHOLE.format(data=tmp_path / "data"))
+    summary, rows = rows_of(process, tmp_path, 1)  # a level whose latency has no objective is not judged by it, but by its backlog
+    steps = [("input", None), ("splitter", None), ("persister", "kafka"), ("persister", "directory"), ("persister", "hdfs")]
+    acked = rows["flow", "input", None]["acked"]
+    assert acked > 9_000
+    for step in steps:
+        row = rows["flow", *step]
+        # By our own reader of topics and by Spark's account of files alike.
+        assert (row["acked"], row["arrived_once"] + row["arrived_more"], row["lost"], row["in_flight"]) == (acked, acked, 0, 0), step
+        assert (row["corrupted"], row["wrong_branch"]) == (0, 0)
+    assert rows["flow", "persister", "kafka"]["latency_ms"]["p99"] > 0
+    ops = {row["op"]: row for row in summary["hdfs"] if row["is_limit"]}
+    assert set(ops) == {"write", "read"}
+    assert all(row["bytes_per_s"] > 0 and row["per_file_bytes_per_s_mean"] > 0 for row in ops.values())
+    assert own_processes(str(tmp_path)) == []
+
+
+def test_planted_flaws_are_found_and_pinned_to_their_step(tmp_path: Path, start_run: Start) -> None:
+    job = Path(__file__).parent.parent / "data" / "flawed_job.py"
+    process = start_run(OTHERS.format(data=tmp_path / "data", job=job))
+    _, rows = rows_of(process, tmp_path, 1)
+    # Consumers and transactional producers: each record once, whatever else.
+    for row in (rows["plain", "splitter", None], rows["plain", "persister", "kafka"]):
+        assert (row["arrived_once"], row["arrived_more"], row["lost"], row["in_flight"], row["wrong_branch"]) == (row["acked"], 0, 0, 0, 0)
+    (trial,) = (tmp_path / "run" / "trials").glob("*-level-flawed/trial.json")
+    logs = next(load for load in json.loads(trial.read_text())["loads"] if load["workload"] == "logs")
+    sent = [part["sent"] for part in logs["outcome"]["extra"]["acked"]]
+
+    def planted(rest: int) -> int:
+        return sum(len(range(rest, count, 100)) for count in sent)
+
+    source, split, last = (rows["flawed", *step] for step in (("input", None), ("splitter", None), ("persister", "kafka")))
+    assert (source["lost"], source["arrived_more"]) == (0, 0)
+    assert split["lost_here"] == split["lost"] == planted(LOST) > 50
+    # Those that are errors anyway went the right way.
+    assert 0.5 * planted(STRAYED) < split["wrong_branch"] <= planted(STRAYED)
+    assert split["arrived_more"] == 0
+    assert last["doubled_here"] == last["arrived_more"] == planted(DOUBLED)
+    # Of a damaged record nobody can tell whose it is: it is missing, too.
+    assert last["corrupted"] == last["lost_here"] == planted(DAMAGED)
+    assert split["missing"][0][1] == LOST
+    assert own_processes(str(tmp_path)) == []
