@@ -81,7 +81,7 @@ def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once"}
+PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once", "cassandra": "at least once"}
 """What Structured Streaming promises of its sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
 
 

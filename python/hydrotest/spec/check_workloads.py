@@ -134,8 +134,11 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
         )
     if spark is not None and spark.release != "4.2":
         raise checker.fail(place, f"a pipeline needs Spark 4.2, not {spark.release}", "Leave `release` out.")
-    if "hdfs" in workload.sinks and experiment.systems.hdfs is None:
-        raise checker.fail((*place, "sinks"), f"{name} needs the system hdfs", "Add it under `systems`, or take `directory`.")
+    for system in ("hdfs", "cassandra"):
+        if system in workload.sinks and system not in experiment.systems.present():
+            raise checker.fail((*place, "sinks"), f"{name} needs the system {system}", "Add it under `systems`, or leave that sink out.")
+    if "cassandra" in workload.sinks and experiment.systems.cassandra is not None and experiment.systems.cassandra.security is not None:
+        raise checker.fail((*place, "sinks"), "a pipeline speaks to Cassandra plainly", "Leave `security` out.")
     if len(set(workload.sinks)) < len(workload.sinks) or "kafka" not in workload.sinks:
         raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
 

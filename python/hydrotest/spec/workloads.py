@@ -122,7 +122,7 @@ class KafkaConsume(RatedWorkload):
     )
 
 
-SinkName = Literal["kafka", "directory", "hdfs"]
+SinkName = Literal["kafka", "directory", "hdfs", "cassandra"]
 
 
 class Dataflow(Workload):
@@ -147,8 +147,9 @@ class Dataflow(Workload):
         default_factory=lambda: list[SinkName](["kafka"]),
         min_length=1,
         description="Where the aggregate goes, several at once: `kafka`, a topic, which is always among them, since it is followed for latency; `directory`, "
-        "files on the driver's host; `hdfs`, files there.",
+        "files on the driver's host; `hdfs`, files there; `cassandra`, rows of a table, by `foreachBatch`.",
     )
+    consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
     format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
     trigger: DurationS | None = Field(None, description="A batch of each query begins so often; one after the other if not given.")
     offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")

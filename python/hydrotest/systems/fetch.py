@@ -54,11 +54,13 @@ STRESS = Bundle("cassandra-stress", "hydrotest.systems.cassandra", "stress.xml",
 EXPORTER = Bundle("exporter", "hydrotest.systems.exporter", "pom.xml", "jmx_prometheus_javaagent")
 SPARK_KAFKA = Bundle("spark-kafka", "hydrotest.systems.spark", "kafka.xml", "spark-sql-kafka-0-10_2.13")
 """Kafka as a source and sink of Structured Streaming, without what Spark itself has."""
+SPARK_CASSANDRA = Bundle("spark-cassandra", "hydrotest.systems.spark", "cassandra.xml", "java-driver-core-shaded")
+"""Cassandra's own driver, for what Spark writes there."""
 HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
 BUNDLES: dict[str, list[Bundle]] = {
     "kafka": [KAFKA, EXPORTER],
     "cassandra": [CASSANDRA, STRESS, EXPORTER],
-    "spark": [SPARK_KAFKA],
+    "spark": [SPARK_KAFKA, SPARK_CASSANDRA],
     "hdfs": [HDFS, EXPORTER],
 }
 """What `hydrotest fetch NAME` fetches."""

@@ -49,7 +49,12 @@ final class Ledger implements Serializable {
     if (sink.get("kind").asText().equals("kafka")) {
       Dataset<Row> records = spark.read().format("kafka").option("kafka.bootstrap.servers", wish.get("brokers").asText())
           .option("subscribe", sink.get("topic").asText()).option("startingOffsets", "earliest").load();
-      all.add(count(records.select(functions.col("value"), functions.lit(null).cast("string").as("place")), null));
+      all.add(count(records.select(functions.col("value"), functions.col("partition").cast("string").as("place")), null));
+      return all;
+    }
+    if (sink.get("kind").asText().equals("cassandra")) {
+      // A table has no order, and all levels in it.
+      all.add(count(new CassandraSink(sink).read(spark).withColumn("place", functions.lit(null).cast("string")), null));
       return all;
     }
     for (JsonNode level : wish.get("levels")) {

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -90,6 +91,10 @@ final class Pipeline {
       case "files":
         return records.writeStream().format(sink.get("format").asText())
             .option("path", sink.get("path").asText() + "/" + level);
+      case "cassandra":
+        CassandraSink table = new CassandraSink(sink);
+        table.create();
+        return records.writeStream().foreachBatch((VoidFunction2<Dataset<Row>, Long>) (batch, number) -> table.write(batch));
       default:
         throw new IllegalArgumentException("there is no sink " + sink.get("kind"));
     }

@@ -24,7 +24,8 @@ from hydrotest.run.workloads.submission import submission
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
-from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
+from hydrotest.systems.cassandra.system import CassandraSystem
+from hydrotest.systems.fetch import KAFKA, SPARK_CASSANDRA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.hdfs.system import CLIENT
 from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.system import SparkSystem, properties_text
@@ -101,6 +102,12 @@ class Engine(ABC):
         """A sink in the words of jobs/flow."""
         if name == "kafka":
             return {"name": name, "kind": "kafka", "topic": places.aggregate}
+        if name == "cassandra":
+            cassandra = self.bench.systems["cassandra"]
+            assert isinstance(cassandra, CassandraSystem)
+            return {"name": name, "kind": "cassandra", "addresses": cassandra.cluster.addresses, "data_center": cassandra.places[0].dc,
+                    "keyspace": places.aggregate.removesuffix("-aggregate").replace("-", "_"), "consistency": self.spec.consistency,
+                    "replication": min(self.spec.replication, len(cassandra.hosts))}  # fmt: skip
         return {"name": name, "kind": "files", "format": self.spec.format, "path": places.files[name]}
 
 
@@ -127,9 +134,10 @@ class SparkEngine(Engine):
             label = f"{self.name}-driver-{self._drivers}"
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-            jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
+            folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
+            jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
             extra = {"spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}}
-            application = submission(self.bench, self.system, self.host, folder, "flow", extra)
+            application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
             self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
             self.progress = self._driver.progress
             await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
@@ -159,7 +167,8 @@ class SparkEngine(Engine):
 
     async def removed(self, places: Places) -> None:
         if self._driver is not None and self._driver.is_alive:
-            await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints])
+            tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
+            await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
 
     async def leave(self) -> None:
         if self._driver is not None:
