@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +44,29 @@ def test_a_planted_stall_is_found(rate: float, begin: int, length: int) -> None:
     # At twice the rate what waited for so long is worked off in as long again.
     assert found.recovered_s == pytest.approx(2 * length, abs=0.5)
     assert found.caught_up_s == pytest.approx(length, abs=0.5)
+
+
+def in_batches(every: Sequence[Reading], batch_s: float) -> list[Reading]:
+    """The same, coming out all at once every so often."""
+    out, done = [], 0
+    for reading in every:
+        if round(reading.at_s * 10) % round(batch_s * 10) == 0:
+            done = reading.completed
+        out.append(reading._replace(completed=done, in_flight=reading.in_flight + reading.completed - done))
+    return out
+
+
+def test_pauses_between_batches_are_no_stalls() -> None:
+    found = recovery(in_batches(progress(1000, None, seconds=80), 3.0), 20, 25, in_batches=True)
+    assert found is not None
+    assert (found.without_progress_s, found.recovered_s) == (0, 0)
+
+
+def test_a_stall_of_what_comes_in_batches_is_found() -> None:
+    found = recovery(in_batches(progress(1000, (20, 35), seconds=90), 3.0), 20, 35, in_batches=True)
+    assert found is not None
+    assert found.longest_stall_s == pytest.approx(15, abs=3.5)
+    assert found.recovered_s == pytest.approx(30, abs=8)
 
 
 def test_what_never_comes_back_has_not_caught_up() -> None:

@@ -21,6 +21,8 @@ CAUGHT_UP_S = 1.0
 """Backlog and rate must be back for this long."""
 RATE_BACK = 0.95
 """Share of the rate before that counts as back."""
+PAUSES = 1.5
+"""What goes through in batches comes with pauses: so many times the longest one before is a stall."""
 BACKLOG_BACK = 2.0
 """So many times the largest backlog before still counts as back: its own peaks differ."""
 
@@ -57,18 +59,21 @@ def readings(seconds: Sequence[Second], start_s: float) -> list[Reading]:
     return found
 
 
-def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float) -> Recovery | None:
-    """How progress went on after `struck_s`. None where nothing was completed before it, so that nothing can be compared."""
+def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_batches: bool = False) -> Recovery | None:
+    """How progress went on after `struck_s`. None where nothing was completed before it, so that nothing can be compared. `in_batches`: it comes with pauses, which
+    are no stalls."""
     before = [reading for reading in progress if 0 <= reading.at_s <= struck_s]
     if len(before) < 2 or before[-1].completed <= before[0].completed:
         return None
     rate = (before[-1].completed - before[0].completed) / (before[-1].at_s - before[0].at_s)
     backlog = max(1, *(reading.in_flight for reading in before)) * BACKLOG_BACK
     after = [before[-1], *(reading for reading in progress if reading.at_s > struck_s)]
-    stalls = _stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate))
+    pause = max((end - begin for begin, end in _stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
+    stalls = _stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
     if not stalls and all(reading.in_flight <= backlog for reading in after) and _rate(after) >= RATE_BACK * rate:
         return Recovery(0.0, 0.0, 0.0, 0.0)
-    at = _back(after, stalls[-1][1] if stalls else struck_s, rate * RATE_BACK, backlog, left=bool(stalls))
+    horizon = max(CAUGHT_UP_S, 2 * pause)
+    at = _back(after, stalls[-1][1] if stalls else struck_s, rate * RATE_BACK, backlog, horizon, left=bool(stalls))
     lengths = [end - begin for begin, end in stalls]
     return Recovery(sum(lengths), max(lengths, default=0.0), None if at is None else at - struck_s,
                     None if at is None else max(0.0, at - ready_s))  # fmt: skip
@@ -93,13 +98,13 @@ def _stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, fl
     return found
 
 
-def _back(progress: Sequence[Reading], from_s: float, rate: float, backlog: float, left: bool) -> float | None:
-    """When backlog and rate were as before, from some moment on, and stayed so for a while. Unless they had `left` by then, they must first."""
+def _back(progress: Sequence[Reading], from_s: float, rate: float, backlog: float, horizon_s: float, left: bool) -> float | None:
+    """When backlog and rate were as before, from some moment on, and stayed so for `horizon_s`. Unless they had `left` by then, they must first."""
     for index, reading in enumerate(progress):
         if reading.at_s < from_s:
             continue
-        ahead = [other for other in progress[index:] if other.at_s <= reading.at_s + CAUGHT_UP_S]
-        if ahead[-1].at_s < reading.at_s + CAUGHT_UP_S - 0.15:
+        ahead = [other for other in progress[index:] if other.at_s <= reading.at_s + horizon_s]
+        if ahead[-1].at_s < reading.at_s + horizon_s - 0.15:
             return None  # the window ends before it can be told
         fine = all(other.in_flight <= backlog for other in ahead) and _rate(ahead) >= rate
         if fine and left:
@@ -137,10 +142,15 @@ def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
     assert outcome is not None
     start = measured.start_s
     struck, ready = fault.struck_wall_s - start, fault.ready_wall_s - start
-    progress = [reading for reading in readings(measured.seconds, start) if reading.at_s <= measured.end_s - start]
+    progress = readings(measured.seconds, start)
+    if measured.source is not None:
+        # What is on its way through all of a dataflow, not only in its last topic.
+        fed = readings(measured.source.seconds, start)
+        progress = [own._replace(in_flight=max(0, theirs.completed - own.completed)) for own, theirs in zip(progress, fed, strict=False)]
+    progress = [reading for reading in progress if reading.at_s <= measured.end_s - start]
     if load.kind == "kafka-consume" and load.offered and progress:
         progress = behind(progress, load.offered)
-    found = recovery(progress, struck, ready)
+    found = recovery(progress, struck, ready, in_batches=measured.source is not None)
     # Histograms are a second wide: the one that the strike falls into, or nearly, is no longer before it.
     before_s = start + max(0, math.floor(struck - STALL_S_MIN))
     normal = measured.end_s if found is None or found.recovered_s is None else start + math.ceil(struck + found.recovered_s)

@@ -13,7 +13,7 @@ from hydrotest.run.attempts import has, until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Rated
+from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
@@ -77,7 +77,7 @@ class IsolatedTest:
         else:
             self.bench.listener.phase(f"saturating {pressable.name}")
             plan = TrialPlan(f"saturated-{pressable.name}", "saturated", settings.warm_up, settings.saturated, self.index)
-            saturated = await until_done(self.bench, lambda: pressable.trial(plan, SATURATING))
+            saturated = await until_done(self.bench, lambda: pressable.saturate(plan))
         rate = Measured.read(self.bench.runner.folder, saturated, pressable.name).achieved
         if rate <= 0:
             raise RunFailedError(f"{pressable.name} completed nothing when pressed without schedule")

@@ -141,6 +141,10 @@ class Rated(Pressable):
         """One trial with a fixed number in flight; None: as many as saturate."""
         return await self.trial(plan, Pressing(in_flight=in_flight))
 
+    async def saturate(self, plan: TrialPlan) -> Trial:
+        """One trial that shows what goes through when more than enough is offered."""
+        return await self.trial(plan, SATURATING)
+
     async def _warm(self, service_prefix: str) -> None:
         """Presses in chunks until the system's CPU cost per operation has settled and its JIT compilers rest, within the experiment's bounds:
         first without schedule, then by schedule as the trials will be, since other code is hot there."""

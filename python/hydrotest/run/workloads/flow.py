@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged
+from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
@@ -27,6 +28,8 @@ FLOOD_S = 3.0
 WARM_UP_S = 10.0
 SATURATING_RATE = 2.0
 """Of the rate at which records last went through: more than that, since large batches go through faster, and not so much more that the rest takes minutes."""
+KEPT_UP = 0.9
+"""Of what was offered: one that brings so much through in the window may bring through more."""
 
 
 class Flow(Follower):
@@ -58,6 +61,16 @@ class Flow(Follower):
         number = self.bench.runner.claim()
         parts = [self.source.part(number, plan, pressing), self.following(number, plan, pressing)]
         return await self.bench.runner.press(number, replace(plan, subject=self.name), parts, disturbance)
+
+    async def saturate(self, plan: TrialPlan) -> Trial:
+        """Kafka takes far more than a pipeline, which then would be at work for minutes after it: so ever more is offered, until it falls behind."""
+        rate = (self._through or 0.0) * SATURATING_RATE
+        while True:
+            trial = await self.trial(plan, Pressing(rate_per_s=rate) if rate else SATURATING)
+            if trial.status == "failed" or Measured.read(self.bench.runner.folder, trial, self.name).achieved < KEPT_UP * rate or not rate:
+                return trial
+            self.bench.listener.trial_ended(trial, None, f"kept up with {show_rate(rate)}/s")
+            rate *= SATURATING_RATE
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         return self.following(number, plan, pressing)
