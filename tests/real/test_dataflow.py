@@ -87,6 +87,9 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
         assert (row["acked"], row["arrived_once"] + row["arrived_more"], row["lost"], row["in_flight"]) == (acked, acked, 0, 0), step
         assert (row["corrupted"], row["wrong_branch"]) == (0, 0)
     assert rows["flow", "persister", "kafka"]["latency_ms"]["p99"] > 0
+    queries = {row["query"]: row for row in summary["queries"]}
+    assert {"splitter", "persist-info-kafka", "persist-error-hdfs"} <= set(queries)
+    assert all(row["batches"] > 0 and row["batch_s_median"] > 0 and 0 < row["work_pct"] <= 100 for row in queries.values())
     ops = {row["op"]: row for row in summary["hdfs"] if row["is_limit"]}
     assert set(ops) == {"write", "read"}
     assert all(row["bytes_per_s"] > 0 and row["per_file_bytes_per_s_mean"] > 0 for row in ops.values())

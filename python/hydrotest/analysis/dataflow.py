@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from hydrotest.analysis.integrity import Runs, common, normalised, size, without
 from hydrotest.analysis.measured import Measured
+from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Hop, Trial
 
@@ -121,5 +125,46 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any
                     "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
                     **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else None,
                     "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
+                })  # fmt: skip
+    return rows
+
+
+class Batch(BaseModel):
+    """One batch of one query, as jobs/flow/Pipeline.java tells it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str
+    wall_s: float
+    """When it was told of, right after its end."""
+    batch: int
+    rows: int
+    seconds: float
+    ms: dict[str, int]
+    """By part: `addBatch` reads, works and writes; the rest keeps the books."""
+    behind: int | None
+    """Records that lay in the query's topic and were not in this batch, in the partition that had most of them; null where that is not told."""
+
+
+def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """How each query of a dataflow went in a trial's window: how long its batches took, how much of that was work, and how far it was behind."""
+    rows = []
+    for trial in trials:
+        for load in trial.loads if trial.purpose != "warm-up" else []:
+            file = run.folder_of(trial) / layout.batches(load.workload)
+            if load.kind != "dataflow" or load.outcome is None or not file.exists():
+                continue
+            measured = Measured.read(run, trial, load.workload)
+            every = [Batch.model_validate_json(line) for line in file.read_text().splitlines()]
+            inside = [batch for batch in every if measured.start_s <= batch.wall_s < measured.end_s]
+            for query in dict.fromkeys(batch.query for batch in inside):
+                own = [batch for batch in inside if batch.query == query]
+                spent = sum(sum(batch.ms[part] for part in batch.ms if part != "triggerExecution") for batch in own)
+                rows.append({
+                    "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
+                    "query": query, "batches": len(own), "records_per_s": sum(batch.rows for batch in own) / (measured.end_s - measured.start_s),
+                    "batch_s_median": statistics.median(batch.seconds for batch in own), "batch_s_max": max(batch.seconds for batch in own),
+                    "work_pct": 100 * sum(batch.ms.get("addBatch", 0) for batch in own) / spent if spent else None,
+                    "behind_max": max((batch.behind for batch in own if batch.behind is not None), default=None),
                 })  # fmt: skip
     return rows

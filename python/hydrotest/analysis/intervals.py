@@ -37,6 +37,24 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
     return Mean(mean, mean - half, mean + half, n)
 
 
+def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """The standard deviation that groups of values have in common, whatever their means, and its degrees of freedom (Fisher's pooled variance). (0, 0) where no
+    group has two values."""
+    known = [group for group in groups if len(group) > 1]
+    freedom = sum(len(group) - 1 for group in known)
+    if freedom == 0:
+        return 0.0, 0
+    squares = math.fsum((value - math.fsum(group) / len(group)) ** 2 for group in known for value in group)
+    return math.sqrt(squares / freedom), freedom
+
+
+def interval_with(values: Sequence[float], deviation: float, freedom: int, confidence: float = 0.95) -> Mean:
+    """Student's t-interval of the mean of values whose standard deviation is known from more than themselves; unbounded without degrees of freedom."""
+    mean = math.fsum(values) / len(values)
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * deviation / math.sqrt(len(values)) if freedom else math.inf
+    return Mean(mean, mean - half, mean + half, len(values))
+
+
 def batch_means(values: Sequence[float], batches: int = 10, confidence: float = 0.95) -> Mean:
     """Interval of the mean of autocorrelated values: means of consecutive batches are nearly independent
     (A. M. Law, "Simulation Modeling and Analysis", batch means)."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hydrotest.analysis.bound_by import Use
 from hydrotest.analysis.fault import Reading
-from hydrotest.analysis.intervals import Mean, t_interval
+from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation
 from hydrotest.store.records import SqueezeTurn
 
 LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.5, "network": 0.75}
@@ -120,8 +120,11 @@ class Squeezing:
         """A round may tell nothing of one: its own turns are counted, not the rounds."""
         return len(self.values.get(candidate, ())) >= ROUNDS_MIN
 
-    def _interval(self, candidate: Candidate) -> Mean:
-        return t_interval(self.values[candidate], STRICT)
+    def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
+        """Of its elasticity. How much a turn's rate scatters is the machine's and the load's doing, not the candidate's: it is told from the turns
+        of all, else three or four of each could hardly tell anything."""
+        deviation, freedom = pooled_deviation([[value * _scale(one) for value in values] for one, values in self.values.items()])
+        return interval_with(self.values[candidate], deviation / _scale(candidate), freedom, confidence)
 
     def decide(self) -> Decision:
         """What is known by now."""
@@ -141,7 +144,12 @@ class Squeezing:
 
     def shown(self) -> dict[Candidate, Mean]:
         """The elasticities with their 95 % intervals."""
-        return {one: t_interval(values) for one, values in self.values.items()}
+        return {one: self._interval(one, 0.95) for one in self.values}
+
+
+def _scale(candidate: Candidate) -> float:
+    """From elasticities to relative changes of the rate."""
+    return abs(math.log(LEFT[candidate.resource]))
 
 
 def rate_in(progress: Sequence[Reading], begin_s: float, end_s: float) -> float | None:

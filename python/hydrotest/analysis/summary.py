@@ -12,7 +12,7 @@ from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
-from hydrotest.analysis.dataflow import dataflow_rows
+from hydrotest.analysis.dataflow import dataflow_rows, query_rows
 from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.files import file_rows
@@ -91,6 +91,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "hdfs": file_rows(trials),
         "dataflow": dataflow_rows(run, trials),
+        "queries": query_rows(run, trials),
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),

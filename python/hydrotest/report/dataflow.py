@@ -95,3 +95,21 @@ def splitter_beside_sheet(summary: dict[str, Any]) -> Sheet:
         through = limit if limit is not None and sink == "kafka" else row["records_per_s"]
         rows.append([f"ours: {workload}", sink, str(workers), "this machine", rate(through), NONE])
     return Sheet("Dataflow beside what was published", heads, rows)
+
+
+def queries_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each query of a dataflow; of a search's trials those of the last."""
+    rows = summary.get("queries", [])
+    last: dict[str, int] = {}
+    for row in rows:
+        if row["purpose"] not in SHOWN:
+            last[row["workload"]] = row["trial"]
+    cells = [
+        [row["workload"], f"{row['trial']}: {row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else ""), row["query"], str(row["batches"]),
+         rate(row["records_per_s"]), decimal(row["batch_s_median"], 2), decimal(row["batch_s_max"], 2), decimal(row["work_pct"], 0),
+         NONE if row["behind_max"] is None else f"{row['behind_max']:,}"]
+        for row in rows
+        if row["purpose"] in SHOWN or row["trial"] == last.get(row["workload"])
+    ]  # fmt: skip
+    heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "behind, at most"]
+    return Sheet("Queries of dataflows", heads, cells)
