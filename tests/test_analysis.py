@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.bound_by import MACHINE, Use, bound_by
-from hydrotest.analysis.integrity import kafka_fates, normalised, overlap, rows_fates, size
-from hydrotest.analysis.intervals import batch_means, slope_upper_bound, t_interval
+from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
+from hydrotest.analysis.intervals import batch_means, interval_with, pooled_deviation, slope_of, slope_upper_bound, t_interval
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.summary import finite
@@ -29,6 +29,8 @@ def test_runs_behave_as_sets(a: list[tuple[int, int]], b: list[tuple[int, int]])
     assert numbers(left) == numbers(a)
     assert size(left) == len(numbers(a))
     assert overlap(left, right) == len(numbers(a) & numbers(b))
+    assert numbers(common(left, right)) == numbers(a) & numbers(b)
+    assert numbers(without(left, right)) == numbers(a) - numbers(b)
 
 
 @given(st.sets(st.integers(0, 80)), st.sets(st.integers(0, 80)), st.integers(0, 5))
@@ -152,3 +154,22 @@ def test_littles_law_on_a_published_row() -> None:
 
 def test_json_has_no_infinity() -> None:
     assert finite({"a": [math.inf, 1.0, {"b": math.nan}]}) == {"a": [None, 1.0, {"b": None}]}
+
+
+def test_a_pooled_deviation_is_that_of_one_group_and_of_all() -> None:
+    assert pooled_deviation([[1.0, 2.0, 3.0]]) == pytest.approx((1.0, 2))
+    # Means do not matter, single values tell nothing.
+    assert pooled_deviation([[1.0, 2.0, 3.0], [101.0, 102.0, 103.0], [7.0]]) == pytest.approx((1.0, 4))
+    assert pooled_deviation([[1.0], []]) == (0.0, 0)
+
+
+def test_an_interval_with_its_own_deviation_is_students() -> None:
+    values = [1.0, 2.0, 4.0, 4.5]
+    mine, theirs = interval_with(values, *pooled_deviation([values]), 0.99), t_interval(values, 0.99)
+    assert (mine.value, mine.low, mine.high, mine.n) == pytest.approx((theirs.value, theirs.low, theirs.high, theirs.n))
+    assert interval_with([1.0], 0.0, 0).high == math.inf
+
+
+def test_the_slope_of_a_line() -> None:
+    assert slope_of([1.0, 2.0, 3.0], [5.0, 7.0, 9.0]) == pytest.approx(2.0)
+    assert slope_of([1.0, 1.0], [5.0, 7.0]) is None

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged
-from hydrotest.analysis.integrity import Runs, common, normalised, size, without
 
 PRODUCER = 3 << 16 | 128
 
@@ -73,19 +69,3 @@ def test_what_was_never_acknowledged_does_not_count() -> None:
     steps = [Step("input", None, Found.of([reading((0, 150), doubled=((120, 130),))]), None)]
     (hop,) = account(ACKED, steps, drained=True)
     assert (hop.arrived_once, hop.arrived_more, hop.lost) == (100, 0, 0)
-
-
-def as_set(runs: Runs) -> set[int]:
-    """One by one."""
-    return {n for start, end in runs for n in range(start, end)}
-
-
-RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)
-
-
-@given(RUNS, RUNS)
-def test_runs_are_sets(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
-    a, b = normalised(one), normalised(other)
-    assert as_set(common(a, b)) == as_set(a) & as_set(b)
-    assert as_set(without(a, b)) == as_set(a) - as_set(b)
-    assert size(without(a, b)) == len(as_set(a) - as_set(b))

@@ -425,3 +425,48 @@ def test_a_release_needs_no_quotes(tmp_path: Path) -> None:
     experiment, _ = load_experiment(write(tmp_path, GOOD.replace("kafka: {hosts: [here]}", "kafka: {hosts: [here], release: 3.9}")))
     assert experiment.systems.kafka is not None
     assert experiment.systems.kafka.release == "3.9"
+
+
+DATAFLOW = """\
+name: x
+hosts: {a: {connect: local}}
+systems:
+  kafka: {hosts: [a]}
+  spark: {master: a, workers: [a]}
+workloads:
+  logs: {kind: kafka-produce, record_size: 100 B, levels: {info: 8, error: 2}}
+  flow: {kind: dataflow, reads: logs, sinks: [kafka]}
+tests:
+  - isolated: [flow]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("reads: logs", "reads: lags", 8, "Did you mean 'logs'"),
+        (", levels: {info: 8, error: 2}", "", 8, "writes no log records"),
+        ("sinks: [kafka]", "sinks: [directory]", 8, "always `kafka`"),
+        ("sinks: [kafka]", "sinks: [kafka, kafka]", 8, "one of each sink"),
+        ("sinks: [kafka]", "sinks: [kafka, hdfs]", 8, "needs the system hdfs"),
+        ("sinks: [kafka]", "sinks: [kafka, cassandra]", 8, "needs the system cassandra"),
+        ("sinks: [kafka]", "sinks: [kafka, directory], engine: kafka", 8, "only hydrotest's own queries"),
+        ("sinks: [kafka]", "submit: nowhere.py", 8, "there is no file nowhere.py"),
+        ("reads: logs,", "reads: logs, replication: 2,", 8, "needs as many brokers"),
+        ("error: 2", "emergencies: 2", 7, "at most 8 letters"),
+        ("info: 8, error: 2", "info: 0", 7, "no level has a weight"),
+        ("record_size: 100 B", "record_size: 31 B", 7, "no room for their level"),
+        ("  spark: {master: a, workers: [a]}\n", "", 7, "needs the system spark"),
+        ("  - isolated: [flow]", "  - combined: {workloads: [logs, flow], rates: {logs: 1K}}", 10, "has no part in this test"),
+    ],
+)
+def test_a_dataflow_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(DATAFLOW)
+    load_experiment(file)
+    assert old in DATAFLOW
+    file.write_text(DATAFLOW.replace(old, new))
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(file)
+    assert words in str(caught.value)
+    assert caught.value.line == line

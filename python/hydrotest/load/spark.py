@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from hydrotest.analysis.job_watch import Beat, JobWatch
 from hydrotest.errors import TrialFailedError
@@ -77,6 +77,12 @@ class Submitted:
     def is_alive(self) -> bool:
         """False once the driver has ended."""
         return self._death is None
+
+    async def signal(self, name: Literal["kill", "term", "stop", "cont"]) -> None:
+        """Signals the driver; returns when it has ended, if that ends it."""
+        await self._node.command("signal", name=name)
+        if name in ("kill", "term"):
+            await asyncio.wait([self._watch], timeout=GRACE_S)
 
     async def stop(self) -> None:
         """Ends it; its control file goes first, so that it can close its event log."""

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.one_trial import OneLevelTest
 from hydrotest.run.trial import Disturbance
-from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.base import Bench, Struck
 from hydrotest.spec.tests import Fault
 from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
-
-
-class Struck(Protocol):
-    """What can be taken away and brought back: a service, or a host."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    async def take_away(self, how: Any) -> None:
-        """Takes it away, and returns when it is."""
-
-    async def bring_back(self, how: Any) -> None:
-        """Undoes that."""
 
 
 class Strike:
@@ -88,6 +73,9 @@ class Strike:
             service = system.service(self.test.service or "")
             if service is not None:
                 return [system], service
+        beside = self.bench.beside.get(self.test.service or "")
+        if beside is not None:
+            return [], beside
         raise SystemFailedError(f"no service {self.test.service} runs")
 
 

@@ -22,6 +22,7 @@ from hydrotest.spec.workloads import (
     RatedWorkload,
     Scheduled,
     SparkPerf,
+    driver_service,
 )
 from hydrotest.units import show_bytes
 
@@ -200,8 +201,12 @@ def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker
 
 
 def service_names(experiment: Experiment) -> list[str]:
-    """What the services of the experiment's systems are called."""
-    return [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
+    """What the services of the experiment's systems are called, and the drivers of its dataflows."""
+    services = [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
+    flows = [
+        name for name, spec in experiment.workloads.items() if isinstance(spec, Dataflow) and spec.engine == "spark" and spec.submit is None
+    ]
+    return services + [driver_service(name) for name in flows]
 
 
 def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Checker) -> None:

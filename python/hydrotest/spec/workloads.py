@@ -159,6 +159,11 @@ class Dataflow(Workload):
     )
 
 
+def driver_service(workload: str) -> str:
+    """What the Spark driver of a workload is called among the services."""
+    return f"spark-driver-{workload}"
+
+
 class Mix(Model):
     """Weights of the operations."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.verdict import COMPILING_MAX
@@ -60,6 +60,21 @@ class Pressing:
 SATURATING = Pressing()
 
 
+class Struck(Protocol):
+    """What can be taken away and brought back: a service, a host, a driver."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    async def take_away(self, how: Any) -> None:
+        """Takes it away, and returns when it is."""
+
+    async def bring_back(self, how: Any) -> None:
+        """Undoes that."""
+
+
 @dataclass
 class Bench:
     """What pressing needs: the experiment, the hosts and systems that run, the trial runner."""
@@ -72,6 +87,8 @@ class Bench:
     listener: Listener
     unhurried: Callable[[], AbstractContextManager[None]] = nullcontext
     """Systems are warmed in it: under an emulated host's quota their code would be compiled for as long as it is measured."""
+    beside: dict[str, Struck] = field(default_factory=dict)
+    """What is no service of a system, and can be taken away like one: drivers of dataflows."""
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""

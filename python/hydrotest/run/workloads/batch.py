@@ -12,7 +12,7 @@ from hydrotest.load.spark import Driver, JobHungError
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
 from hydrotest.run.workloads.submission import submission
-from hydrotest.spec.workloads import Command, SparkPerf
+from hydrotest.spec.workloads import Command, SparkPerf, driver_service
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.systems.spark.system import SparkSystem
@@ -60,7 +60,7 @@ class Batch(Pressable):
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
             application = submission(self.bench, self.system, self.host, folder, "core")
             self._driver = await Driver.start(self.name, self.spec, application, self.host, folder, log)
-            await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
+            await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self._driver.pid)
         return self._driver
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
@@ -98,7 +98,7 @@ class Batch(Pressable):
         """Ends its driver, for which another may be started later."""
         if self._driver is not None:
             await self._driver.stop()
-            await self.bench.runner.sampling.unwatch(self.host.name, f"spark-driver-{self.name}")
+            await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
             self._driver = None
 
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:

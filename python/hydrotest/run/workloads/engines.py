@@ -21,7 +21,7 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.load.flow import FlowDriver
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.submission import submission
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.workloads import Dataflow, driver_service
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.cassandra.system import CassandraSystem
@@ -121,6 +121,14 @@ class SparkEngine(Engine):
         self.system = system
         self._driver: FlowDriver | None = None
         self._drivers = 0
+        self._places: Places | None = None
+        """Of the pipeline that runs."""
+        bench.beside[self.driver_name] = StruckDriver(self)
+
+    @property
+    def driver_name(self) -> str:
+        """Its driver's, among the services."""
+        return driver_service(self.name)
 
     async def ready(self) -> None:
         await self._running()
@@ -140,17 +148,39 @@ class SparkEngine(Engine):
             application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
             self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
             self.progress = self._driver.progress
-            await self.bench.runner.sampling.watch(self.host.name, f"spark-driver-{self.name}", self._driver.pid)
+            await self.bench.runner.sampling.watch(self.host.name, self.driver_name, self._driver.pid)
         return self._driver
 
     async def begin(self, places: Places) -> None:
         driver = await self._running()
         driver.progress.clear()
+        await self._pipe(driver, places)
+
+    async def _pipe(self, driver: FlowDriver, places: Places) -> None:
+        """Starts the queries, or has them go on from where their checkpoints say."""
+        self._places = places
         wish = {"brokers": self.brokers, "input": places.input, "branches": places.branches,
                 "sinks": [self.sink(name, places) for name in self.spec.sinks], "checkpoints": places.checkpoints,
                 "trigger_ms": None if self.spec.trigger is None else round(self.spec.trigger * 1e3),
                 "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
         await driver.ask("begin", BEGIN_S_MAX, **wish)
+
+    async def strike(self, how: str) -> None:
+        """Takes the driver away."""
+        assert self._driver is not None
+        await self._driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
+
+    async def restore(self, how: str) -> None:
+        """Has a driver go on: the one that was held still, or a new one, from the checkpoints."""
+        assert self._driver is not None
+        assert self._places is not None
+        if how == "pause":
+            await self._driver.signal("cont")
+            return
+        told = list(self.progress)
+        driver = await self._running()
+        driver.progress[:0] = told
+        await self._pipe(driver, self._places)
 
     async def drained(self, places: Places) -> bool:
         driver = await self._running()
@@ -173,8 +203,28 @@ class SparkEngine(Engine):
     async def leave(self) -> None:
         if self._driver is not None:
             await self._driver.stop()
-            await self.bench.runner.sampling.unwatch(self.host.name, f"spark-driver-{self.name}")
+            await self.bench.runner.sampling.unwatch(self.host.name, self.driver_name)
             self._driver = None
+
+
+@dataclass(frozen=True)
+class StruckDriver:
+    """The driver, as what a fault takes away."""
+
+    engine: SparkEngine
+
+    @property
+    def name(self) -> str:
+        """See `Struck`."""
+        return self.engine.driver_name
+
+    async def take_away(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.strike(how)
+
+    async def bring_back(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.restore(how)
 
 
 class ProgramEngine(Engine):
