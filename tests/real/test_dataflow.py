@@ -62,6 +62,21 @@ tests:
   - levels: {{workload: flawed, rates: [1K], duration: 8 s}}
 """
 )
+STORED = (
+    HEAD
+    + """\
+name: dataflow-stored
+systems:
+  kafka: {{hosts: [here], heap: 512 MiB}}
+  cassandra: {{hosts: [here], heap: 1 GiB}}
+  spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
+workloads:
+  logs: {{kind: kafka-produce, partitions: 4, record_size: 200 B, levels: {{normal: 9, alarm: 1}}}}
+  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, cassandra]}}
+tests:
+  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-driver-flow, action: kill, at: 10 s, down: 3 s, duration: 50 s}}
+"""
+)
 
 
 def rows_of(
@@ -120,4 +135,22 @@ def test_planted_flaws_are_found_and_pinned_to_their_step(tmp_path: Path, start_
     # Of a damaged record nobody can tell whose it is: it is missing, too.
     assert last["corrupted"] == last["lost_here"] == planted(DAMAGED)
     assert split["missing"][0][1] == LOST
+    assert own_processes(str(tmp_path)) == []
+
+
+def test_a_driver_that_is_killed_goes_on_from_its_checkpoints_and_no_row_is_missing(tmp_path: Path, start_run: Start) -> None:
+    process = start_run(STORED.format(data=tmp_path / "data"))
+    summary, rows = rows_of(process, tmp_path, 0)
+    acked = rows["flow", "input", None]["acked"]
+    assert acked > 20_000
+    for sink in ("kafka", "cassandra"):
+        row = rows["flow", "persister", sink]
+        assert (row["arrived_once"] + row["arrived_more"], row["lost"], row["in_flight"], row["corrupted"]) == (acked, 0, 0, 0), sink
+        assert row["fault"] == "kill spark-driver-flow"
+    # A row that is written again is the same row.
+    assert rows["flow", "persister", "cassandra"]["arrived_more"] == 0
+    (fault,) = summary["faults"]
+    loads = {load["workload"]: load["recovery"] for load in fault["workloads"]}
+    assert loads["logs"]["recovered_s"] == 0
+    assert loads["flow"]["longest_stall_s"] > 3
     assert own_processes(str(tmp_path)) == []

@@ -14,7 +14,8 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
 from hydrotest.run.trial import Disturbance, Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, remove_quietly
-from hydrotest.run.workloads.engines import Places, make_engine
+from hydrotest.run.workloads.engines.base import Places
+from hydrotest.run.workloads.engines.catalogue import make_engine
 from hydrotest.run.workloads.kafka import Produce
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout

@@ -1,0 +1,89 @@
+"""What carries a dataflow from topic to topic: what all engines have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.run.workloads.base import Bench
+from hydrotest.spec.workloads import Dataflow
+from hydrotest.systems.cassandra.system import CassandraSystem
+
+BEGIN_S_MAX = 120.0
+"""For a pipeline to take records."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a trial's records go."""
+
+    input: str
+    branches: dict[str, str]
+    """Topics by level."""
+    aggregate: str
+    files: dict[str, str]
+    """Folders by sink."""
+    checkpoints: str
+
+
+class Engine(ABC):
+    """Begins and ends a pipeline for each trial."""
+
+    reads_committed = False
+    """True if what it writes counts only once it is committed."""
+
+    def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
+        self.name = name
+        self.spec = spec
+        self.bench = bench
+        self.host = host
+        self.cluster = bench.systems["kafka"].cluster
+        self.progress: list[dict[str, Any]] = []
+        """Of each batch, as far as it tells: query, wall_s, rows, …."""
+
+    @property
+    def brokers(self) -> str:
+        """What clients are given."""
+        return ",".join(self.cluster.addresses)
+
+    async def ready(self) -> None:  # noqa: B027 - most have nothing that stays up
+        """Starts what stays up for the whole run."""
+
+    @abstractmethod
+    async def begin(self, places: Places) -> None:
+        """Starts the pipeline, and returns when it takes records. Raises `TrialFailedError`."""
+
+    @abstractmethod
+    async def drained(self, places: Places) -> bool:
+        """Waits until all that lies in its topics is through; False if it still is at work after `spec.drain`."""
+
+    @abstractmethod
+    async def end(self) -> None:
+        """Stops the pipeline."""
+
+    async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
+        """What lies in a sink of files."""
+        raise TrialFailedError(f"{self.name} has no such sink as {sink}")
+
+    async def removed(self, places: Places) -> None:  # noqa: B027 - most leave no files
+        """Removes the files of a trial."""
+
+    async def leave(self) -> None:
+        """Ends what stays up."""
+        await self.end()
+
+    def sink(self, name: str, places: Places) -> dict[str, Any]:
+        """A sink in the words of jobs/flow."""
+        if name == "kafka":
+            return {"name": name, "kind": "kafka", "topic": places.aggregate}
+        if name == "cassandra":
+            cassandra = self.bench.systems["cassandra"]
+            assert isinstance(cassandra, CassandraSystem)
+            return {"name": name, "kind": "cassandra", "addresses": cassandra.cluster.addresses, "data_center": cassandra.places[0].dc,
+                    "keyspace": places.aggregate.removesuffix("-aggregate").replace("-", "_"), "consistency": self.spec.consistency,
+                    "replication": min(self.spec.replication, len(cassandra.hosts))}  # fmt: skip
+        return {"name": name, "kind": "files", "format": self.spec.format, "path": places.files[name]}

@@ -1,0 +1,120 @@
+"""A program that is started for each trial: plain consumers and producers, or a job of the user's own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from abc import abstractmethod
+from pathlib import Path
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.node import Node
+from hydrotest.jobs.jars import MAINS, job_jar
+from hydrotest.load import kafka as load_kafka
+from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
+from hydrotest.spec.workloads import Dataflow
+from hydrotest.store import layout
+from hydrotest.store.folder import write_whole
+from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
+from hydrotest.systems.java import find_java
+from hydrotest.systems.spark.system import SparkSystem, properties_text
+
+QUIET_S = 8.0
+"""A pipeline of which we see only its topics has come to its end when nothing has come out of it for so long."""
+POLL_S = 0.5
+
+
+class ProgramEngine(Engine):
+    """A program that is started for each trial, and given the path of a JSON file: brokers, group, input, branches (topic by level), aggregate, tasks, checkpoints, and
+    `ready`, a file that it makes once it takes records."""
+
+    def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
+        super().__init__(name, spec, bench, host)
+        self._node: Node | None = None
+        self._starts = 0
+
+    @abstractmethod
+    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """Its arguments, up to the settings, and its environment."""
+
+    async def begin(self, places: Places) -> None:
+        self._starts += 1
+        label = f"{self.name}-{self._starts}"
+        folder = self.host.scratch(self.bench.run) / label
+        folder.mkdir(parents=True, exist_ok=True)
+        ready = folder / "ready"
+        settings = {"brokers": self.brokers, "group": f"{places.aggregate}-{self._starts}", "input": places.input, "branches": places.branches,
+                    "aggregate": places.aggregate, "tasks": self.spec.tasks, "checkpoints": places.checkpoints, "ready": str(ready)}  # fmt: skip
+        write_whole(folder / "settings.json", json.dumps(settings))
+        argv, env = await self.command(folder)
+        log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+        service = Service(label, [*argv, str(folder / "settings.json")], folder, log, env)
+        self._node = await self.host.node("supervise", service.settings())
+        await self._node.expect("spawned")
+        await self.bench.runner.sampling.watch(self.host.name, self.name, self._node.pid)
+        give_up = time.monotonic() + BEGIN_S_MAX
+        while not ready.exists():
+            if time.monotonic() > give_up or await self._has_ended():
+                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): "
+                                       f"{last_lines(log.read_text(errors='replace'))}")  # fmt: skip
+            await asyncio.sleep(POLL_S)
+
+    async def _has_ended(self) -> bool:
+        assert self._node is not None
+        return self._node.has_ended
+
+    async def drained(self, places: Places) -> bool:
+        give_up = time.monotonic() + self.spec.drain
+        last, since = -1, time.monotonic()
+        while time.monotonic() < give_up:
+            found = await load_kafka.records_in(self.host, self.cluster, places.aggregate)
+            if found != last:
+                last, since = found, time.monotonic()
+            elif time.monotonic() - since >= QUIET_S:
+                return True
+            await asyncio.sleep(POLL_S)
+        return False
+
+    async def end(self) -> None:
+        if self._node is not None:
+            await self._node.close()
+            await self.bench.runner.sampling.unwatch(self.host.name, self.name)
+            self._node = None
+
+
+class PlainEngine(ProgramEngine):
+    """Consumers and transactional producers, without an engine."""
+
+    reads_committed = True
+
+    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+        jars = fetch(KAFKA, self.bench.listener.say)
+        classpath = f"{jars}/*"
+        jar = job_jar("plain", classpath, f"kafka-{version_in(jars, KAFKA.version_jar)}")
+        return [str(find_java()), "-Xmx512m", "-cp", f"{jar}:{classpath}", MAINS["plain"]], {}
+
+
+class JobEngine(ProgramEngine):
+    """A job of the user's own, by spark-submit."""
+
+    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+        system = self.bench.systems["spark"]
+        assert isinstance(system, SparkSystem)
+        await system.take(self.leave)
+        jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
+        events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
+        events.mkdir(parents=True, exist_ok=True)
+        properties = folder / "spark.conf"
+        write_whole(properties, properties_text({**system.application(self.host, events), "spark.jars": ",".join(map(str, jars))}))
+        argv = [
+            str(system.home / "bin" / "spark-submit"),
+            "--properties-file",
+            str(properties),
+            str(Path(self.spec.submit or "").resolve()),
+        ]
+        return argv, {**system.environment(self.host, system.conf), "PYSPARK_PYTHON": sys.executable}

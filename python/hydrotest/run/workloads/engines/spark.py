@@ -1,0 +1,138 @@
+"""hydrotest's own queries of Structured Streaming, in a driver that stays up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hydrotest.hosts.base import Host
+from hydrotest.load.flow import FlowDriver
+from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
+from hydrotest.run.workloads.submission import submission
+from hydrotest.spec.workloads import Dataflow, driver_service
+from hydrotest.store import layout
+from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
+from hydrotest.systems.hdfs.system import CLIENT
+from hydrotest.systems.spark.system import SparkSystem
+
+END_S_MAX = 60.0
+ACCOUNT_S_MAX = 900.0
+DRAIN_MARGIN_S = 10.0
+
+
+class SparkEngine(Engine):
+    """Queries of Structured Streaming in a driver that stays up."""
+
+    def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
+        super().__init__(name, spec, bench, host)
+        system = bench.systems["spark"]
+        assert isinstance(system, SparkSystem)
+        self.system = system
+        self._driver: FlowDriver | None = None
+        self._drivers = 0
+        self._places: Places | None = None
+        """Of the pipeline that runs."""
+        bench.beside[self.driver_name] = StruckDriver(self)
+
+    @property
+    def driver_name(self) -> str:
+        """Its driver's, among the services."""
+        return driver_service(self.name)
+
+    async def ready(self) -> None:
+        await self._running()
+
+    async def _running(self) -> FlowDriver:
+        """The running driver; a new one where the last has died."""
+        if self._driver is None or not self._driver.is_alive:
+            await self.system.take(self.leave)
+            self.bench.listener.phase(f"starting the driver of {self.name}")
+            self._drivers += 1
+            label = f"{self.name}-driver-{self._drivers}"
+            folder = self.host.scratch(self.bench.run) / label
+            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+            folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
+            jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
+            extra = {"spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}}
+            application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
+            self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
+            self.progress = self._driver.progress
+            await self.bench.runner.sampling.watch(self.host.name, self.driver_name, self._driver.pid)
+        return self._driver
+
+    async def begin(self, places: Places) -> None:
+        driver = await self._running()
+        driver.progress.clear()
+        await self._pipe(driver, places)
+
+    async def _pipe(self, driver: FlowDriver, places: Places) -> None:
+        """Starts the queries, or has them go on from where their checkpoints say."""
+        self._places = places
+        wish = {"brokers": self.brokers, "input": places.input, "branches": places.branches,
+                "sinks": [self.sink(name, places) for name in self.spec.sinks], "checkpoints": places.checkpoints,
+                "trigger_ms": None if self.spec.trigger is None else round(self.spec.trigger * 1e3),
+                "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
+        await driver.ask("begin", BEGIN_S_MAX, **wish)
+
+    async def strike(self, how: str) -> None:
+        """Takes the driver away."""
+        assert self._driver is not None
+        await self._driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
+
+    async def restore(self, how: str) -> None:
+        """Has a driver go on: the one that was held still, or a new one, from the checkpoints."""
+        assert self._driver is not None
+        assert self._places is not None
+        if how == "pause":
+            await self._driver.signal("cont")
+            return
+        told = list(self.progress)
+        driver = await self._running()
+        driver.progress[:0] = told
+        await self._pipe(driver, self._places)
+
+    async def drained(self, places: Places) -> bool:
+        driver = await self._running()
+        answer = await driver.ask("drain", self.spec.drain + DRAIN_MARGIN_S, seconds=self.spec.drain)
+        return bool(answer["drained"])
+
+    async def end(self) -> None:
+        if self._driver is not None and self._driver.is_alive:
+            await self._driver.ask("end", END_S_MAX)
+
+    async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
+        driver = await self._running()
+        return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers)
+
+    async def removed(self, places: Places) -> None:
+        if self._driver is not None and self._driver.is_alive:
+            tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
+            await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
+
+    async def leave(self) -> None:
+        if self._driver is not None:
+            await self._driver.stop()
+            await self.bench.runner.sampling.unwatch(self.host.name, self.driver_name)
+            self._driver = None
+
+
+@dataclass(frozen=True)
+class StruckDriver:
+    """The driver, as what a fault takes away."""
+
+    engine: SparkEngine
+
+    @property
+    def name(self) -> str:
+        """See `Struck`."""
+        return self.engine.driver_name
+
+    async def take_away(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.strike(how)
+
+    async def bring_back(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.restore(how)
