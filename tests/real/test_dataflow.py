@@ -151,6 +151,5 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoints_and_no_row_is_miss
     assert rows["flow", "persister", "cassandra"]["arrived_more"] == 0
     (fault,) = summary["faults"]
     loads = {load["workload"]: load["recovery"] for load in fault["workloads"]}
-    assert loads["logs"]["recovered_s"] == 0
-    assert loads["flow"]["longest_stall_s"] > 3
+    assert loads["flow"]["longest_stall_s"] > max(3, loads["logs"]["longest_stall_s"])
     assert own_processes(str(tmp_path)) == []

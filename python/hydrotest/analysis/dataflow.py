@@ -68,6 +68,7 @@ class Step:
     before: int | None
     """Which of the steps feeds it; None: the generator."""
     records_per_s: float = 0.0
+    promise: str | None = None
 
 
 def acknowledged(produced: Mapping[str, Any]) -> Ledger:
@@ -94,7 +95,7 @@ def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
         lost = _each(without, missing, flying)
         more = _each(common, acked, step.found.doubled)
         hops.append(Hop(
-            hop=step.hop, sink=step.sink, records_per_s=step.records_per_s, acked=_size(acked),
+            hop=step.hop, sink=step.sink, promise=step.promise, records_per_s=step.records_per_s, acked=_size(acked),
             arrived_once=_size(_each(common, acked, step.found.seen)) - _size(more), arrived_more=_size(more),
             lost=_size(lost), in_flight=_size(flying), corrupted=step.found.corrupted, out_of_order=step.found.out_of_order,
             wrong_branch=step.found.wrong_branch, lost_here=_size(_each(common, lost, before)),

@@ -25,7 +25,7 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
     for trial in trials:
         if trial.status == "done" and trial.purpose == "level":
             # What feeds a dataflow is not what the level is about.
-            for load in (load for load in trial.loads if trial.subject in (None, load.workload)):
+            for load in (load for load in trial.loads if trial.is_about(load.workload)):
                 rows.extend(_stock_rows(trial, load) if load.stock is not None else _native_rows(run, experiment, trial, load))
     return rows
 

@@ -57,7 +57,7 @@ class Limits:
         return isinstance(self.experiment.workloads[workload], KafkaConsume)
 
     def _of(self, index: int, workload: str, *purposes: str) -> list[Measured]:
-        chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and any(x.workload == workload for x in t.loads)]
+        chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and t.is_about(workload)]
         return [Measured.read(self.run, trial, workload) for trial in chosen]
 
     def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:

@@ -70,11 +70,11 @@ class Verdict:
 
 def judge(measured: Measured, objective: Objective) -> Verdict:
     """Judges one open-loop trial."""
-    offered = measured.offered
+    source = measured.source
+    offered = (source or measured).offered
     outcome = measured.load.outcome
     assert offered is not None
     assert outcome is not None
-    source = measured.source
     room = judge_room(source or measured, objective.latencies_ms().get("p99"))
     void = f"{outcome.overflows} latencies were too long to record" if outcome.overflows else None
     flow = (

@@ -24,8 +24,6 @@ class FlowDriver(Submitted):
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
-        self.died: list[str] = []
-        """Queries that ended by an error, with it."""
 
     @classmethod
     async def start(cls, name: str, application: Application, host: Host, folder: Path, log: Path) -> FlowDriver:
@@ -51,21 +49,30 @@ class FlowDriver(Submitted):
         loop = asyncio.get_running_loop()
         give_up = loop.time() + seconds_max
         while loop.time() < give_up:
-            for line in self._lines(one=True):
-                match line.pop("event"):
-                    case "progress":
-                        self.progress.append(line)
-                    case "died":
-                        self.died.append(line["error"])
-                    case "failed" if line["number"] == number:
-                        raise TrialFailedError(f"{self.name}: {line['error']}")
-                    case event if event == wanted and line.get("number", 0) == number:
-                        return line
-                    case _:
-                        pass  # the answer to what nobody waits for any more
-                break
-            else:
+            line = self._next_line()
+            if line is None:
                 if self._death is not None:
                     raise TrialFailedError(self._death)
                 await asyncio.sleep(POLL_S)
+                continue
+            if self._note(line) or line.get("number", 0) != number:
+                continue  # told by the way, or the answer to what nobody waits for any more
+            if line["event"] == "failed":
+                raise TrialFailedError(f"{self.name}: {line['error']}")
+            if line["event"] == wanted:
+                return line
+        # It does one thing after the other: what it hangs in would keep all else waiting, too.
+        await self.stop()
         raise TrialFailedError(f"the driver of {self.name} did not come to an end with it within {seconds_max:g} s; see {self._log}")
+
+    def _note(self, line: dict[str, Any]) -> bool:
+        """Keeps what is told by the way. False if it is an answer."""
+        if line["event"] != "progress":
+            return False
+        self.progress.append({key: value for key, value in line.items() if key != "event"})
+        return True
+
+    def take_in(self) -> None:
+        """Keeps what it has told by now, before nobody asks it any more."""
+        while (line := self._next_line()) is not None:
+            self._note(line)

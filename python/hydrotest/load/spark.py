@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,8 @@ class Submitted:
         self._out = folder / self.OUT
         self._log = log
         self._read = 0
+        self._told: deque[dict[str, Any]] = deque()
+        """Lines that were read and not looked at."""
         self._death: str | None = None
         self._watch = asyncio.create_task(self._follow())
 
@@ -77,6 +80,11 @@ class Submitted:
     def is_alive(self) -> bool:
         """False once the driver has ended."""
         return self._death is None
+
+    @property
+    def death(self) -> str | None:
+        """How it ended; None while it lives."""
+        return self._death
 
     async def signal(self, name: Literal["kill", "term", "stop", "cont"]) -> None:
         """Signals the driver; returns when it has ended, if that ends it."""
@@ -101,10 +109,12 @@ class Submitted:
         said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
         self._death = f"the driver of {self.name} ended {how}: {said}"
 
-    def _lines(self, one: bool = False) -> list[dict[str, Any]]:
-        """Whole lines that were not read before; only the first of them with `one`."""
-        texts, self._read = _whole_lines(self._out, self._read, one)
-        return [json.loads(text) for text in texts]
+    def _next_line(self) -> dict[str, Any] | None:
+        """The next line that it has written; None if there is none yet."""
+        if not self._told:
+            texts, self._read = _whole_lines(self._out, self._read)
+            self._told.extend(json.loads(text) for text in texts)
+        return self._told.popleft() if self._told else None
 
 
 class Driver(Submitted):
@@ -160,10 +170,10 @@ class Driver(Submitted):
         self._new_beats()  # those of before tell nothing of it
         watch = JobWatch(seconds_max, time.time())
         while True:
-            for line in self._lines(one=True):
-                if line["event"] == wanted:
-                    return line
-            if self._death is not None:
+            line = self._next_line()
+            if line is not None and line["event"] == wanted:
+                return line
+            if line is None and self._death is not None:
                 raise TrialFailedError(self._death)
             for beat in self._new_beats():
                 watch.tell(beat)
@@ -194,23 +204,21 @@ class Driver(Submitted):
         loop = asyncio.get_running_loop()
         give_up = loop.time() + seconds_max
         while loop.time() < give_up:
-            for line in self._lines(one=True):
-                if wanted is None or line["event"] == wanted:
-                    return line
-            if self._death is not None:
+            line = self._next_line()
+            if line is not None and (wanted is None or line["event"] == wanted):
+                return line
+            if line is None and self._death is not None:
                 raise TrialFailedError(self._death)
             await asyncio.sleep(POLL_S)
         raise TrialFailedError(f"the driver of {self.name} said no {wanted or 'word'} within {seconds_max:g} s; see {self._log}")
 
 
-def _whole_lines(path: Path, start: int, one: bool = False) -> tuple[list[bytes], int]:
-    """The whole lines of a file behind `start`, or only the first, and where the next one begins; none of a file that is not there."""
+def _whole_lines(path: Path, start: int) -> tuple[list[bytes], int]:
+    """The whole lines of a file behind `start`, and where the next one begins; none of a file that is not there."""
     if not path.exists():
         return [], start
     with path.open("rb") as handle:
         handle.seek(start)
         whole, _, _ = handle.read().rpartition(b"\n")
     texts = [text for text in whole.split(b"\n") if text]
-    if one:
-        texts = texts[:1]
     return texts, start + sum(len(text) + 1 for text in texts)

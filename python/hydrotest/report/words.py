@@ -81,26 +81,29 @@ def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once", "cassandra": "at least once"}
-"""What Structured Streaming promises of its sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
-
-
 def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """Of each sink of a dataflow: what was seen there, beside what its engine promises."""
+    """Of each sink of a dataflow: what was seen there, beside what its engine promises of records that lay in its first topic."""
     out = []
     for workload, sink in dict.fromkeys((row["workload"], row["sink"]) for row in rows if row["sink"]):
-        own = [row for row in rows if (row["workload"], row["sink"]) == (workload, sink)]
-        acked, lost, more = (sum(row[key] for row in own) for key in ("acked", "lost", "arrived_more"))
+        of_flow = [row for row in rows if row["workload"] == workload]
+        own = [row for row in of_flow if row["sink"] == sink]
+        acked, lost, more, flying = (sum(row[key] for row in own) for key in ("acked", "lost", "arrived_more", "in_flight"))
+        strayed = sum(row["wrong_branch"] for row in own) + sum(row["wrong_branch"] for row in of_flow if row["hop"] == "splitter")
         faults = sum(row["fault"] is not None for row in own)
         seen = f"{lost:,} lost" if lost else "no loss"
         seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
-        flying = sum(row["in_flight"] for row in own)
+        seen += f" and {strayed:,} in a wrong branch" if strayed else ""
         late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
-        promise = PROMISES[sink]
-        # What the step before it wrote twice is not its doing.
-        broken = lost > 0 or (promise == "exactly once" and any(row["doubled_here"] for row in own))
-        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; its engine promises {promise}"
-                   + (", which did NOT hold." if broken else "."))  # fmt: skip
+        # What was lost before the pipeline, or doubled by the step before, is not this one's doing.
+        lost_within = lost - sum(row["lost"] for row in of_flow if row["hop"] == "input")
+        broken = lost_within > 0 or (own[0]["promise"] == "exactly once" and any(row["doubled_here"] for row in own))
+        promise = own[0]["promise"]
+        told = (
+            f"its engine promises {promise}" + (", which did NOT hold" if broken else "")
+            if promise
+            else "what its job promises is not known"
+        )
+        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}.")
     return out
 
 

@@ -20,8 +20,3 @@ async def until_done(bench: Bench, attempt: Callable[[], Awaitable[Trial]]) -> T
             return trial
         bench.listener.trial_ended(trial, None, f"void: {trial.reason}")
     raise RunFailedError(f"{VOID_MAX} trials in a row failed; the last one: {trial.reason}")
-
-
-def has(trial: Trial, workload: str) -> bool:
-    """True if the workload has a part in the trial."""
-    return any(load.workload == workload for load in trial.loads)

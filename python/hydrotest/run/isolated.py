@@ -9,7 +9,7 @@ from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.errors import RunFailedError
-from hydrotest.run.attempts import has, until_done
+from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.trial import TrialPlan
@@ -71,7 +71,7 @@ class IsolatedTest:
     async def _searcher(self, pressable: Rated) -> Searcher:
         await pressable.prepare()
         settings = self.bench.experiment.search
-        earlier = [t for t in self.done if t.purpose == "saturated" and has(t, pressable.name)]
+        earlier = [t for t in self.done if t.purpose == "saturated" and t.is_about(pressable.name)]
         if earlier:
             saturated = earlier[-1]
         else:
@@ -84,7 +84,7 @@ class IsolatedTest:
         self.bench.listener.say(f"{pressable.name}: saturated at {show_rate(rate)}/s")
         searcher = self._search(pressable, rate)
         for trial in self.done:
-            if trial.purpose in ("search", "repeat") and has(trial, pressable.name):
+            if trial.purpose in ("search", "repeat") and trial.is_about(pressable.name):
                 searcher.replay(trial, trial.load(pressable.name).offered)
         return searcher
 
@@ -107,7 +107,7 @@ class IsolatedTest:
 
     async def _times(self, batch: Batch) -> None:
         """A batch job has times, not rates: each of its tests, as often as there are searches."""
-        if any(t.purpose == "batch" and has(t, batch.name) for t in self.done):
+        if any(t.purpose == "batch" and t.is_about(batch.name) for t in self.done):
             return
         await batch.prepare()
         plan = TrialPlan(f"batch-{batch.name}", "batch", 0.0, 0.0, self.index)
@@ -118,7 +118,7 @@ class IsolatedTest:
 
     async def _passes(self, files: Files) -> None:
         """Files have no schedule: more at once, until no more goes through; then as often as there are searches with what was best."""
-        done = [t.load(files.name).files for t in self.done if t.purpose == "files" and has(t, files.name)]
+        done = [t.load(files.name).files for t in self.done if t.purpose == "files" and t.is_about(files.name)]
         passes = [(one.at_once, rate_of(one)) for one in done if one is not None]
         await files.prepare()
 
@@ -137,7 +137,7 @@ class IsolatedTest:
             await measure(best)
 
     async def _catch_up(self, consumer: Consume, number: int) -> None:
-        if len([t for t in self.done if t.purpose == "catch-up" and has(t, consumer.name)]) >= number:
+        if len([t for t in self.done if t.purpose == "catch-up" and t.is_about(consumer.name)]) >= number:
             return
         await consumer.prepare()
         self._pressed = consumer.name

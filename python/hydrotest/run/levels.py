@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hydrotest.run.attempts import has, until_done
+from hydrotest.run.attempts import until_done
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
@@ -25,7 +25,7 @@ class LevelsTest:
         pressable = pressables[test.workload]
         assert isinstance(pressable, Rated)
         self.pressable = pressable
-        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and has(t, test.workload)]
+        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and t.is_about(test.workload)]
 
     async def run(self) -> None:
         """Carries the test out."""

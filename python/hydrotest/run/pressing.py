@@ -22,7 +22,8 @@ async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pre
     """Each at its rate; those without one press as they do, consumers follow their producers."""
     number = bench.runner.claim()
     parts: list[Part] = []
-    for pressable in pressables:
+    # What is followed is set up, and accounted for, before who follows it.
+    for pressable in sorted(pressables, key=lambda one: isinstance(one, Follower)):
         if isinstance(pressable, Follower):
             parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
         else:

@@ -11,7 +11,7 @@ from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn,
 from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.netns import NetnsHost
-from hydrotest.run.attempts import has, until_done
+from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
 from hydrotest.store import layout
@@ -59,14 +59,14 @@ class Squeezer:
         self.pressable = pressable
         self.budget_s = budget_s
         self.bench = bench
-        self.done = [trial for trial in done if trial.test == index and trial.purpose == "squeeze" and has(trial, pressable.name)]
+        self.done = [trial for trial in done if trial.test == index and trial.purpose == "squeeze" and trial.is_about(pressable.name)]
 
     async def run(self) -> None:
         """Squeezes, and relieves what was proven to bind. Nothing is squeezed that emulated hosts do not have."""
         name, folder = self.pressable.name, self.bench.runner.folder
         squeezable = {host.name: host.squeezable for host in self.bench.hosts.values() if isinstance(host, NetnsHost)}
         saturated = [
-            t for t in folder.trials() if t.test == self.index and t.purpose == "saturated" and t.status == "done" and has(t, name)
+            t for t in folder.trials() if t.test == self.index and t.purpose == "saturated" and t.status == "done" and t.is_about(name)
         ]
         over = candidates_of(folder, saturated, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
         state = Squeezing(over, self.index)

@@ -13,7 +13,7 @@ from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, Proper
 from hydrotest.spec.hosts import Host, LocalHost
 from hydrotest.spec.scale import Lab
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
-from hydrotest.spec.workloads import AnyWorkload, Command, RatedWorkload
+from hydrotest.spec.workloads import AnyWorkload, Command, Dataflow, RatedWorkload
 
 MIB = 1 << 20
 SPARK_DAEMON_BYTES = 256 * MIB
@@ -238,7 +238,7 @@ class Experiment(Model):
             "kafka-produce": "kafka",
             "kafka-consume": "kafka",
             "spark-perf": "spark",
-            "dataflow": "spark",
+            "dataflow": "spark" if isinstance(spec, Dataflow) and spec.uses_spark else "kafka",
             "hdfs-write": "hdfs",
             "hdfs-read": "hdfs",
         }.get(spec.kind, spec.kind)

@@ -152,6 +152,12 @@ class Dataflow(Workload):
     consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
     format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
     trigger: DurationS | None = Field(None, description="A batch of each query begins so often; one after the other if not given.")
+
+    @property
+    def uses_spark(self) -> bool:
+        """True if it has Spark's workers for itself."""
+        return self.engine == "spark" or self.submit is not None
+
     offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")
     drain: DurationS = Field(
         180.0,

@@ -160,6 +160,8 @@ class Hop(Record):
     hop: str
     sink: str | None
     """The last step's store."""
+    promise: str | None = None
+    """What its engine promises of that store; null where nobody knows."""
     records_per_s: float
     """What went through it, in the trial's window."""
     acked: int
@@ -277,6 +279,10 @@ class Trial(Record):
     turns: list[SqueezeTurn] = Field(default_factory=list)
     """Of a squeeze, in their order."""
     loads: list[Load]
+
+    def is_about(self, workload: str) -> bool:
+        """True if the workload has a part in it that is not only there for another's sake."""
+        return self.subject in (None, workload) and any(load.workload == workload for load in self.loads)
 
     def load(self, workload: str) -> Load:
         """The part of one workload. KeyError if it has none."""

@@ -2,13 +2,17 @@ package hydrotest.jobs;
 
 import com.datastax.oss.driver.api.core.CqlSession;
 import com.datastax.oss.driver.api.core.DefaultConsistencyLevel;
+import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
+import com.datastax.oss.driver.api.core.config.DriverConfigLoader;
 import com.datastax.oss.driver.api.core.cql.AsyncResultSet;
 import com.datastax.oss.driver.api.core.cql.BoundStatement;
 import com.datastax.oss.driver.api.core.cql.PreparedStatement;
+import com.datastax.oss.driver.api.core.cql.SimpleStatement;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -31,7 +35,10 @@ import org.apache.spark.sql.types.StructType;
  * sent to a node that holds the row, so many in flight for each task, tried again where a failure may pass.
  */
 final class CassandraSink implements Serializable {
-  private static final int IN_FLIGHT = 256;
+  /** Of each task; a node's one connection carries those of all tasks of an executor. */
+  private static final int IN_FLIGHT = 64;
+  private static final int REQUESTS_MAX = 8192;
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int TRIES = 5;
   private static final long BACKOFF_MS = 200;
   private static final long TOKENS = 64;
@@ -120,8 +127,9 @@ final class CassandraSink implements Serializable {
       long width = Long.divideUnsigned(-1L, TOKENS);
       long first = Long.MIN_VALUE + range * width;
       long last = range == TOKENS - 1 ? Long.MAX_VALUE : first + width - 1;
-      var found = session().execute("SELECT value FROM " + table + " WHERE token(producer, sequence) >= " + first
-          + " AND token(producer, sequence) <= " + last);
+      // From every copy: a copy that was away may lack what the others have.
+      var found = session().execute(SimpleStatement.newInstance("SELECT value FROM " + table + " WHERE token(producer, sequence) >= " + first
+          + " AND token(producer, sequence) <= " + last).setConsistencyLevel(DefaultConsistencyLevel.ALL));
       Iterator<com.datastax.oss.driver.api.core.cql.Row> rows = found.iterator();
       return new Iterator<Row>() {
         @Override
@@ -143,7 +151,9 @@ final class CassandraSink implements Serializable {
 
   private CqlSession session() {
     return SESSIONS.computeIfAbsent(addresses + " " + dataCenter, place -> {
-      var builder = CqlSession.builder().withLocalDatacenter(dataCenter);
+      var config = DriverConfigLoader.programmaticBuilder().withDuration(DefaultDriverOption.REQUEST_TIMEOUT, TIMEOUT)
+          .withInt(DefaultDriverOption.CONNECTION_MAX_REQUESTS, REQUESTS_MAX).withBoolean(DefaultDriverOption.NETTY_DAEMON, true).build();
+      var builder = CqlSession.builder().withLocalDatacenter(dataCenter).withConfigLoader(config);
       for (String address : addresses) {
         int colon = address.lastIndexOf(':');
         builder.addContactPoint(new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1))));

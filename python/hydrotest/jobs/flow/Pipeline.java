@@ -11,7 +11,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.apache.spark.api.java.function.VoidFunction2;
@@ -135,7 +134,7 @@ final class Pipeline {
     queries.clear();
   }
 
-  /** Tells of every batch, and of a query that ends by an error. */
+  /** Tells of every batch. */
   private static final class Told extends StreamingQueryListener {
     private final Consumer<ObjectNode> say;
 
@@ -161,13 +160,8 @@ final class Pipeline {
       say.accept(behind == null ? line.putNull("behind") : line.put("behind", Long.parseLong(behind)));
     }
 
+    /** One that ended by an error says so when it is drained. */
     @Override
-    public void onQueryTerminated(QueryTerminatedEvent event) {
-      UUID id = event.id();
-      if (event.exception().isDefined()) {
-        String error = event.exception().get().lines().findFirst().orElse("");
-        say.accept(Flow.JSON.createObjectNode().put("event", "died").put("query", id.toString()).put("error", error));
-      }
-    }
+    public void onQueryTerminated(QueryTerminatedEvent event) {}
   }
 }

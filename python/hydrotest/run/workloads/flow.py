@@ -88,8 +88,8 @@ class Flow(Follower):
 
         async def drain() -> None:
             self.bench.listener.phase(f"waiting for what is in {self.name}")
-            self._drained = await self.engine.drained(places)
-            self._drained_at = time.time()
+            through = await self.engine.drained(places)
+            self._drained, self._drained_at = through is not None, through or time.time()
             if not self._drained:
                 self.bench.listener.say(f"{self.name} was still at work {self.spec.drain:g} s after the load: the rest is in flight")
 
@@ -100,7 +100,7 @@ class Flow(Follower):
             if plan.purpose in ("warm-up", "saturated") and self._drained:
                 self._through = source.outcome.counts.completed / (self._drained_at - source.outcome.started_wall_s)
                 self.bench.listener.say(f"{self.name}: {show_rate(self._through)}/s went through")
-            load = load.model_copy(update={"source": self.source.name})
+            load = load.model_copy(update={"source": self.source.name, "kind": self.spec.kind})
             return load if plan.purpose == "warm-up" else await self._accounted(load, source, places, number, plan)
 
         async def tear_down() -> None:
@@ -150,7 +150,7 @@ class Flow(Follower):
             is_followed = name == "kafka"
             found = load.outcome.extra if is_followed else await self.engine.counted(self.engine.sink(name, places), list(places.branches))
             there = Found.of([found])
-            steps.append(Step("persister", name, there, 1, rate(there, "persist-", f"-{name}")))
+            steps.append(Step("persister", name, there, 1, rate(there, "persist-", f"-{name}"), self.engine.promise(name)))
         hops = account(acknowledged(source.outcome.extra), steps, self._drained)
         last = next(hop for hop in hops if hop.sink == "kafka")
         return load.model_copy(update={"hops": hops, "fates": _fates(source, hops, last)})

@@ -41,6 +41,7 @@ class Produce(Rated):
         topic = self.topic(number)
 
         async def set_up() -> None:
+            self.last_read = None
             config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" and not self._is_kept else {}
             await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
@@ -49,7 +50,7 @@ class Produce(Rated):
             # A squeeze asks what binds; reading its records back would take as long again, on the host that it was made slow by.
             if plan.purpose in ("warm-up", "squeeze") or load.outcome is None:
                 return load
-            if followers and followers[0].outcome is not None:  # it has read and checked every record already
+            if followers and followers[0].outcome is not None and not self._is_kept:  # it has read and checked every record already
                 return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
             return await self._verified(load, topic, number, plan.slug)
 

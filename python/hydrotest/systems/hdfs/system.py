@@ -25,6 +25,7 @@ DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 DEAD_AFTER_S = 30
 """A DataNode that has not been heard of for so long is dead; HDFS's own is 10.5 min, in which no run would see its blocks copied."""
 HEARTBEAT_S = 1
+HEARD_S = 3 * HEARTBEAT_S
 CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True}
 """What every client must have set."""
 
@@ -127,10 +128,15 @@ class HdfsSystem(System):
         return {"http": {"url": url}}
 
     async def until_ready(self) -> None:
-        await self._await_ready(self._question("FSNamesystemState"), self._is_ready)
+        await self._await_ready(self._question("NameNodeInfo"), self._is_ready)
 
     def _is_ready(self, answer: Any) -> bool:
-        return any(state["FSState"] == "Operational" and state["NumLiveDataNodes"] == len(self.data_nodes) for state in _beans(answer))
+        for state in _beans(answer):
+            nodes: dict[str, Any] = json.loads(state["LiveNodes"])
+            # One that is gone counts as live until it is long dead: who has not been heard of lately is not there.
+            heard = [node for node in nodes.values() if node["lastContact"] <= HEARD_S]
+            return not state["Safemode"] and len(heard) == len(self.data_nodes)
+        return False
 
     async def until_whole(self) -> None:
         await self.until_ready()

@@ -58,8 +58,13 @@ class Engine(ABC):
         """Starts the pipeline, and returns when it takes records. Raises `TrialFailedError`."""
 
     @abstractmethod
-    async def drained(self, places: Places) -> bool:
-        """Waits until all that lies in its topics is through; False if it still is at work after `spec.drain`."""
+    async def drained(self, places: Places) -> float | None:
+        """Waits until all that lies in its topics is through; when it was, wall time. None if it still is at work after `spec.drain`. Raises
+        `TrialFailedError` if it has died."""
+
+    @abstractmethod
+    def promise(self, sink: str) -> str | None:
+        """What is promised of a sink; None where nobody knows."""
 
     @abstractmethod
     async def end(self) -> None:

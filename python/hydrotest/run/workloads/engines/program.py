@@ -24,6 +24,8 @@ from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.system import SparkSystem, properties_text
 
+PAUSES = 2.0
+"""Times the longest pause that was seen."""
 QUIET_S = 8.0
 """A pipeline of which we see only its topics has come to its end when nothing has come out of it for so long."""
 POLL_S = 0.5
@@ -37,6 +39,7 @@ class ProgramEngine(Engine):
         super().__init__(name, spec, bench, host)
         self._node: Node | None = None
         self._starts = 0
+        self._log = Path()
 
     @abstractmethod
     async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -52,33 +55,41 @@ class ProgramEngine(Engine):
                     "aggregate": places.aggregate, "tasks": self.spec.tasks, "checkpoints": places.checkpoints, "ready": str(ready)}  # fmt: skip
         write_whole(folder / "settings.json", json.dumps(settings))
         argv, env = await self.command(folder)
-        log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+        self._log = log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
         service = Service(label, [*argv, str(folder / "settings.json")], folder, log, env)
         self._node = await self.host.node("supervise", service.settings())
         await self._node.expect("spawned")
         await self.bench.runner.sampling.watch(self.host.name, self.name, self._node.pid)
         give_up = time.monotonic() + BEGIN_S_MAX
         while not ready.exists():
-            if time.monotonic() > give_up or await self._has_ended():
-                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): "
-                                       f"{last_lines(log.read_text(errors='replace'))}")  # fmt: skip
+            await self._must_live()
+            if time.monotonic() > give_up:
+                said = last_lines(log.read_text(errors="replace"))
+                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): {said}")
             await asyncio.sleep(POLL_S)
 
-    async def _has_ended(self) -> bool:
-        assert self._node is not None
-        return self._node.has_ended
-
-    async def drained(self, places: Places) -> bool:
+    async def drained(self, places: Places) -> float | None:
+        """Nothing came for longer than its batches ever kept us waiting: then all is through."""
         give_up = time.monotonic() + self.spec.drain
-        last, since = -1, time.monotonic()
+        last, came, longest = -1, time.time(), QUIET_S / PAUSES
         while time.monotonic() < give_up:
-            found = await load_kafka.records_in(self.host, self.cluster, places.aggregate)
+            await self._must_live()
+            found = 0
+            for topic in (*places.branches.values(), places.aggregate):
+                found += await load_kafka.records_in(self.host, self.cluster, topic)
+            now = time.time()
             if found != last:
-                last, since = found, time.monotonic()
-            elif time.monotonic() - since >= QUIET_S:
-                return True
+                longest = max(longest, now - came) if last >= 0 else longest
+                last, came = found, now
+            elif now - came >= PAUSES * longest:
+                return came
             await asyncio.sleep(POLL_S)
-        return False
+        return None
+
+    async def _must_live(self) -> None:
+        if self._node is None or self._node.has_ended:
+            said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
+            raise TrialFailedError(f"{self.name} ended by itself: {said}")
 
     async def end(self) -> None:
         if self._node is not None:
@@ -92,6 +103,9 @@ class PlainEngine(ProgramEngine):
 
     reads_committed = True
 
+    def promise(self, sink: str) -> str | None:
+        return "exactly once"
+
     async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
         jars = fetch(KAFKA, self.bench.listener.say)
         classpath = f"{jars}/*"
@@ -101,6 +115,9 @@ class PlainEngine(ProgramEngine):
 
 class JobEngine(ProgramEngine):
     """A job of the user's own, by spark-submit."""
+
+    def promise(self, sink: str) -> str | None:
+        return None
 
     async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
         system = self.bench.systems["spark"]

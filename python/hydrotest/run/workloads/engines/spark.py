@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.load.flow import FlowDriver
+from hydrotest.load.spark import READY_S_MAX
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import submission
@@ -20,6 +24,8 @@ from hydrotest.systems.spark.system import SparkSystem
 END_S_MAX = 60.0
 ACCOUNT_S_MAX = 900.0
 DRAIN_MARGIN_S = 10.0
+PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once", "cassandra": "at least once"}
+"""Of Structured Streaming's sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
 
 
 class SparkEngine(Engine):
@@ -32,6 +38,9 @@ class SparkEngine(Engine):
         self.system = system
         self._driver: FlowDriver | None = None
         self._drivers = 0
+        self._whole = asyncio.Event()
+        """Set while the driver is not taken away."""
+        self._whole.set()
         self._places: Places | None = None
         """Of the pipeline that runs."""
         bench.beside[self.driver_name] = StruckDriver(self)
@@ -79,6 +88,7 @@ class SparkEngine(Engine):
     async def strike(self, how: str) -> None:
         """Takes the driver away."""
         assert self._driver is not None
+        self._whole.clear()
         await self._driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
 
     async def restore(self, how: str) -> None:
@@ -87,16 +97,25 @@ class SparkEngine(Engine):
         assert self._places is not None
         if how == "pause":
             await self._driver.signal("cont")
-            return
-        told = list(self.progress)
-        driver = await self._running()
-        driver.progress[:0] = told
-        await self._pipe(driver, self._places)
+        else:
+            self._driver.take_in()
+            told = list(self.progress)
+            driver = await self._running()
+            driver.progress[:0] = told
+            await self._pipe(driver, self._places)
+        self._whole.set()
 
-    async def drained(self, places: Places) -> bool:
-        driver = await self._running()
+    async def drained(self, places: Places) -> float | None:
+        # One that was taken away on purpose comes back.
+        await asyncio.wait_for(self._whole.wait(), READY_S_MAX + BEGIN_S_MAX)
+        driver = self._driver
+        if driver is None or not driver.is_alive:
+            raise TrialFailedError(f"{self.driver_name} is gone" if driver is None else driver.death or "")
         answer = await driver.ask("drain", self.spec.drain + DRAIN_MARGIN_S, seconds=self.spec.drain)
-        return bool(answer["drained"])
+        return time.time() if answer["drained"] else None
+
+    def promise(self, sink: str) -> str | None:
+        return PROMISES[sink]
 
     async def end(self) -> None:
         if self._driver is not None and self._driver.is_alive:
@@ -107,9 +126,10 @@ class SparkEngine(Engine):
         return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers)
 
     async def removed(self, places: Places) -> None:
-        if self._driver is not None and self._driver.is_alive:
-            tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
-            await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
+        if self._driver is None or not self._driver.is_alive:
+            raise TrialFailedError(f"{self.driver_name} is gone, and cannot remove what it wrote")
+        tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
+        await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
 
     async def leave(self) -> None:
         if self._driver is not None:
