@@ -24,9 +24,9 @@ from hydrotest.store.records import Fates, Hop, Load, Trial
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
 
-FLOOD_S = 3.0
-"""The first records of all come as fast as Kafka takes them, so that it is seen how fast the pipeline is."""
-WARM_UP_S = 10.0
+WARM_UP_S = 8.0
+WARM_UP_RATE = 5_000.0
+"""Records a second of the first warm-up; the second is made at the rate that was seen then."""
 SATURATING_RATE = 2.0
 """Of the rate at which records last went through: more than that, since large batches go through faster, and not so much more that the rest takes minutes."""
 KEPT_UP = 0.9
@@ -50,8 +50,8 @@ class Flow(Follower):
         await self.source.prepare()
         await self.engine.ready()
         self.bench.listener.phase(f"warming up {self.name}")
-        for seconds in (FLOOD_S, WARM_UP_S):
-            trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, seconds), SATURATING)
+        for pressing in (Pressing(rate_per_s=WARM_UP_RATE), SATURATING):
+            trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), pressing)
             if trial.status == "failed":
                 raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
 
