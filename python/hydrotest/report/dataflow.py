@@ -1,4 +1,4 @@
-"""Tables of a dataflow: what lies behind each of its steps, and the published results of such a pipeline beside it."""
+"""Dataflows: what lies behind each step and how its queries went, as tables and in words, and the published results of such a pipeline beside it."""
 
 from __future__ import annotations
 
@@ -113,3 +113,29 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     ]  # fmt: skip
     heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "behind, at most"]
     return Sheet("Queries of dataflows", heads, cells)
+
+
+def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """Of each sink of a dataflow: what was seen there, beside what its engine promises of records that lay in its first topic."""
+    out = []
+    for workload, sink in dict.fromkeys((row["workload"], row["sink"]) for row in rows if row["sink"]):
+        of_flow = [row for row in rows if row["workload"] == workload]
+        own = [row for row in of_flow if row["sink"] == sink]
+        acked, lost, more, flying = (sum(row[key] for row in own) for key in ("acked", "lost", "arrived_more", "in_flight"))
+        strayed = sum(row["wrong_branch"] for row in own) + sum(row["wrong_branch"] for row in of_flow if row["hop"] == "splitter")
+        faults = sum(row["fault"] is not None for row in own)
+        seen = f"{lost:,} lost" if lost else "no loss"
+        seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
+        seen += f" and {strayed:,} in a wrong branch" if strayed else ""
+        late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
+        # What was lost before the pipeline, or doubled by the step before, is not this one's doing.
+        lost_within = lost - sum(row["lost"] for row in of_flow if row["hop"] == "input")
+        broken = lost_within > 0 or (own[0]["promise"] == "exactly once" and any(row["doubled_here"] for row in own))
+        promise = own[0]["promise"]
+        told = (
+            f"its engine promises {promise}" + (", which did NOT hold" if broken else "")
+            if promise
+            else "what its job promises is not known"
+        )
+        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}.")
+    return out

@@ -1,4 +1,4 @@
-"""Table of files written and read."""
+"""Files written and read, as a table and in words."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ def files_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet(
         "HDFS files", ["workload", "op", "at once", "files", "passes", "all together", "each, mean", "standard deviation", "most"], rows
     )
+
+
+def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """How fast files were written and read, where most went through."""
+    return [
+        f"{row['workload']} {'wrote' if row['op'] == 'write' else 'read'} {show_bytes(round(row['bytes_per_s']))}/s, {row['at_once']} files at once, each at "
+        f"{show_bytes(round(row['per_file_bytes_per_s_mean']))}/s ± {show_bytes(round(row['per_file_bytes_per_s_sd']))}/s."
+        for row in rows
+        if row["is_limit"]
+    ]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.report.advice import advice
-from hydrotest.units import show_bytes, show_duration, show_rate
+from hydrotest.report.dataflow import promise_sentences
+from hydrotest.report.files import files_sentences
+from hydrotest.units import show_duration, show_rate
 
 Summary = dict[str, Any]
 
@@ -69,42 +71,6 @@ def _how_much(summary: Summary) -> list[str]:
     out += profile_sentences(summary.get("profiles", []))
     out += files_sentences(summary.get("hdfs", []))
     return out or ["Nothing was measured."]
-
-
-def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """How fast files were written and read, where most went through."""
-    return [
-        f"{row['workload']} {'wrote' if row['op'] == 'write' else 'read'} {show_bytes(round(row['bytes_per_s']))}/s, {row['at_once']} files at once, each at "
-        f"{show_bytes(round(row['per_file_bytes_per_s_mean']))}/s ± {show_bytes(round(row['per_file_bytes_per_s_sd']))}/s."
-        for row in rows
-        if row["is_limit"]
-    ]
-
-
-def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """Of each sink of a dataflow: what was seen there, beside what its engine promises of records that lay in its first topic."""
-    out = []
-    for workload, sink in dict.fromkeys((row["workload"], row["sink"]) for row in rows if row["sink"]):
-        of_flow = [row for row in rows if row["workload"] == workload]
-        own = [row for row in of_flow if row["sink"] == sink]
-        acked, lost, more, flying = (sum(row[key] for row in own) for key in ("acked", "lost", "arrived_more", "in_flight"))
-        strayed = sum(row["wrong_branch"] for row in own) + sum(row["wrong_branch"] for row in of_flow if row["hop"] == "splitter")
-        faults = sum(row["fault"] is not None for row in own)
-        seen = f"{lost:,} lost" if lost else "no loss"
-        seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
-        seen += f" and {strayed:,} in a wrong branch" if strayed else ""
-        late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
-        # What was lost before the pipeline, or doubled by the step before, is not this one's doing.
-        lost_within = lost - sum(row["lost"] for row in of_flow if row["hop"] == "input")
-        broken = lost_within > 0 or (own[0]["promise"] == "exactly once" and any(row["doubled_here"] for row in own))
-        promise = own[0]["promise"]
-        told = (
-            f"its engine promises {promise}" + (", which did NOT hold" if broken else "")
-            if promise
-            else "what its job promises is not known"
-        )
-        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}.")
-    return out
 
 
 def limit_sentence(row: dict[str, Any]) -> str:
