@@ -15,7 +15,7 @@ from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.systems.fetch import Say
 
 DISK_BYTES = 256 << 20
-DISK_S = 1.5
+DISK_S = 3.0
 """A slow emulated disk is given so much of its own speed."""
 NULL_S = 0.5
 PAYLOAD = 1448 / 1514

@@ -16,6 +16,7 @@ use crate::speed::compute;
 
 const CPU_TIME: Duration = Duration::from_millis(400);
 const CPU_ROUNDS: usize = 3;
+const DISK_ROUNDS: usize = 3;
 /// Ten periods of the usual 100 ms.
 const QUOTA_TIME: Duration = Duration::from_millis(1_000);
 const LINK_TIME: Duration = Duration::from_millis(1_000);
@@ -108,31 +109,43 @@ pub fn disk(directory: &Path, bytes: usize) -> Result<(f64, Option<f64>), String
 }
 
 fn disk_at(path: &Path, bytes: usize) -> std::io::Result<(f64, Option<f64>)> {
-    let blocks = bytes.div_ceil(BLOCK_BYTES);
+    let blocks = bytes.div_ceil(BLOCK_BYTES * DISK_ROUNDS);
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     let block: Vec<u8> = (0..BLOCK_BYTES).map(|i| ((i * 131) >> 3) as u8).collect();
-    let begin = Instant::now();
-    for _ in 0..blocks {
-        file.write_all(&block)?;
-    }
-    file.sync_data()?;
-    let write = (blocks * BLOCK_BYTES) as f64 / begin.elapsed().as_secs_f64();
+    let write = fastest(|| {
+        for _ in 0..blocks {
+            file.write_all(&block)?;
+        }
+        file.sync_data()?;
+        Ok(blocks * BLOCK_BYTES)
+    })?;
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     let Ok(mut file) = OpenOptions::new().read(true).custom_flags(direct).open(path) else {
         return Ok((write, None));
     };
     let mut buffer = aligned_block();
     let offset = buffer.as_ptr().align_offset(4096);
-    let begin = Instant::now();
-    let mut read = 0;
-    loop {
-        match file.read(&mut buffer[offset..offset + BLOCK_BYTES]) {
-            Ok(0) => break,
-            Ok(count) => read += count,
-            Err(_) => return Ok((write, None)),
+    let read = fastest(|| {
+        let mut read = 0;
+        for _ in 0..blocks {
+            read += file.read(&mut buffer[offset..offset + BLOCK_BYTES])?;
         }
+        Ok(read)
+    });
+    // A file system that opens for direct reads and then refuses them offers none.
+    Ok((write, read.ok()))
+}
+
+/// Bytes a second of the fastest of some rounds: what else uses a disk, or a flush that waits for others' pages, slows a round
+/// down, and nothing makes one faster than the disk is.
+fn fastest(mut round: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<f64> {
+    let mut best: f64 = 0.0;
+    for _ in 0..DISK_ROUNDS {
+        let begin = Instant::now();
+        let bytes = round()?;
+        best = best.max(bytes as f64 / begin.elapsed().as_secs_f64());
     }
-    Ok((write, Some(read as f64 / begin.elapsed().as_secs_f64())))
+    Ok(best)
 }
 
 fn aligned_block() -> Vec<u8> {
