@@ -53,6 +53,24 @@ def test_every_experiment_of_the_project_loads(name: str) -> None:
 
 
 CASES = {
+    "another master": (
+        "  kafka: {hosts: [here]}\n",
+        "  spark: {master: here, workers: [here], config: {spark.master: 'spark://nowhere:7077'}}\n  kafka: {hosts: [here]}\n",
+        5,
+        "starts the master itself",
+    ),
+    "an executor too small for Spark": (
+        "  kafka: {hosts: [here]}\n",
+        "  spark: {master: here, workers: [here], memory: 256 MiB}\n  kafka: {hosts: [here]}\n",
+        5,
+        "Spark refuses heaps below 450 MiB",
+    ),
+    "a missing jar": (
+        "  kafka: {hosts: [here]}\n",
+        "  spark: {master: here, workers: [here], config: {spark.jars: /nowhere/own.jar}}\n  kafka: {hosts: [here]}\n",
+        5,
+        "there is no file /nowhere/own.jar",
+    ),
     "nothing to squeeze": (
         "isolated: [ingest, drain, store]",
         "isolated: {workloads: [ingest], squeeze: 1 min}",

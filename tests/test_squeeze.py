@@ -14,13 +14,25 @@ from hypothesis import strategies as st
 from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import t_interval
-from hydrotest.analysis.squeeze import LEFT, RELIEF, TURN_S, Candidate, Squeezing, candidates, changes, course, elasticities, elasticity
+from hydrotest.analysis.squeeze import (
+    LEFT,
+    RELIEF,
+    TURN_S,
+    Candidate,
+    Squeezing,
+    candidates,
+    changes,
+    course,
+    elasticities,
+    elasticity,
+    groups,
+)
 from hydrotest.analysis.squeezed import Relief, Squeezed, proven
 from hydrotest.report.advice import advice
 from hydrotest.report.words import bound_sentence
 from hydrotest.store.records import SqueezeTurn
 
-CPU_A, CPU_B, LINK, DISK = Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network"), Candidate("a", "disk")
+CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
 ALL = [CPU_A, CPU_B, LINK, DISK]
 ROUNDS_MAX = 20
 Rate = Callable[[Mapping[Candidate, float]], float]
@@ -32,9 +44,9 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
     draw, state, speed = random.Random(seed), Squeezing(list(over), seed), 1.0
     for _ in range(ROUNDS_MAX):
         turns, progress, done, at = [], [], 0.0, 0.0
-        for turn in course([([one.host], one.resource, LEFT[one.resource]) for one in state.propose()]):
+        for turn in course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]):
             speed = max(0.3, min(3.0, speed * (1 + draw.gauss(0, noise))))
-            per_s = 10_000 * speed * rate({Candidate(host, turn.resource or ""): turn.given for host in turn.hosts})
+            per_s = 10_000 * speed * rate({Candidate.of(host, turn.resource or ""): turn.given for host in turn.hosts})
             turns.append(
                 SqueezeTurn.model_validate(
                     {
@@ -73,6 +85,37 @@ def test_the_same_resource_of_hosts_that_share_the_work_is_found_together() -> N
         return (left.get(CPU_A, 1.0) + left.get(CPU_B, 1.0)) / 2
 
     assert sorted(squeezed(rate, 0.02, 1).decide().binds) == [CPU_A, CPU_B]
+
+
+def test_hosts_none_of_which_binds_alone_are_found_as_a_group() -> None:
+    """What one cannot do the others do: taken from one of three, a little is lost; taken from all, as much as is taken."""
+    hosts = [Candidate.of(host, "cpu") for host in "abc"]
+    over = [*hosts, LINK, *groups([*hosts, LINK, Candidate.of("clients", "cpu")], ["clients"])]
+    assert over[-1] == Candidate(("a", "b", "c"), "cpu")
+
+    def rate(left: Mapping[Candidate, float]) -> float:
+        return min(1.0, sum(left.get(one, 1.0) for one in hosts) / 3 + 0.1)
+
+    decision = squeezed(rate, 0.02, 1, over).decide()
+    assert decision.binds == [over[-1]]
+
+
+def test_one_that_binds_is_no_group() -> None:
+    over = [CPU_A, CPU_B, Candidate(("a", "b"), "cpu")]
+    decision = squeezed(lambda left: left.get(CPU_A, 1.0), 0.05, 3, over).decide()
+    assert decision.binds == [CPU_A]
+    bound = verdict({CPU_A: [1.0, 0.98, 1.01], CPU_B: [0.0, 0.01, 0.02], over[2]: [1.0, 1.0, 0.99]})
+    assert bound["binds"] == ["a"]
+    assert "Not the CPU of b (" in bound_sentence({"bound_by": bound})
+    assert "a and b" not in bound_sentence({"bound_by": bound})
+
+
+def test_a_group_is_told_with_its_hosts() -> None:
+    bound = verdict({CPU_A: [0.1, 0.11, 0.09], CPU_B: [0.12, 0.1, 0.1], Candidate(("a", "b"), "cpu"): [1.0, 1.02, 0.98]})
+    assert (bound["kind"], bound["host"], bound["binds"], bound["confirmed"]) == ("resource", None, ["a", "b"], True)
+    told = bound_sentence({"bound_by": bound})
+    assert told.startswith("Proven by squeezing: bound by the CPU of a and b (with 40% of it taken away the rate fell by 40 %")
+    assert "Not the CPU of a (elasticity 0.10" in told
 
 
 def test_where_nothing_that_is_squeezed_binds_that_is_said() -> None:
@@ -148,7 +191,7 @@ def test_what_is_little_used_or_cannot_be_squeezed_is_no_candidate() -> None:
         Use("cpu", "here", 2.0, 2.0, "cores"), Use("cpu", "b", 0.1, 1.0, "cores", throttled=0.6), Use("memory", "a", 9.0, 9.0, "bytes"),
     ]  # fmt: skip
     found = candidates(uses, {"a": ["cpu", "disk", "network"], "b": ["cpu"]})
-    assert found == [Candidate("a", "cpu"), Candidate("b", "cpu"), Candidate("a", "network")]
+    assert found == [Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network")]
 
 
 def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
@@ -178,7 +221,7 @@ def test_a_proven_verdict_in_words() -> None:
 
 
 def test_what_binds_the_generator_is_no_limit_of_the_system() -> None:
-    bound = verdict({Candidate("clients", "cpu"): [1.0, 0.98, 1.01], LINK: [0.0, 0.01, 0.02]})
+    bound = verdict({Candidate.of("clients", "cpu"): [1.0, 0.98, 1.01], LINK: [0.0, 0.01, 0.02]})
     assert (bound["kind"], bound["confirmed"]) == ("generator", True)
     assert "bound by the generator, by the CPU of clients" in bound_sentence({"bound_by": bound})
     assert "this limit is not the system's" in str(advice({"kind": "kafka-produce", "bound_by": bound}))

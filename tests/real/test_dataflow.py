@@ -37,7 +37,7 @@ systems:
   spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
 workloads:
   logs: {{kind: kafka-produce, partitions: 4, record_size: 500 B, levels: {{info: 8, warning: 1, error: 1}}}}
-  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], format: parquet}}
+  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], format: parquet, windows: 2 s}}
   put: {{kind: hdfs-write, files: 2, file_size: 8 MiB, at_once: 2}}
   get: {{kind: hdfs-read, reads: put, at_once: 2}}
 tests:
@@ -102,8 +102,15 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
         assert (row["acked"], row["arrived_once"] + row["arrived_more"], row["lost"], row["in_flight"]) == (acked, acked, 0, 0), step
         assert (row["corrupted"], row["wrong_branch"]) == (0, 0)
     assert rows["flow", "persister", "kafka"]["latency_ms"]["p99"] > 0
+    assert (rows["flow", "windows", None]["lost"], rows["flow", "windows", None]["arrived_more"]) == (0, 0)
+    (windows,) = (row for row in summary["windows"] if row["purpose"] == "level")
+    assert sum(windows["counted"].values()) == windows["came"] == acked
+    assert windows["counted"]["INFO"] == pytest.approx(0.8 * acked, rel=0.05)
+    assert windows["windows"] >= 3 * 4  # three levels, ten seconds in windows of two
+    assert windows["updates"] >= windows["windows"]
+    assert 0 < windows["delays_ms"]["p50"] <= windows["delays_ms"]["p99"]
     queries = {row["query"]: row for row in summary["queries"]}
-    assert {"splitter", "persist-info-kafka", "persist-error-hdfs"} <= set(queries)
+    assert {"splitter", "windows", "persist-info-kafka", "persist-error-hdfs"} <= set(queries)
     assert all(row["batches"] > 0 and row["batch_s_median"] > 0 and 0 < row["work_pct"] <= 100 for row in queries.values())
     ops = {row["op"]: row for row in summary["hdfs"] if row["is_limit"]}
     assert set(ops) == {"write", "read"}

@@ -159,6 +159,62 @@ def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: S
     assert any("was lost, and what it did was done again" in problem for problem in summary["problems"])
 
 
+def test_a_task_that_no_heap_holds_is_named_at_its_first_failure(tmp_path: Path, start_run: Start) -> None:
+    """All values of one key, grouped: Spark can spill keys, and not the values of one."""
+    text = TEXT.format(
+        data=tmp_path / "data", tests="agg-by-key-naive", scale=0.02, shrunk=6, driver="512 MiB", more="unique_keys: 1, budget: 5 min"
+    ).replace("memory: 768 MiB,", "memory: 512 MiB, config: {spark.task.maxFailures: 1},")
+    summary = ended(start_run(text), tmp_path, code=1)
+    (problem,) = (problem for problem in summary["problems"] if "agg-by-key-naive failed" in problem)
+    assert "the heap of an executor of here was too small for one of its tasks: give the workers more `memory`" in problem, problem
+
+
+def test_empty_tasks_are_bound_by_the_driver(tmp_path: Path, start_run: Start) -> None:
+    """As many as ten stages of the published suite's largest scale factor have."""
+    text = TEXT.format(data=tmp_path / "data", tests="scheduling-throughput", scale=3, shrunk=0.002, driver="768 MiB", more="seed: 7")
+    summary = ended(start_run(text), tmp_path)
+    (row,) = summary["spark"]
+    assert (row["tasks_per_stage"], row["finished"]) == (12_000, True)
+    shorter = row["time"]["shorter_pct"]
+    assert shorter["scheduler"] == max(shorter.values()) > 50
+
+
+FULL = """\
+name: full
+hosts:
+  here: {{connect: local, data: {data}}}
+  one:  {{connect: netns, disk: 200 MB/s, disk_size: 128 MiB}}
+systems:
+  spark: {{master: one, workers: [one], memory: 512 MiB}}
+workloads:
+  batch: {{kind: spark-perf, tests: [sort-by-key], scale_factor: 0.05, data_scale: 2, on: one}}
+tests:
+  - isolated: [batch]
+search: {{window: 3 s, warm_up: 1 s}}
+warm_up: {{least: 1 s, most: 1 s}}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
+def test_a_full_disk_is_named_with_its_host(tmp_path: Path, start_run: Start) -> None:
+    summary = ended(start_run(FULL.format(data=tmp_path / "data")), tmp_path, code=1)
+    (problem,) = (problem for problem in summary["problems"] if "sort-by-key failed" in problem)
+    assert "the disk of one that shuffles and spills are written to is full" in problem, problem
+
+
+def test_a_driver_that_cannot_begin_is_told_at_once(tmp_path: Path, start_run: Start) -> None:
+    """It is not waited for, and its own words say why."""
+    text = TEXT.format(data=tmp_path / "data", tests="count", scale=0.02, shrunk=0.02, driver="512 MiB", more="seed: 7").replace(
+        "memory: 768 MiB,", "memory: 768 MiB, config: {spark.driver.extraJavaOptions: -XX:+NoSuchOption},"
+    )
+    began = time.monotonic()
+    process = start_run(text)
+    _, err = process.communicate(timeout=200)
+    assert process.returncode == 1
+    assert "NoSuchOption" in err
+    assert time.monotonic() - began < 60
+
+
 LAB = """\
 name: workers
 hosts:

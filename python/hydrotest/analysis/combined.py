@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from hydrotest.analysis.event_log import EventLog, read_event_log
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
@@ -19,7 +20,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Load, Trial
+from hydrotest.store.records import Iteration, Load, Trial
 
 FRACTION_UNIT = 1000.0
 """Fractions of the isolated limits are searched in thousandths: the search's grid is for rates above 1."""
@@ -97,6 +98,7 @@ class Together:
         self.test = test
         self.trials = [trial for trial in trials if trial.status == "done" and trial.test == index]
         self.isolated = isolated
+        self._logs: dict[str, EventLog] = {}
 
     def _of(self, *purposes: str) -> list[Trial]:
         return [trial for trial in self.trials if trial.purpose in purposes]
@@ -236,7 +238,21 @@ class Together:
         for iteration in load.iterations or []:
             if not iteration.cut:
                 times[f"{iteration.test} s"].append(iteration.seconds)
+                for phase, seconds in self._phases(load, iteration).items():
+                    times[f"{iteration.test} {phase} s"].append(seconds)
         return {key: sum(values) / len(values) for key, values in times.items()}
+
+    def _phases(self, load: Load, iteration: Iteration) -> dict[str, float]:
+        """The slowest task's wait for shuffled data and its time of writing some, as published tables have them."""
+        if load.event_log is None:
+            return {}
+        if load.event_log not in self._logs:
+            self._logs[load.event_log] = read_event_log(self.run.path / load.event_log)
+        group = self._logs[load.event_log].groups.get(iteration.group)
+        if group is None:
+            return {}
+        phases = {"slowest shuffle read": group.largest("fetch_wait_s"), "slowest shuffle write": group.largest("shuffle_write_s")}
+        return {phase: seconds for phase, seconds in phases.items() if seconds}
 
 
 def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hydrotest.analysis.integrity import Runs, common, normalised, size, without
 from hydrotest.analysis.measured import Measured
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Hop, Trial
+from hydrotest.store.records import Hop, Trial, Windowed
 
 MISSING_MAX = 5
 """So many ranges of lost records are told."""
@@ -105,6 +105,16 @@ def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
     return hops
 
 
+def windows_hop(source: Hop, windowed: Windowed, records_per_s: float, drained: bool) -> Hop:
+    """The account of what counts instead of carrying on: only how many it lacks, or has too many, can be told. `source`: the step before it."""
+    counted = sum(windowed.counted.values())
+    lacking, more = max(0, windowed.came - counted), max(0, counted - windowed.came)
+    lost, flying = (lacking, 0) if drained else (0, lacking)
+    return Hop(hop="windows", sink=None, records_per_s=records_per_s, acked=source.acked, arrived_once=max(0, source.acked - source.lost - lacking - more),
+               arrived_more=more, lost=source.lost + lost, in_flight=source.in_flight + flying, corrupted=0, out_of_order=0, wrong_branch=0, lost_here=lost,
+               doubled_here=more, missing=[])  # fmt: skip
+
+
 def _each(operation: Any, one: Ledger, other: Ledger) -> Ledger:
     return {producer: operation(runs, other.get(producer, [])) for producer, runs in one.items()}
 
@@ -128,6 +138,15 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any
                     "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
                 })  # fmt: skip
     return rows
+
+
+def window_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """The windowed counts of every trial that has some."""
+    return [
+        {"workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
+         **load.windowed.model_dump(mode="json")}
+        for trial in trials for load in trial.loads if load.windowed is not None
+    ]  # fmt: skip
 
 
 class Batch(BaseModel):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
 
+from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.units import show_bytes, show_duration
 
 STALL_S = 25.0
@@ -48,6 +49,8 @@ class Beat(BaseModel):
     heap_max_bytes: int
     gc_s: float
     executors: int
+    lost: str | None = None
+    """Why the last executor that was lost was lost, in Spark's words."""
     stages: list[StageBeat]
 
 
@@ -114,7 +117,7 @@ def what_is_full(beats: Sequence[Beat]) -> str | None:
         return (f"the driver's heap is full ({heap:.0%} of {show_bytes(last.heap_max_bytes)}, {collecting:.0%} of the time in garbage "
                 "collection): give it more `driver_memory`")  # fmt: skip
     if last.executors == 0:
-        return "there is no executor: none came up, or all are lost"
+        return f"there is no executor: {'none came up' if last.lost is None else f'the last one was lost: {in_brief(last.lost)}'}"
     return None
 
 

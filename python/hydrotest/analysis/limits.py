@@ -132,9 +132,7 @@ class Limits:
     def _proven(self, index: int, workload: str, suspicion: BoundBy) -> dict[str, Any]:
         """The verdict in the words of the contract, after what squeezes showed."""
         own = [trial for trial in self.trials if trial.test == index]
-        systems = {host for system in self.experiment.systems.present().values() for host in system.hosts}
-        generators = [host for host in self.experiment.generator_hosts(workload) if host not in systems]
-        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), generators)
+        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), self.experiment.generators_apart(workload))
         return asdict(bound) | extra
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:

@@ -21,17 +21,17 @@ BENDS = 1.3
 
 
 def scaling_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each test (tenancy apart) that came to its end at `POINTS_MIN` scale factors or more with the same `data_scale`.
+    """One row for each test (tenancy and cores apart) that came to its end at `POINTS_MIN` scale factors or more with the same `data_scale`.
 
     `fixed_s` and `per_unit_s` are the line's, with standard errors; `bends_at` is the first factor at which a further unit took `BENDS` times as long as
     the units before (null: nowhere), and `fuller` what took more of the tasks' time there than before. The line holds between `from` and `to`.
     """
-    series: dict[tuple[str, str, float], list[dict[str, Any]]] = defaultdict(list)
+    series: dict[tuple[str, str, float, int], list[dict[str, Any]]] = defaultdict(list)
     for row in spark:
         if row["finished"] and row["total_s"] is not None:
-            series[row["test"], row["tenancy"], row["data_scale"]].append(row)
+            series[row["test"], row["tenancy"], row["data_scale"], row["time"]["cores"]].append(row)
     out = []
-    for (test, tenancy, data_scale), rows in series.items():
+    for (test, tenancy, data_scale, cores), rows in series.items():
         rows.sort(key=lambda row: row["scale_factor"])
         factors, times = [row["scale_factor"] for row in rows], [row["total_s"] for row in rows]
         if len(set(factors)) < POINTS_MIN:
@@ -39,11 +39,12 @@ def scaling_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         line = stats.linregress(factors, times)
         bend = _bend(factors, times)
         out.append({
-            "test": test, "tenancy": tenancy, "data_scale": data_scale, "points": [{"scale_factor": f, "seconds": t} for f, t in zip(factors, times, strict=True)],
+            "test": test, "tenancy": tenancy, "data_scale": data_scale, "cores": cores,
+            "points": [{"scale_factor": f, "seconds": t} for f, t in zip(factors, times, strict=True)],
             "fixed_s": float(line.intercept), "fixed_s_error": float(line.intercept_stderr), "per_unit_s": float(line.slope),
             "per_unit_s_error": float(line.stderr), "from": factors[0], "to": factors[-1],
             "bends_at": None if bend is None else factors[bend],
-            "fuller": None if bend is None else _fuller(rows[bend - 1], rows[bend]),
+            "fuller": None if bend is None else fuller(rows[bend - 1], rows[bend]),
         })  # fmt: skip
     return out
 
@@ -57,7 +58,7 @@ def _bend(factors: Sequence[float], times: Sequence[float]) -> int | None:
     return None
 
 
-def _fuller(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | None:
+def fuller(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | None:
     """The part of the tasks' time whose share grew most; spilling, where there was none before."""
     if after["spill_bytes"] > 0 and before["spill_bytes"] == 0:
         return {"what": "spilling to disk", "before": 0.0, "after": float(after["spill_bytes"])}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,24 +41,45 @@ RATE_MIN = 1e-3
 
 
 class Candidate(NamedTuple):
-    """A resource of a host that may bind."""
+    """A resource of a host that may bind; or of several, which are squeezed at the same time."""
 
-    host: str
+    hosts: tuple[str, ...]
     resource: str
 
+    @classmethod
+    def of(cls, host: str, resource: str) -> Candidate:
+        """That of one host."""
+        return cls((host,), resource)
+
+    @property
+    def is_group(self) -> bool:
+        """True for several hosts."""
+        return len(self.hosts) > 1
+
     def __str__(self) -> str:
-        return f"{self.resource} of {self.host}"
+        return f"{self.resource} of {' and '.join(self.hosts)}{' together' if self.is_group else ''}"
 
 
 def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:
     """What is worth squeezing, most used first. `squeezable`: of each host the resources that can be."""
     used = sorted(uses, key=lambda use: -max(use.share or 0.0, use.throttled or 0.0))
     worth = [
-        Candidate(use.host, use.resource)
+        Candidate.of(use.host, use.resource)
         for use in used
         if use.resource in squeezable.get(use.host, ()) and ((use.share or 0.0) >= SHARE_MIN or use.is_near)
     ]
     return worth[:CANDIDATES_MAX]
+
+
+def groups(over: Sequence[Candidate], apart: Collection[str]) -> list[Candidate]:
+    """The same resource of all hosts that may bind by it, but for those `apart` (of generators alone). Where each waits for the slowest of them, which is
+    now this one and now that, none alone moves the rate by much, and all together do."""
+    found = []
+    for resource in dict.fromkeys(one.resource for one in over):
+        hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host not in apart)
+        if len(hosts) > 1:
+            found.append(Candidate(tuple(hosts), resource))
+    return found
 
 
 @dataclass(frozen=True)
@@ -83,8 +104,8 @@ def course(changed: Sequence[tuple[Sequence[str], str, float]]) -> list[Turn]:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that cannot be told apart; empty where
-    nothing is decided, or nothing that was squeezed binds (`is_none`)."""
+    """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that cannot be told apart, or that of a group; empty
+    where nothing is decided, or nothing that was squeezed binds (`is_none`)."""
 
     binds: list[Candidate]
     is_none: bool = False
@@ -133,14 +154,26 @@ class Squeezing:
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
             return Decision([], is_none=True)
-        positive = [one for one in self.over if found[one].low > 0]
+        return Decision(self._alone(found) or self._together(found))
+
+    def _alone(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:
+        """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work."""
+        single = [one for one in self.over if not one.is_group]
+        positive = [one for one in single if found[one].low > 0]
         if not positive:
-            return Decision([])
+            return []
         top = max(positive, key=lambda one: found[one].value)
-        # The same resource of hosts that do the same work binds on all of them: they share what there is of elasticity.
         own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
-        is_clear = all(found[one].high < found[top].low for one in self.over if one not in own)
-        return Decision(own if is_clear and sum(found[one].low for one in own) > BINDS else [])
+        is_clear = all(found[one].high < found[top].low for one in single if one not in own)
+        return own if is_clear and sum(found[one].low for one in own) > BINDS else []
+
+    def _together(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:
+        """The group that binds where none of its hosts alone does, nor anything else."""
+        for group in (one for one in self.over if one.is_group):
+            others = [one for one in self.over if one != group]
+            if found[group].low > BINDS and all(found[one].high < found[group].low for one in others):
+                return [group]
+        return []
 
     def shown(self) -> dict[Candidate, Mean]:
         """The elasticities with their 95 % intervals."""
@@ -183,7 +216,7 @@ def elasticity(given: float, before: float, after: float) -> float:
 def elasticities(found: Sequence[tuple[SqueezeTurn, float, float]]) -> dict[Candidate, float]:
     """Those of one round."""
     return {
-        Candidate(turn.hosts[0], turn.resource or ""): elasticity(turn.given, before, after)
+        Candidate(tuple(turn.hosts), turn.resource or ""): elasticity(turn.given, before, after)
         for turn, before, after in found
         if turn.given < 1
     }

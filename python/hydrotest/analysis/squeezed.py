@@ -106,7 +106,14 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     extra: dict[str, Any] = {
         "elasticity": None,
         "squeezed": [
-            {"host": one.host, "resource": one.resource, "left": LEFT[one.resource], **asdict(mean)}
+            {
+                "host": " and ".join(one.hosts),
+                "hosts": list(one.hosts),
+                "resource": one.resource,
+                "left": LEFT[one.resource],
+                "binds": one in found.decision.binds,
+                **asdict(mean),
+            }
             for one, mean in found.elasticities.items()
         ],
         "binds": [],
@@ -119,7 +126,10 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     ruled_out += [
         {"what": str(one), "why": f"elasticity {mean}"}
         for one, mean in found.elasticities.items()
-        if one not in binds and (found.decision.is_made or mean.high < BINDS)
+        # Of a group with one that binds in it nothing more is known.
+        if not set(one.hosts) & {host for bind in binds if bind.resource == one.resource and one.is_group for host in bind.hosts}
+        and one not in binds
+        and (found.decision.is_made or mean.high < BINDS)
     ]
     if found.decision.is_none:
         inside = (
@@ -134,9 +144,9 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
     top = max(binds, key=lambda one: found.elasticities[one].value)
     mean = found.elasticities[top]
-    hosts = " and ".join(one.host for one in binds)
-    detail = f"{top.resource} of {hosts}: squeezing it changes the rate by {mean} of what is taken"
-    extra["elasticity"], extra["binds"] = asdict(mean), [one.host for one in binds]
+    named = [host for one in binds for host in one.hosts]
+    detail = f"{top if len(binds) == 1 else f'{top.resource} of ' + ' and '.join(named)}: squeezing it changes the rate by {mean} of what is taken"
+    extra["elasticity"], extra["binds"] = asdict(mean), named
     if found.relief is not None:
         change, after = found.relief.change, found.relief.next
         extra["next"] = {"given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
@@ -146,7 +156,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
             f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
         )
         detail += f", and next is the {after.resource} of {after.host} ({after.share:.0%} of its ceiling then)" if after else ""
-    is_generator = all(one.host in generators for one in binds)
-    bound = replace(bound, kind="generator" if is_generator else "resource", host=top.host if len(binds) == 1 else None, resource=top.resource,
+    is_generator = all(host in generators for host in named)
+    bound = replace(bound, kind="generator" if is_generator else "resource", host=named[0] if len(named) == 1 else None, resource=top.resource,
                     detail=detail, confirmed=True, ruled_out=ruled_out)  # fmt: skip
     return bound, extra

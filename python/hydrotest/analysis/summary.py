@@ -12,7 +12,7 @@ from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.combined import Together
 from hydrotest.analysis.curves import curves
-from hydrotest.analysis.dataflow import dataflow_rows, query_rows
+from hydrotest.analysis.dataflow import dataflow_rows, query_rows, window_rows
 from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.files import file_rows
@@ -24,6 +24,7 @@ from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
+from hydrotest.analysis.speedup import ernest_rows, speedup_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows
 from hydrotest.spec.models import Experiment
@@ -85,6 +86,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
         "scaling": scaling_rows(batch.rows),
+        "speedup": speedup_rows(batch.rows),
+        "ernest": ernest_rows(batch.rows),
         "usage": usage_rows(windows),
         "usage_by_test": usage_by_test(experiment, windows),
         "generator": generator_rows(run, experiment, trials, limit_rows),
@@ -92,6 +95,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "hdfs": file_rows(trials),
         "dataflow": dataflow_rows(run, trials),
         "queries": query_rows(run, trials),
+        "windows": window_rows(trials),
         "soak": soak_rows(run, trials),
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from hydrotest.analysis.job_watch import Beat, JobWatch
+from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
@@ -106,8 +107,9 @@ class Submitted:
                 how = how_it_ended(event)
             elif event["event"] == "failed":
                 how = event["error"]
-        said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
-        self._death = f"the driver of {self.name} ended {how}: {said}"
+        said = self._log.read_text(errors="replace") if self._log.exists() else ""
+        cause = means(said)
+        self._death = f"the driver of {self.name} ended {how}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
 
     def _next_line(self) -> dict[str, Any] | None:
         """The next line that it has written; None if there is none yet."""

@@ -115,6 +115,33 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet("Queries of dataflows", heads, cells)
 
 
+def windows_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each trial of a dataflow that counts windows."""
+    cells = []
+    for row in summary.get("windows", []):
+        counted = sum(row["counted"].values())
+        levels = ", ".join(f"{level} {count:,}" for level, count in sorted(row["counted"].items(), key=lambda one: -one[1]))
+        cells.append([
+            row["workload"], f"{row['trial']}: {row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else ""), f"{row['length_s']:g}",
+            str(row["windows"]), f"{row['updates']:,}", f"{counted:,} of {row['came']:,}", levels, f"{row['late']:,}", f"{row['state_rows_max']:,}",
+            decimal(row["delays_ms"].get("p50"), 0), decimal(row["delays_ms"].get("p99"), 0),
+        ])  # fmt: skip
+    heads = [
+        "workload",
+        "trial",
+        "window s",
+        "windows",
+        "updates",
+        "records counted",
+        "by level",
+        "too late",
+        "windows held, at most",
+        "p50 ms",
+        "p99 ms",
+    ]
+    return Sheet("Windowed counts of dataflows", heads, cells)
+
+
 def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """Of each sink of a dataflow: what was seen there, beside what its engine promises of records that lay in its first topic."""
     out = []

@@ -73,14 +73,86 @@ def scaling_sheet(summary: dict[str, Any]) -> Sheet:
     for row in summary.get("scaling", []):
         points = ", ".join(f"{point['scale_factor']:g}: {point['seconds']:.1f} s" for point in row["points"])
         line = f"{row['fixed_s']:.2f} ± {row['fixed_s_error']:.2f} s + {row['per_unit_s']:.2f} ± {row['per_unit_s_error']:.2f} s a unit"
-        fuller = row["fuller"]
-        grew = NONE if fuller is None else (
-            f"{fuller['what']}: {show_bytes(fuller['after'])}" if fuller["what"].startswith("spilling")
-            else f"{fuller['what']}: {fuller['before']:.0%} of the tasks' time before, {fuller['after']:.0%} there")  # fmt: skip
+        grew = _grew(row["fuller"])
         rows.append([row["test"], row["tenancy"], points, line, f"{row['from']:g} … {row['to']:g}; beyond it is a guess",
                      NONE if row["bends_at"] is None else f"{row['bends_at']:g}", grew])  # fmt: skip
     heads = ["test", "tenancy", "time at scale factor", "line (± standard error)", "holds for", "stops being linear at", "what grew there"]
     return Sheet("Spark: how times grow", heads, rows)
+
+
+def _grew(fuller: dict[str, Any] | None) -> str:
+    """What took more of the tasks' time than before."""
+    if fuller is None:
+        return NONE
+    if fuller["what"].startswith("spilling"):
+        return f"{fuller['what']}: {show_bytes(fuller['after'])}"
+    return f"{fuller['what']}: {fuller['before']:.0%} of the tasks' time before, {fuller['after']:.0%} there"
+
+
+def speedup_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each test on several numbers of cores: how its time falls, by the universal scalability law, and where more no longer pay."""
+    rows = []
+    for row in summary.get("speedup", []):
+        points = ", ".join(f"{point['cores']}: {point['seconds']:.1f} s" for point in row["points"])
+        law = f"{_with_error(row['serial'], row['serial_error'])}, {_with_error(row['crosstalk'], row['crosstalk_error'])}"
+        fastest = (
+            NONE if row["fastest_at"] is None else f"{row['fastest_at']:.0f}" + (" (a guess)" if row["fastest_at"] > row["to"] else "")
+        )
+        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", points, law, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %",
+                     fastest, f"{row['from']} … {row['to']}; beyond it is a guess", str(row["stops_paying_at"] or NONE), _grew(row["fuller"])])  # fmt: skip
+    heads = ["test", "tenancy", "scale factor", "time on cores", "serial, crosstalk (± standard error)", "off where not measured", "fastest on", "holds for",
+             "more cores stop paying at", "what grew there"]  # fmt: skip
+    return Sheet("Spark: how times fall with cores", heads, rows)
+
+
+def ernest_sheet(summary: dict[str, Any]) -> Sheet:
+    """Ernest's form of each test that has points enough: a row each."""
+    rows = []
+    for row in summary.get("ernest", []):
+        terms = row["terms"]
+        form = (f"{terms['fixed']:.2f} s + {terms['per_core_share']:.2f} s · factor ÷ cores + {terms['tree']:.2f} s · log cores + "
+                f"{terms['per_core']:.2f} s · cores")  # fmt: skip
+        rows.append([row["test"], row["tenancy"], str(row["points"]), form, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %",
+                     f"{row['cores_from']} … {row['cores_to']} cores; beyond it is a guess"])  # fmt: skip
+    return Sheet(
+        "Spark: times by size and cores (Ernest's form)", ["test", "tenancy", "points", "time", "off where not measured", "holds for"], rows
+    )
+
+
+def _with_error(value: float, error: float | None) -> str:
+    return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.3f}"
+
+
+LIMITS = {
+    "cpu": "the CPU of its executors",
+    "network wait": "the network between the workers",
+    "shuffle write": "the disks that shuffles are written to",
+    "garbage collection": "the heaps of its executors",
+    "scheduler": "the driver, which hands out tasks and takes their results",
+    "serialisation": "the serialisation of tasks and results",
+    OTHER: "reading from disk, and waiting for a core",
+}
+"""What is in the way where most time would be gained without a part of it."""
+
+
+def job_sentences(spark: Sequence[dict[str, Any]]) -> list[str]:
+    """What each test alone spends most of its length on: a sentence for each such thing, with the tests."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for row in spark:
+        told = row.get("time")
+        if row["tenancy"] == "isolated" and told and any(told["parts_s"].values()):
+            part, pct = max(told["shorter_pct"].items(), key=lambda one: one[1])
+            found.setdefault(part, []).append((f"{row['test']} at {row['scale_factor']:g}", pct))
+    return [
+        f"Spark: {', '.join(dict.fromkeys(test for test, _ in tests))}: bound most by {LIMITS[part]} "
+        f"({_span([pct for _, pct in tests])} shorter without)."
+        for part, tests in found.items()
+    ]  # fmt: skip
+
+
+def _span(pcts: Sequence[float]) -> str:
+    low, high = f"{min(pcts):.0f}", f"{max(pcts):.0f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def spark_sentences(log: EventLog) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
-from hydrotest.report.dataflow import dataflow_sheet, queries_sheet, splitter_beside_sheet
+from hydrotest.report.dataflow import dataflow_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.files import files_sheet
@@ -13,7 +13,7 @@ from hydrotest.report.levels import cassandra_sheet, produce_sheet
 from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.soak import soak_sheet
-from hydrotest.report.spark import job_time_sheet, scaling_sheet
+from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.report.words import Summary
@@ -30,10 +30,13 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         spark_sheet(summary),
         job_time_sheet(summary),
         scaling_sheet(summary),
+        speedup_sheet(summary),
+        ernest_sheet(summary),
         spark_beside_sheet(summary),
         files_sheet(summary),
         dataflow_sheet(summary),
         queries_sheet(summary),
+        windows_sheet(summary),
         splitter_beside_sheet(summary),
         soak_sheet(summary),
         fault_sheet(summary),

@@ -9,6 +9,7 @@ from typing import Any
 from hydrotest.report.advice import advice
 from hydrotest.report.dataflow import promise_sentences
 from hydrotest.report.files import files_sentences
+from hydrotest.report.spark import job_sentences
 from hydrotest.units import show_duration, show_rate
 
 Summary = dict[str, Any]
@@ -128,6 +129,7 @@ def _bound_sentences(summary: Summary) -> list[str]:
             what_to_do = advice(row)
             out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
     out += doubling_sentences(summary.get("doublings", []))
+    out += job_sentences(summary["spark"])
     return out or ["No limit was searched, so nothing can be said to bind one."]
 
 
@@ -158,7 +160,7 @@ def bound_sentence(row: dict[str, Any]) -> str:
 
 def _proven_sentence(bound: dict[str, Any]) -> str:
     """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
-    own = [row for row in bound["squeezed"] if row["resource"] == bound["resource"] and row["host"] in bound["binds"]]
+    own = [row for row in bound["squeezed"] if row["binds"]]
     shares = {(entry["host"], entry["what"].partition(" ")[0]): entry["value"] for entry in bound["evidence"] if "used" in entry}
     parts = []
     for row in own:
@@ -182,7 +184,9 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
             else ""
         )
         out += f"; {then} ({more['share']:.0%} then)." if then else "."
-    others = [row for row in bound["squeezed"] if row not in own]
+    # A group with one that binds in it falls with that one.
+    others = [row for row in bound["squeezed"] if row not in own
+              and not any(row["resource"] == bind["resource"] and set(bind["hosts"]) < set(row["hosts"]) for bind in own)]  # fmt: skip
     if others:
         told = "; ".join(
             f"{NAMES[row['resource']]} of {row['host']} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course
+from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups
 from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.netns import NetnsHost
@@ -69,13 +69,13 @@ class Squeezer:
             t for t in folder.trials() if t.test == self.index and t.purpose == "saturated" and t.status == "done" and t.is_about(name)
         ]
         over = candidates_of(folder, saturated, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
-        state = Squeezing(over, self.index)
+        state = Squeezing([*over, *groups(over, self.bench.experiment.generators_apart(name))], self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(trial.window_s for trial in self.done)
         while over and not state.decide().is_made and spent < self.budget_s:
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
-            trial = await self._round(course([([one.host], one.resource, LEFT[one.resource]) for one in state.propose()]))
+            trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]))
             spent += trial.window_s
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
@@ -96,7 +96,7 @@ class Squeezer:
     async def _relieve(self, binds: Sequence[Candidate]) -> None:
         """Gives more of what binds, on all hosts where it does, to see how far the rate rises and what binds next."""
         self.bench.listener.phase(f"{self.pressable.name}: relieving what binds it")
-        hosts, resource = [one.host for one in binds], binds[0].resource
+        hosts, resource = [host for one in binds for host in one.hosts], binds[0].resource
         self.bench.listener.trial_ended(await self._round(course([(hosts, resource, RELIEF)] * RELIEF_TURNS)), None, "measured")
 
 

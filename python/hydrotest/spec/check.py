@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check_workloads import check_shares, check_stock, check_workload
@@ -29,6 +30,9 @@ from hydrotest.units import show_bytes
 JVM_OVERHEAD_BYTES = 512 << 20
 """What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra, less for Spark."""
 
+SPARK_HEAP_BYTES_MIN = 450 << 20
+"""1.5 times what Spark keeps for itself (UnifiedMemoryManager)."""
+
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
 EMULATED_RESERVE_BYTES = 128 << 20
@@ -41,6 +45,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
     _check_lab(experiment, checker)
     _check_hosts(experiment, checker)
     _check_ring(experiment, checker)
+    _check_spark(experiment, checker)
     for name, system in experiment.systems.present().items():
         addresses = {experiment.listens_at(host) for host in system.hosts}
         if system.port is not None and len(addresses) < len(system.hosts):
@@ -120,6 +125,26 @@ def _check_ring(experiment: Experiment, checker: Checker) -> None:
         if other != name:
             raise checker.fail(("systems", "cassandra", "hosts", index), f"{other} and {name} both have the address {address}; Cassandra's "
                                "nodes need one each", f"Give {name} another, e.g. `address: 127.0.0.{index + 1}`.")  # fmt: skip
+
+
+def _check_spark(experiment: Experiment, checker: Checker) -> None:
+    """What Spark would refuse, or wait for in vain, only once all else is up."""
+    spark = experiment.systems.spark
+    if spark is None:
+        return
+    if "spark.master" in spark.config:
+        raise checker.fail(
+            ("systems", "spark", "config", "spark.master"), "hydrotest starts the master itself, and knows its address", "Leave it out."
+        )
+    for what in ("memory", "driver_memory"):
+        if getattr(spark, what) < SPARK_HEAP_BYTES_MIN:
+            raise checker.fail(
+                ("systems", "spark", what), f"Spark refuses heaps below {SPARK_HEAP_BYTES_MIN >> 20} MiB", "Write e.g. 512 MiB."
+            )
+    for key in ("spark.jars", "spark.files"):
+        for path in filter(None, str(spark.config.get(key, "")).split(",")):
+            if "://" not in path and not Path(path).exists():
+                raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Mend the path.")
 
 
 def _check_security(experiment: Experiment, name: str, checker: Checker) -> None:

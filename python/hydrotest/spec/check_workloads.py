@@ -132,6 +132,10 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
         raise checker.fail(
             (*place, "sinks"), "only hydrotest's own queries in Spark write files", "Write [kafka], or take `engine: spark`."
         )
+    if (workload.submit is not None or workload.engine != "spark") and workload.windows is not None:
+        raise checker.fail(
+            (*place, "windows"), "only hydrotest's own queries in Spark count windows", "Leave it out, or take `engine: spark`."
+        )
     if spark is not None and spark.release != "4.2":
         raise checker.fail(place, f"a pipeline needs Spark 4.2, not {spark.release}", "Leave `release` out.")
     for system in ("hdfs", "cassandra"):

@@ -229,6 +229,11 @@ class Experiment(Model):
         count = spec.generators if isinstance(spec, RatedWorkload) else None
         return [hosts[number % len(hosts)] for number in range(count or len(hosts))]
 
+    def generators_apart(self, workload: str) -> list[str]:
+        """Those of the hosts of its generators on which no system runs."""
+        systems = {host for system in self.systems.present().values() for host in system.hosts}
+        return [host for host in self.generator_hosts(workload) if host not in systems]
+
     def machines(self, workload: str) -> dict[str, set[str]]:
         """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
         spec = self.workloads[workload]

@@ -151,6 +151,11 @@ class Dataflow(Workload):
     )
     consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
     format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
+    windows: DurationS | None = Field(
+        None,
+        description="Beside the splitter, a stateful query counts what comes in, by level and by windows of this length of the records' "
+        "intended time, into a topic of its own; its counts are checked, too.",
+    )
     trigger: DurationS | None = Field(None, description="A batch of each query begins so often; one after the other if not given.")
 
     @property
@@ -289,6 +294,8 @@ class SparkPerf(Workload):
     skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "
                         "the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
     seed: Count = Field(5, description="Of the data.")
+    cores: Count | None = Field(None, description="Cores that its application takes at most, spread over the workers; all of theirs if not given. Workloads that "
+                                "differ in nothing else show how time falls with cores.")  # fmt: skip
     budget: DurationS = Field(1800.0, description="One run of a test may take so long; what would take longer, or makes no progress, is ended and "
                               "told of, with what is full.")  # fmt: skip
 

@@ -182,6 +182,26 @@ class Hop(Record):
     """The first of the lost: (producer, first sequence, end)."""
 
 
+class Windowed(Record):
+    """What a dataflow's windowed counts said in the end."""
+
+    length_s: float
+    windows: int
+    """That were counted in, by level."""
+    updates: int
+    """Times that a count was told of."""
+    counted: dict[str, int]
+    """Records by level, as they stand in the log."""
+    came: int
+    """Records that lay in the topic that it counts."""
+    late: int
+    """Records that came after their window had been closed."""
+    state_rows_max: int
+    """Windows that were held in memory at a time."""
+    delays_ms: dict[str, float]
+    """Percentiles of the time from the intended start of the youngest record of an update until that lay in the topic; empty without updates."""
+
+
 class Load(Record):
     """One workload's part in a trial."""
 
@@ -213,6 +233,7 @@ class Load(Record):
     source: str | None = None
     """Of a dataflow: the workload that feeds it, in the same trial."""
     hops: list[Hop] = Field(default_factory=list)
+    windowed: Windowed | None = None
     """Of a dataflow, in the order of its steps."""
 
     @property

@@ -9,9 +9,12 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkExecutorInfo;
 import org.apache.spark.SparkStageInfo;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 
 /**
  * Tells once a second how far the stages are and how the driver itself fares, one JSON object a line, as long as the
@@ -25,10 +28,17 @@ final class Beat {
 
   static void begin(JavaSparkContext spark, Path path) throws IOException {
     FileWriter out = new FileWriter(path.toFile(), true);
+    AtomicReference<String> lost = new AtomicReference<>();
+    spark.sc().addSparkListener(new SparkListener() {
+      @Override
+      public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+        lost.set(event.reason());
+      }
+    });
     Thread thread = new Thread(() -> {
       try (out) {
         while (!spark.sc().isStopped()) {
-          out.write(JSON.writeValueAsString(now(spark)) + "\n");
+          out.write(JSON.writeValueAsString(now(spark).put("lost", lost.get())) + "\n");
           out.flush();
           Thread.sleep(INTERVAL_MS);
         }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession;
  * with a number that grows, and what is to be done. It ends when the file is gone, which a controller takes along.
  *
  * <p>{@code begin} starts a pipeline, {@code drain} waits until all that lies in its topics is through, {@code end} stops
- * it, {@code account} tells what lies in a sink, {@code remove} deletes files and tables. What was done is appended to a file, one JSON object a line: {@code done}
+ * it, {@code account} tells what lies in a sink, {@code counts} what the windows' topic says, {@code remove} deletes files and tables. What was done is appended to a file, one JSON object a line: {@code done}
  * or {@code failed} with the number; between them {@code progress} of each query's batches.
  */
 public final class Flow {
@@ -81,6 +81,8 @@ public final class Flow {
         return JSON.createObjectNode();
       case "account":
         return Ledger.of(spark, wish).told();
+      case "counts":
+        return Counts.of(spark, wish);
       default:
         throw new IllegalArgumentException("there is nothing like " + wish.get("do"));
     }

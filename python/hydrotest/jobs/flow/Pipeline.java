@@ -2,9 +2,14 @@ package hydrotest.jobs;
 
 import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.max;
+import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.when;
+import static org.apache.spark.sql.functions.window;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -32,6 +37,12 @@ import org.apache.spark.sql.streaming.Trigger;
 final class Pipeline {
   /** Where a log record's level begins, counted from 1, and its length: rust/kafka/src/payload.rs. */
   private static final String LEVEL = "trim(cast(substring(value, 25, 8) as string))";
+  /** Its intended start, nanoseconds of wall time, big-endian. */
+  private static final String INTENDED =
+      "timestamp_micros(cast(conv(hex(substring(value, 17, 8)), 16, 10) as bigint) div 1000)";
+  /** Records that are so much older than the youngest that was seen are not counted any more: retries of a producer whose
+   * broker is away take that long. */
+  private static final String LATE_AFTER = "120 seconds";
 
   private final SparkSession spark;
   private final List<StreamingQuery> queries = new ArrayList<>();
@@ -42,8 +53,8 @@ final class Pipeline {
   }
 
   /**
-   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, trigger_ms and
-   * offsets_per_trigger.
+   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, windows (topic and
+   * seconds), trigger_ms and offsets_per_trigger.
    */
   void begin(JsonNode wish) throws TimeoutException {
     String brokers = wish.get("brokers").asText();
@@ -59,6 +70,9 @@ final class Pipeline {
     Dataset<Row> split = read(wish, wish.get("input").asText())
         .select(col("value"), expr(LEVEL).as("level")).select(col("value"), coalesce(topic, first).as("topic"));
     start("splitter", wish, kafka(split, brokers));
+    if (wish.hasNonNull("windows")) {
+      start("windows", wish, kafka(counts(wish), brokers).outputMode("update"));
+    }
     for (Map.Entry<String, JsonNode> branch : wish.get("branches").properties()) {
       for (JsonNode sink : wish.get("sinks")) {
         Dataset<Row> records = read(wish, branch.getValue().asText()).select(col("value"));
@@ -66,6 +80,17 @@ final class Pipeline {
         start(name, wish, into(records, sink, branch.getKey(), brokers));
       }
     }
+  }
+
+  /** Records by level and window of intended time; each batch tells anew of the windows that it added to, with the youngest record in them. */
+  private Dataset<Row> counts(JsonNode wish) {
+    JsonNode windows = wish.get("windows");
+    return read(wish, wish.get("input").asText()).select(expr(LEVEL).as("level"), expr(INTENDED).as("intended"))
+        .withWatermark("intended", LATE_AFTER)
+        .groupBy(window(col("intended"), windows.get("seconds").asText() + " seconds"), col("level"))
+        .agg(count(lit(1)).as("records"), max("intended").as("newest"))
+        .select(lit(windows.get("topic").asText()).as("topic"), to_json(struct(col("level"),
+            col("window.start").cast("double").as("start_s"), col("records"), col("newest").cast("double").as("newest_s"))).as("value"));
   }
 
   private Dataset<Row> read(JsonNode wish, String topic) {
@@ -156,6 +181,10 @@ final class Pipeline {
       line.put("rows", progress.numInputRows()).put("seconds", progress.batchDuration() / 1e3);
       ObjectNode parts = line.putObject("ms");
       progress.durationMs().forEach((part, ms) -> parts.put(part, ms.longValue()));
+      if (progress.stateOperators().length > 0) {
+        line.put("late", progress.stateOperators()[0].numRowsDroppedByWatermark());
+        line.put("state_rows", progress.stateOperators()[0].numRowsTotal());
+      }
       String behind = progress.sources()[0].metrics().get("maxOffsetsBehindLatest");
       say.accept(behind == null ? line.putNull("behind") : line.put("behind", Long.parseLong(behind)));
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
@@ -12,6 +14,7 @@ from hydrotest.load.spark import Driver, JobHungError
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
 from hydrotest.run.workloads.submission import submission
+from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import Command, SparkPerf, driver_service
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
@@ -39,10 +42,12 @@ class Batch(Pressable):
         runs = 0
         while runs < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
             try:
-                await driver.next_iteration(self.spec.budget)
+                failed = self._failure([await driver.next_iteration(self.spec.budget)])
             except JobHungError as hung:
-                # What hangs when it is cold is measured all the same: there it is told of.
-                self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
+                failed = hung.message
+            if failed is not None:
+                # It is measured all the same: there it is told of.
+                self.bench.listener.say(f"{self.name} cannot be warmed up: {failed}")
                 await self._leave()
                 return
             runs += 1
@@ -58,7 +63,8 @@ class Batch(Pressable):
             label = f"{self.name}-driver-{self._drivers}"
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-            application = submission(self.bench, self.system, self.host, folder, "core")
+            extra: dict[str, PropertyValue] = {} if self.spec.cores is None else {"spark.cores.max": self.spec.cores}
+            application = submission(self.bench, self.system, self.host, folder, "core", extra=extra)
             self._driver = await Driver.start(self.name, self.spec, application, self.host, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self._driver.pid)
         return self._driver
@@ -73,7 +79,8 @@ class Batch(Pressable):
             driver.press()
             iterations: list[Iteration] = []
             try:
-                while len(iterations) < repeats * len(self.spec.tests):
+                # One that fails makes the trial a failed one: the rest of it would only take time.
+                while len(iterations) < repeats * len(self.spec.tests) and self._failure(iterations) is None:
                     iterations.append(await driver.next_iteration(self.spec.budget))
             except JobHungError as hung:
                 iterations.append(await self._give_up(driver, hung))
@@ -103,11 +110,19 @@ class Batch(Pressable):
 
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
         """What is recorded of it in a trial. Raises `TrialFailedError` if a test failed or answered wrongly."""
-        failed = next((i for i in iterations if not i.cut and not i.hung and not (i.finished and i.correct)), None)
+        failed = self._failure(iterations)
         if failed is not None:
-            raise TrialFailedError(f"{self.name}: {failed.test} failed: {failed.error or 'its answer was wrong'}")
+            raise TrialFailedError(f"{self.name}: {failed}")
         log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
         return Load(workload=self.name, kind=self.spec.kind, client="spark", iterations=iterations, event_log=log)
+
+    def _failure(self, iterations: Sequence[Iteration]) -> str | None:
+        """What the first of them that failed failed by; None if none did."""
+        failed = next((i for i in iterations if not i.cut and not i.hung and not (i.finished and i.correct)), None)
+        if failed is None:
+            return None
+        names = {host.address: host.name for host in self.bench.hosts.values()}
+        return f"{failed.test} failed: {'its answer was wrong' if failed.error is None else in_brief(failed.error, names)}"
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         return Part(self.name, self.spec.kind, background=_Looping(self))

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from hydrotest.analysis.dataflow import Found, Step, account, acknowledged
+from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, windows_hop
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
@@ -20,7 +20,7 @@ from hydrotest.run.workloads.kafka import Produce
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
-from hydrotest.store.records import Fates, Hop, Load, Trial
+from hydrotest.store.records import Fates, Hop, Load, Trial, Windowed
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
 
@@ -82,7 +82,7 @@ class Flow(Follower):
                                           plan.purpose == "fault", self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
 
         async def set_up() -> None:
-            for topic in (*places.branches.values(), places.aggregate):
+            for topic in places.topics:
                 await load_kafka.create_topic(self.host, self.source.cluster, topic, self.spec)
             await self.engine.begin(places)
 
@@ -106,7 +106,7 @@ class Flow(Follower):
         async def tear_down() -> None:
             await remove_quietly(self.bench, self.engine.end(), self.name)
             await remove_quietly(self.bench, self.engine.removed(places), f"files of {self.name}")
-            for topic in (*places.branches.values(), places.aggregate):
+            for topic in places.topics:
                 await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, generators, set_up, drain, accounted, tear_down)
@@ -122,7 +122,8 @@ class Flow(Follower):
         # Where the aggregate goes to HDFS, so do the checkpoints, as it would be where a driver may come up on another host.
         checkpoints = f"{folders['hdfs' if 'hdfs' in files else 'directory']}/checkpoints"
         branches = {level: f"{own}-{level}" for level in self.source.spec.levels}
-        return Places(self.source.topic(number), branches, f"{own}-aggregate", files, checkpoints)
+        windows = None if self.spec.windows is None else f"{own}-windows"
+        return Places(self.source.topic(number), branches, f"{own}-aggregate", files, checkpoints, windows)
 
     async def _accounted(self, load: Load, source: Load, places: Places, number: int, plan: TrialPlan) -> Load:
         assert load.outcome is not None
@@ -153,7 +154,20 @@ class Flow(Follower):
             steps.append(Step("persister", name, there, 1, rate(there, "persist-", f"-{name}"), self.engine.promise(name)))
         hops = account(acknowledged(source.outcome.extra), steps, self._drained)
         last = next(hop for hop in hops if hop.sink == "kafka")
-        return load.model_copy(update={"hops": hops, "fates": _fates(source, hops, last)})
+        windowed = None
+        if self.spec.windows is not None:
+            windowed = await self._windowed(self.spec.windows, places, begin_s, end_s)
+            counted = sum(windowed.counted.values()) / (self._drained_at - load_began_s)
+            hops.append(windows_hop(hops[0], windowed, counted, self._drained))
+        return load.model_copy(update={"hops": hops, "windowed": windowed, "fates": _fates(source, hops, last)})
+
+    async def _windowed(self, length_s: float, places: Places, from_s: float, to_s: float) -> Windowed:
+        """What the windowed counts say, beside how many records there were to be counted."""
+        assert self.source.last_read is not None
+        told = await self.engine.windowed(places, from_s, to_s)
+        of_query = [one for one in self.engine.progress if one["query"] == "windows"]
+        return Windowed(length_s=length_s, came=self.source.last_read.counts.completed, late=sum(one["late"] for one in of_query),
+                        state_rows_max=max((one["state_rows"] for one in of_query), default=0), **told)  # fmt: skip
 
     async def _read(self, topic: str, level: str, number: int, plan: TrialPlan) -> dict[str, Any]:
         folder = self.bench.runner.folder.trial_path(number, plan.slug)

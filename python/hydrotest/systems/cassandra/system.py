@@ -185,7 +185,8 @@ class CassandraSystem(System):
             "storage_port": self._storage_port,
             "native_transport_port": self._client_port,
             "commitlog_sync": "periodic",
-            "commitlog_sync_period": "10000ms",
+            # Cassandra refuses it beside another way.
+            **({"commitlog_sync_period": "10000ms"} if self.spec.config.get("commitlog_sync", "periodic") == "periodic" else {}),
             "data_file_directories": [str(folder / "data")],
             "commitlog_directory": str(folder / "commitlog"),
             "saved_caches_directory": str(folder / "saved_caches"),

@@ -84,18 +84,20 @@ class SparkSystem(System):
     async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
         conf = _configuration(folder)
         argv = [str(self.home / "bin" / "spark-class"), main, *arguments]
-        env = self.environment(host, conf) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
+        env = self.environment(host, conf, folder) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
         if self.spec.jvm:
             env["SPARK_DAEMON_JAVA_OPTS"] = " ".join(self.spec.jvm)
         await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log", env), None)
 
-    def environment(self, host: Host, conf: Path) -> dict[str, str]:
-        """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be."""
+    def environment(self, host: Host, conf: Path, folder: Path) -> dict[str, str]:
+        """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be. SPARK_LOCAL_DIRS, below the
+        process's own `folder`, is where shuffles and spills are written: by default /tmp, which is another disk than the one that is
+        measured and bounded, and where a killed executor leaves them."""
         java_home = find_java().resolve().parent.parent
         # Executors take their environment from their worker, so that they too know the cores of its host.
         cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
         return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
-                "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
+                "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
     def application(self, host: Host, events: Path) -> dict[str, PropertyValue]:
         """Settings of an application on this cluster whose driver runs on `host`; the experiment's `config` has the last word."""

@@ -28,6 +28,13 @@ class Places:
     files: dict[str, str]
     """Folders by sink."""
     checkpoints: str
+    windows: str | None = None
+    """The topic of windowed counts, where there are any."""
+
+    @property
+    def topics(self) -> list[str]:
+        """That the pipeline writes to."""
+        return [*self.branches.values(), self.aggregate, *([self.windows] if self.windows is not None else [])]
 
 
 class Engine(ABC):
@@ -73,6 +80,10 @@ class Engine(ABC):
     async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
         """What lies in a sink of files."""
         raise TrialFailedError(f"{self.name} has no such sink as {sink}")
+
+    async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
+        """What the topic of windowed counts says, with the delays of what was intended between these wall times."""
+        raise TrialFailedError(f"{self.name} counts no windows")
 
     async def removed(self, places: Places) -> None:  # noqa: B027 - most leave no files
         """Removes the files of a trial."""

@@ -134,4 +134,4 @@ class JobEngine(ProgramEngine):
             str(properties),
             str(Path(self.spec.submit or "").resolve()),
         ]
-        return argv, {**system.environment(self.host, system.conf), "PYSPARK_PYTHON": sys.executable}
+        return argv, {**system.environment(self.host, system.conf, folder), "PYSPARK_PYTHON": sys.executable}

@@ -81,6 +81,7 @@ class SparkEngine(Engine):
         self._places = places
         wish = {"brokers": self.brokers, "input": places.input, "branches": places.branches,
                 "sinks": [self.sink(name, places) for name in self.spec.sinks], "checkpoints": places.checkpoints,
+                "windows": None if places.windows is None else {"topic": places.windows, "seconds": self.spec.windows},
                 "trigger_ms": None if self.spec.trigger is None else round(self.spec.trigger * 1e3),
                 "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
         await driver.ask("begin", BEGIN_S_MAX, **wish)
@@ -124,6 +125,10 @@ class SparkEngine(Engine):
     async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
         driver = await self._running()
         return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers)
+
+    async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
+        driver = await self._running()
+        return await driver.ask("counts", ACCOUNT_S_MAX, brokers=self.brokers, topic=places.windows, from_s=from_s, to_s=to_s)
 
     async def removed(self, places: Places) -> None:
         if self._driver is None or not self._driver.is_alive:

@@ -1,0 +1,76 @@
+"""What Spark says when an application cannot go on, in a line, and what that means: whoever reads a stack trace wants the cause and the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LENGTH_MAX = 500
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A cause that Spark's own words give away."""
+
+    pattern: re.Pattern[str]
+    means: str
+    """What is the matter and what to do; `{where}`: the executor's host."""
+
+
+SIGNS = (
+    # Before memory: an executor that cannot write ends in many ways.
+    Sign(
+        re.compile(r"No space left on device"),
+        "the disk{where} that shuffles and spills are written to is full: give its host a larger one (`data`, `disk_size`), more workers, or less "
+        "to shuffle (`data_scale`)",
+    ),
+    # 52 is SparkExitCode.OOM, by which an executor's handler of what nobody caught ends it.
+    Sign(
+        re.compile(r"executor \d+.*OutOfMemoryError|exited with code 52\b", re.DOTALL),
+        "the heap of an executor{where} was too small for one of its tasks: give the workers more `memory`, or the tests smaller partitions (a "
+        "larger `scale_factor` with a smaller `data_scale`)",
+    ),
+    # SIGKILL, as the kernel sends it to whoever is over a host's memory.
+    Sign(
+        re.compile(r"exited with code 137\b"),
+        "an executor{where} was killed from outside, as the kernel does where a host's memory is used up: its heap (`memory` of the workers) and "
+        "all else there must fit into the host",
+    ),
+    Sign(re.compile(r"OutOfMemoryError"), "the driver's heap was too small: give it more `driver_memory`"),
+    Sign(
+        re.compile(r"Cannot run program \"[^\"]*python[^\"]*\"|python[\d.]*: (command )?not found"),
+        "there is no such Python{where}: set `spark.pyspark.python` to one that is on all hosts",
+    ),
+    Sign(re.compile(r"All masters are unresponsive|Failed to connect to master"), "no Spark master answers at that address"),
+    Sign(
+        re.compile(r"ClassNotFoundException|NoClassDefFoundError|NoSuchMethodError"),
+        "a jar is missing, or is for another release of Spark or Scala: see `spark.jars` in `config`",
+    ),
+    Sign(
+        re.compile(r"(?:Jar|File|Path) \S+ (?:does not exist|not found)|Local jar \S+ does not exist"),
+        "a file that the application is to be given is not there",
+    ),
+)
+
+_AT = re.compile(r"\(TID \d+\) \((\S+) executor [^)]+\)")
+
+
+def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
+    """Spark's words without stack traces, and what they mean where that is known. `hosts`: names by address."""
+    lines = [line.strip() for line in said.strip().splitlines()]
+    kept = [line for line in lines if line and not re.match(r"at [\w.$]+|\.\.\. \d+ more|Driver stacktrace", line)]
+    text = " ".join(kept)
+    short = text if len(text) <= LENGTH_MAX else f"{text[: LENGTH_MAX // 2]} … {text[-LENGTH_MAX // 2 :]}"
+    meaning = means(said, hosts)
+    return short if meaning is None else f"{meaning} ({short})"
+
+
+def means(said: str, hosts: Mapping[str, str] | None = None) -> str | None:
+    """What is the matter, by Spark's words; None if they give nothing away."""
+    found = next((sign for sign in SIGNS if sign.pattern.search(said)), None)
+    if found is None:
+        return None
+    at = _AT.search(said)
+    name = None if at is None else (hosts or {}).get(at.group(1), at.group(1))
+    return found.means.format(where="" if name is None else f" of {name}")

@@ -1,0 +1,134 @@
+"""How a job's time falls with cores: the same test on more and more of them, two models of it, and how far each can be trusted.
+
+The universal scalability law (N. Gunther, "Guerrilla Capacity Planning", 2007): with n cores a job's throughput is that of one core times
+n ÷ (1 + serial · (n − 1) + crosstalk · n · (n − 1)). Ernest's form (S. Venkataraman et al., NSDI 2016): time = fixed + per_core_share · size ÷ n
++ tree · log n + per_core · n, none of them negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from hydrotest.analysis.scaling import fuller
+
+POINTS_MIN = 3
+PAYS = 0.5
+"""Of what more cores would bring if time fell in proportion: less, and they no longer pay."""
+ERNEST = ("fixed", "per_core_share", "tree", "per_core")
+
+Point = tuple[float, int, float]
+"""Scale factor, cores, seconds."""
+Fit = Callable[[Sequence[Point]], Callable[[float, int], float]]
+"""From points to what the model says of a scale factor and a number of cores."""
+
+
+def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each test (tenancy, scale factor and `data_scale` apart) that came to its end on `POINTS_MIN` numbers of cores or more.
+
+    `serial` and `crosstalk` are the universal scalability law's; their standard errors are null with three points, through which it goes in any case.
+    `fastest_at`: the cores at which it says that time is least (null: more always help). `error_pct`: how far off it is, on average, at a point that it was
+    not told of. It was measured between `from` and `to`. `stops_paying_at`: the first number of cores that brought less than `PAYS` of its due, and `fuller`
+    what took more of the tasks' time there than before.
+    """
+    series: dict[tuple[str, str, float, float], list[dict[str, Any]]] = defaultdict(list)
+    for row in spark:
+        if row["finished"] and row["total_s"] is not None and row["time"]["cores"]:
+            series[row["test"], row["tenancy"], row["scale_factor"], row["data_scale"]].append(row)
+    out = []
+    for (test, tenancy, factor, data_scale), rows in series.items():
+        rows.sort(key=lambda row: row["time"]["cores"])
+        points = [(factor, row["time"]["cores"], row["total_s"]) for row in rows]
+        cores = [n for _, n, _ in points]
+        if len(set(cores)) < POINTS_MIN:
+            continue
+        (_, serial, crosstalk), errors = _scalability(points)
+        poor = next((at for at, ((_, n0, t0), (_, n1, t1)) in enumerate(pairwise(points), 1) if t0 / t1 - 1 < PAYS * (n1 / n0 - 1)), None)
+        out.append({
+            "test": test, "tenancy": tenancy, "scale_factor": factor, "data_scale": data_scale,
+            "points": [{"cores": n, "seconds": t} for _, n, t in points],
+            "serial": serial, "serial_error": errors[1], "crosstalk": crosstalk, "crosstalk_error": errors[2],
+            "fastest_at": math.sqrt((1 - serial) / crosstalk) if crosstalk > 1e-6 and serial < 1 else None,
+            "error_pct": left_out_error_pct(points, scalability_law), "from": cores[0], "to": cores[-1],
+            "stops_paying_at": None if poor is None else cores[poor], "fuller": None if poor is None else fuller(rows[poor - 1], rows[poor]),
+        })  # fmt: skip
+    return out
+
+
+def ernest_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Ernest's form of each test (tenancy and `data_scale` apart) that ran on several numbers of cores and has more points than the form has terms;
+    `error_pct` as in `speedup_rows`."""
+    series: dict[tuple[str, str, float], list[Point]] = defaultdict(list)
+    for row in spark:
+        if row["finished"] and row["total_s"] is not None and row["time"]["cores"]:
+            series[row["test"], row["tenancy"], row["data_scale"]].append((row["scale_factor"], row["time"]["cores"], row["total_s"]))
+    return [
+        {"test": test, "tenancy": tenancy, "data_scale": data_scale, "points": len(points), "terms": dict(zip(ERNEST, map(float, _ernest(points)), strict=True)),
+         "error_pct": left_out_error_pct(points, ernest), "cores_from": min(n for _, n, _ in points), "cores_to": max(n for _, n, _ in points)}
+        for (test, tenancy, data_scale), points in series.items()
+        if len(points) > len(ERNEST) and len({n for _, n, _ in points}) > 1
+    ]  # fmt: skip
+
+
+def left_out_error_pct(points: Sequence[Point], fit: Fit) -> float | None:
+    """Mean distance, in percent, between each point and what the model says of it when it has all others; null where those are too few."""
+    if len(points) <= POINTS_MIN:
+        return None
+    distances = []
+    for at, (factor, cores, seconds) in enumerate(points):
+        told = fit([*points[:at], *points[at + 1 :]])(factor, cores)
+        distances.append(abs(told - seconds) / seconds)
+    return 100 * sum(distances) / len(distances)
+
+
+def scalability_law(points: Sequence[Point]) -> Callable[[float, int], float]:
+    """The universal scalability law through points of one scale factor."""
+    (one, serial, crosstalk), _ = _scalability(points)
+    return lambda _factor, cores: float(_law(np.array([cores]), one, serial, crosstalk)[0])
+
+
+def ernest(points: Sequence[Point]) -> Callable[[float, int], float]:
+    """Ernest's form through points of any scale factors."""
+    terms = _ernest(points)
+    return lambda factor, cores: float(_features(factor, cores) @ terms)
+
+
+def _law(cores: Any, one: float, serial: float, crosstalk: float) -> Any:
+    """Seconds on so many cores, with `one` those on a single one."""
+    return one * (1 + serial * (cores - 1) + crosstalk * cores * (cores - 1)) / cores
+
+
+def _scalability(points: Sequence[Point]) -> tuple[tuple[float, float, float], list[float | None]]:
+    """The law's three figures, and their standard errors where there are more points than figures."""
+    cores, seconds = np.array([float(n) for _, n, _ in points]), np.array([t for _, _, t in points])
+
+    def relative(figures: Any) -> Any:
+        # A second weighs more where the time is short.
+        return _law(cores, *figures) / seconds - 1
+
+    start = (float(seconds[0] * cores[0]), 0.05, 0.001)
+    found = optimize.least_squares(relative, start, x_scale=(start[0], 0.1, 0.01), bounds=([0, 0, 0], [np.inf, 1, 1]))
+    one, serial, crosstalk = (float(value) for value in found.x)
+    freedom = len(points) - len(start)
+    errors: list[float | None] = [None] * len(start)
+    if freedom > 0:
+        covariance = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / freedom
+        errors = [float(value) for value in np.sqrt(np.diag(covariance))]
+    return (one, serial, crosstalk), errors
+
+
+def _features(factor: float, cores: int) -> Any:
+    return np.array([1.0, factor / cores, math.log(cores), float(cores)])
+
+
+def _ernest(points: Sequence[Point]) -> Any:
+    weights = np.array([1 / seconds for _, _, seconds in points])
+    matrix = np.array([_features(factor, cores) for factor, cores, _ in points])
+    terms, _ = optimize.nnls(matrix * weights[:, None], np.ones(len(points)))
+    return terms

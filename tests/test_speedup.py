@@ -1,0 +1,56 @@
+"""How times fall with cores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydrotest.analysis.spark_time import OTHER, PARTS
+from hydrotest.analysis.speedup import ernest_rows, speedup_rows
+from hydrotest.report.spark import ernest_sheet, speedup_sheet
+
+
+def row(cores: int, seconds: float, factor: float = 1.0, scheduler: float = 0.1, **more: Any) -> dict[str, Any]:
+    parts = dict.fromkeys([*PARTS, OTHER], 0.0) | {"cpu": 1 - scheduler, "scheduler": scheduler}
+    return {"test": "sort-by-key", "tenancy": "isolated", "data_scale": 0.01, "scale_factor": factor, "total_s": seconds, "finished": True,
+            "spill_bytes": 0, "time": {"parts_s": parts, "cores": cores}, **more}  # fmt: skip
+
+
+@given(st.floats(1, 100), st.floats(0, 0.5), st.floats(0, 0.05))
+def test_the_law_that_made_the_times_is_found(one: float, serial: float, crosstalk: float) -> None:
+    spark = [row(n, one * (1 + serial * (n - 1) + crosstalk * n * (n - 1)) / n) for n in (1, 2, 4, 8, 16)]
+    (found,) = speedup_rows(spark)
+    assert found["serial"] == pytest.approx(serial, abs=0.01)
+    assert found["crosstalk"] == pytest.approx(crosstalk, abs=0.002)
+    assert found["error_pct"] < 5
+
+
+def test_where_more_cores_stop_paying_is_told_with_what_grew() -> None:
+    spark = [row(1, 40.0), row(2, 21.0), row(4, 12.0), row(8, 11.5, scheduler=0.6)]
+    (found,) = speedup_rows(spark)
+    assert (found["from"], found["to"], found["stops_paying_at"]) == (1, 8, 8)
+    assert found["fuller"]["what"] == "scheduler"
+    assert found["serial_error"] > 0
+    (cells,) = speedup_sheet({"speedup": [found]}).rows
+    assert cells[-2:] == ["8", "scheduler: 10% of the tasks' time before, 60% there"]
+
+
+def test_three_points_have_a_law_and_no_error() -> None:
+    (found,) = speedup_rows([row(1, 40.0), row(2, 20.0), row(4, 10.0)])
+    assert (found["serial_error"], found["error_pct"], found["stops_paying_at"]) == (None, None, None)
+    assert found["serial"] == pytest.approx(0, abs=1e-3)
+    assert speedup_rows([row(1, 40.0), row(2, 20.0)]) == []
+    assert speedup_rows([row(1, 40.0), row(2, 20.0), row(4, 10.0, finished=False)]) == []
+
+
+def test_ernests_form_is_found_from_sizes_and_cores_together() -> None:
+    spark = [row(n, 2 + 30 * size / n + 0.5 * math.log(n) + 0.1 * n, size) for n in (1, 2, 4, 8) for size in (0.5, 1, 2)]
+    (found,) = ernest_rows(spark)
+    assert list(found["terms"].values()) == pytest.approx([2, 30, 0.5, 0.1], rel=1e-6)
+    assert found["error_pct"] == pytest.approx(0, abs=1e-6)
+    assert ernest_sheet({"ernest": [found]}).rows[0][-1] == "1 … 8 cores; beyond it is a guess"
+    assert ernest_rows(spark[:4]) == []
