@@ -50,13 +50,14 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         assert isinstance(spec, SparkPerf)
         total = experiment.objective(workload).total
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
-        hung = [(i, logs[name].groups.get(i.group, Group()) if name else Group()) for i, name in iterations if i.hung]
-        out.problems += [f"{workload}: {test} was ended before its end: {i.error}" for i, _ in hung]
-        wrong = [i for i, _ in iterations if not i.hung and not (i.finished and i.correct)]
-        out.problems += [f"{workload}: {test} failed: {i.error or 'its answer was wrong'}" for i in wrong]
+        # Ended by us, or by Spark itself.
+        broken = [(i, logs[name].groups.get(i.group, Group()) if name else Group()) for i, name in iterations if i.hung or not i.finished]
+        out.problems += dict.fromkeys(
+            f"{workload}: {test} {'was ended before its end' if i.hung else 'failed'}: {i.error}" for i, _ in broken
+        )
         known = [(i, group) for i, group in ended if group is not None]
-        if not known and hung:
-            out.rows.append(_row(workload, tenancy, test, spec, hung[:1], total))
+        if not known and broken:
+            out.rows.append(_row(workload, tenancy, test, spec, broken[:1], total))
             continue
         if not known:
             out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")

@@ -118,7 +118,8 @@ def _scalability(points: Sequence[Point]) -> tuple[tuple[float, float, float], l
     freedom = len(points) - len(start)
     errors: list[float | None] = [None] * len(start)
     if freedom > 0:
-        covariance = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / freedom
+        slopes = np.asarray(found.jac, dtype=float)
+        covariance = np.linalg.pinv(slopes.T @ slopes) * 2 * found.cost / freedom
         errors = [float(value) for value in np.sqrt(np.diag(covariance))]
     return (one, serial, crosstalk), errors
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ class FlowDriver(Submitted):
 
     OUT = "flow.jsonl"
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
-        super().__init__(name, node, folder, log)
+    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
+        super().__init__(name, node, folder, log, hosts)
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""

@@ -34,6 +34,8 @@ class Application:
     argv: Sequence[str]
     """Up to the program's own arguments."""
     env: Mapping[str, str]
+    hosts: Mapping[str, str]
+    """Names by address, for what Spark says of its executors."""
 
 
 class JobHungError(TrialFailedError):
@@ -50,8 +52,9 @@ class Submitted:
 
     OUT: ClassVar[str]
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
+    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
         self.name = name
+        self._hosts = hosts
         self.application = ""
         self.pid = node.pid
         """Of its supervisor: the driver is below it."""
@@ -75,7 +78,7 @@ class Submitted:
         write_whole(folder / "settings.json", json.dumps({"control": str(folder / "control"), "out": str(folder / cls.OUT), **settings}))
         write_whole(folder / "control", first)
         service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
-        return cls(name, await host.node("supervise", service.settings()), folder, log)
+        return cls(name, await host.node("supervise", service.settings()), folder, log, application.hosts)
 
     @property
     def is_alive(self) -> bool:
@@ -108,7 +111,7 @@ class Submitted:
             elif event["event"] == "failed":
                 how = event["error"]
         said = self._log.read_text(errors="replace") if self._log.exists() else ""
-        cause = means(said)
+        cause = means(said, self._hosts)
         self._death = f"the driver of {self.name} ended {how}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
 
     def _next_line(self) -> dict[str, Any] | None:
@@ -124,8 +127,8 @@ class Driver(Submitted):
 
     OUT = "iterations.jsonl"
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path) -> None:
-        super().__init__(name, node, folder, log)
+    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
+        super().__init__(name, node, folder, log, hosts)
         self._beats = folder / "beats.jsonl"
         self.iterations = 0
         """That ended, cut short or not."""

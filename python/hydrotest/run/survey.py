@@ -17,6 +17,8 @@ from hydrotest.systems.fetch import Say
 DISK_BYTES = 256 << 20
 DISK_S = 3.0
 """A slow emulated disk is given so much of its own speed."""
+DISK_PARTS = 4
+"""A small one is filled to one of so many parts."""
 NULL_S = 0.5
 PAYLOAD = 1448 / 1514
 """What a full frame carries of its bytes: the link is bounded with headers and measured without."""
@@ -51,9 +53,11 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     facts = await host.facts()
     clock = await clock_offset(host)
     is_emulated = isinstance(host, NetnsHost)
-    disk = host.spec.disk / 8 if isinstance(host, NetnsHost) and host.spec.disk is not None else None
+    disk_bytes = DISK_BYTES
+    if isinstance(host, NetnsHost) and host.spec.disk is not None:
+        disk_bytes = min(DISK_BYTES, round(host.spec.disk / 8 * DISK_S), host.spec.disk_size // DISK_PARTS)
     settings: dict[str, Any] = {
-        "directory": str(host.scratch(run)), "disk_bytes": DISK_BYTES if disk is None else min(DISK_BYTES, round(disk * DISK_S)),
+        "directory": str(host.scratch(run)), "disk_bytes": disk_bytes,
         # All hosts so far are on one machine: a generator's own ceiling is measured once.
         "null_s": NULL_S if is_first else 0.0, "has_quota": is_emulated, "sink": None,
     }  # fmt: skip

@@ -39,18 +39,17 @@ class Batch(Pressable):
         # Each test at least twice: the first runs of anything on a JVM say little.
         driver.press()
         begun = time.monotonic()
-        runs = 0
-        while runs < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
+        runs: list[Iteration] = []
+        while len(runs) < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
             try:
-                failed = self._failure([await driver.next_iteration(self.spec.budget)])
+                runs.append(await self._next(driver))
             except JobHungError as hung:
-                failed = hung.message
-            if failed is not None:
-                # It is measured all the same: there it is told of.
-                self.bench.listener.say(f"{self.name} cannot be warmed up: {failed}")
+                # What hangs when it is cold is measured all the same: there it is told of.
+                self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
                 await self._leave()
                 return
-            runs += 1
+            if self._all_fail(runs):
+                break
         driver.rest()
         await driver.rested()
 
@@ -79,9 +78,8 @@ class Batch(Pressable):
             driver.press()
             iterations: list[Iteration] = []
             try:
-                # One that fails makes the trial a failed one: the rest of it would only take time.
-                while len(iterations) < repeats * len(self.spec.tests) and self._failure(iterations) is None:
-                    iterations.append(await driver.next_iteration(self.spec.budget))
+                while len(iterations) < repeats * len(self.spec.tests) and not self._all_fail(iterations):
+                    iterations.append(await self._next(driver))
             except JobHungError as hung:
                 iterations.append(await self._give_up(driver, hung))
                 return [self.load(iterations, driver)]
@@ -108,21 +106,27 @@ class Batch(Pressable):
             await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
             self._driver = None
 
+    async def _next(self, driver: Driver) -> Iteration:
+        """The next to end; of one that Spark ended, what that means. Raises `JobHungError`."""
+        ended = await driver.next_iteration(self.spec.budget)
+        if ended.error is None:
+            return ended
+        told = in_brief(ended.error, {host.address: host.name for host in self.bench.hosts.values()})
+        self.bench.listener.say(f"{self.name}: {ended.test} failed: {told}")
+        return ended.model_copy(update={"error": told})
+
+    def _all_fail(self, iterations: Sequence[Iteration]) -> bool:
+        """True if each test failed when it was last tried: more would only take time."""
+        last = iterations[-len(self.spec.tests) :]
+        return len(last) == len(self.spec.tests) and not any(iteration.finished for iteration in last)
+
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
-        """What is recorded of it in a trial. Raises `TrialFailedError` if a test failed or answered wrongly."""
-        failed = self._failure(iterations)
-        if failed is not None:
-            raise TrialFailedError(f"{self.name}: {failed}")
+        """What is recorded of it in a trial. Raises `TrialFailedError` if a test answered wrongly."""
+        wrong = next((i for i in iterations if not i.cut and i.finished and not i.correct), None)
+        if wrong is not None:
+            raise TrialFailedError(f"{self.name}: {wrong.test} failed: its answer was wrong")
         log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
         return Load(workload=self.name, kind=self.spec.kind, client="spark", iterations=iterations, event_log=log)
-
-    def _failure(self, iterations: Sequence[Iteration]) -> str | None:
-        """What the first of them that failed failed by; None if none did."""
-        failed = next((i for i in iterations if not i.cut and not i.hung and not (i.finished and i.correct)), None)
-        if failed is None:
-            return None
-        names = {host.address: host.name for host in self.bench.hosts.values()}
-        return f"{failed.test} failed: {'its answer was wrong' if failed.error is None else in_brief(failed.error, names)}"
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         return Part(self.name, self.spec.kind, background=_Looping(self))
@@ -149,7 +153,12 @@ class _Looping(Background):
     async def end(self) -> Load:
         assert self.driver is not None
         self.driver.rest()
-        return self.batch.load(await self.driver.rested(), self.driver)
+        iterations = await self.driver.rested()
+        failed = next((i for i in iterations if not i.cut and not i.finished), None)
+        if failed is not None:
+            # Beside others, what fails does not press as it should.
+            raise TrialFailedError(f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why')}")
+        return self.batch.load(iterations, self.driver)
 
 
 class Neighbour(Pressable):
