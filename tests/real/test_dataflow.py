@@ -42,7 +42,7 @@ workloads:
   get: {{kind: hdfs-read, reads: put, at_once: 2}}
 tests:
   - isolated: [put, get]
-  - levels: {{workload: flow, rates: [1K], duration: 8 s}}
+  - levels: {{workload: flow, rates: [1K], duration: 20 s}}
 """
 )
 OTHERS = (

@@ -53,8 +53,8 @@ final class Pipeline {
   }
 
   /**
-   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, windows (topic and
-   * seconds), trigger_ms and offsets_per_trigger.
+   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, windows (topic, seconds
+   * and tasks), trigger_ms and offsets_per_trigger.
    */
   void begin(JsonNode wish) throws TimeoutException {
     String brokers = wish.get("brokers").asText();
@@ -85,6 +85,8 @@ final class Pipeline {
   /** Records by level and window of intended time; each batch tells anew of the windows that it added to, with the youngest record in them. */
   private Dataset<Row> counts(JsonNode wish) {
     JsonNode windows = wish.get("windows");
+    // Each task of a batch opens a state of its own: Spark's 200 would take seconds for a few windows.
+    spark.conf().set("spark.sql.shuffle.partitions", windows.get("tasks").asLong());
     return read(wish, wish.get("input").asText()).select(expr(LEVEL).as("level"), expr(INTENDED).as("intended"))
         .withWatermark("intended", LATE_AFTER)
         .groupBy(window(col("intended"), windows.get("seconds").asText() + " seconds"), col("level"))

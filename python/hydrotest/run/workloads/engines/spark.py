@@ -81,7 +81,7 @@ class SparkEngine(Engine):
         self._places = places
         wish = {"brokers": self.brokers, "input": places.input, "branches": places.branches,
                 "sinks": [self.sink(name, places) for name in self.spec.sinks], "checkpoints": places.checkpoints,
-                "windows": None if places.windows is None else {"topic": places.windows, "seconds": self.spec.windows},
+                "windows": None if places.windows is None else {"topic": places.windows, "seconds": self.spec.windows, "tasks": self.spec.partitions},
                 "trigger_ms": None if self.spec.trigger is None else round(self.spec.trigger * 1e3),
                 "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
         await driver.ask("begin", BEGIN_S_MAX, **wish)
