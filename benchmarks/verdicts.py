@@ -3,7 +3,7 @@
 In random order, each plant at least twice; the systems stay up, a plant is applied live and taken back, and the verdict is not told of it. Needs root.
 Resumable: finished cases are read from OUT/cases.jsonl. Writes OUT/table.md.
 
-    python benchmarks/verdicts.py [--only kafka,cassandra] [--times 2]
+    python benchmarks/verdicts.py [--only kafka,cassandra] [--plants "CPU of"] [--times 2]
 """
 
 from __future__ import annotations
@@ -184,11 +184,11 @@ def usual(busiest: Use, plant: Plant) -> str:
     return "right" if busiest.resource == resource and busiest.host in planted else "wrong"
 
 
-async def family(name: str, times: int, out: Path) -> None:
+async def family(name: str, plants: str, times: int, out: Path) -> None:
     """All cases of one system that are not done yet."""
     file = out / "cases.jsonl"
     done = Counter((row["family"], row["plant"]) for row in rows_of(out))
-    order = [plant for plant in PLANTS[name] for _ in range(times - done[name, plant.name])]
+    order = [plant for plant in PLANTS[name] if plant.name.startswith(plants) for _ in range(times - done[name, plant.name])]
     random.Random(len(order)).shuffle(order)
     if not order:
         return
@@ -228,6 +228,7 @@ def main() -> None:
     """Runs what is left, prints and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(PLANTS))
+    parser.add_argument("--plants", default="", help="only those whose name begins so")
     parser.add_argument("--times", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/verdicts"))
     options = parser.parse_args()
@@ -235,7 +236,7 @@ def main() -> None:
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only.split(","):
-        asyncio.run(family(name, options.times, options.out))
+        asyncio.run(family(name, options.plants, options.times, options.out))
     told = table(rows_of(options.out))
     (options.out / "table.md").write_text(told)
     print(told)
