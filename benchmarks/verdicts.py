@@ -22,7 +22,7 @@ from typing import Any
 from hydrotest.analysis.bound_by import Use, bound_by
 from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.squeezed import proven, squeezed, uses_in
+from hydrotest.analysis.squeezed import inside_limits, proven, squeezed, uses_in
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
@@ -164,7 +164,8 @@ async def case(bench: Bench, press: Rated, plant: Plant, index: int) -> dict[str
     if verdict.confirmed:
         word = "right" if verdict.resource == resource and named <= planted else "wrong"
     elif plant.inside is not None:
-        word = "right" if verdict.kind == "system" and plant.inside in verdict.detail else "undecided"
+        settings = {one["setting"] for one in inside_limits(verdict)}
+        word = "right" if found.decision.is_none and settings == {plant.inside} else "undecided"
     else:
         word = "right" if resource is None and verdict.kind in ("system", "unknown") else "undecided"
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)

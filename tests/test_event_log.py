@@ -38,6 +38,15 @@ def test_stages_are_summed_by_job_group() -> None:
     assert first.total("cpu_s") <= first.total("run_s") * 1.1
 
 
+def test_an_executor_that_takes_a_lost_ones_place_brings_no_cores() -> None:
+    def added(executor: str) -> str:
+        return json.dumps({"Event": "SparkListenerExecutorAdded", "Executor ID": executor, "Executor Info": {"Total Cores": 2}})
+
+    lost = json.dumps({"Event": "SparkListenerExecutorRemoved", "Executor ID": "0", "Removed Reason": "exited with code 52"})
+    log = parse_event_log([added("0"), added("1"), lost, added("2")])
+    assert log.cores == 4
+
+
 def test_a_cut_log_gives_what_it_has_and_says_so() -> None:
     text = LOG.read_text()
     cut = parse_event_log(text[: len(text) // 2].splitlines())

@@ -16,7 +16,7 @@ from hydrotest.report.spark import scaling_sheet
 def row(factor: float, seconds: float, scheduler: float = 0.1, **more: Any) -> dict[str, Any]:
     parts = dict.fromkeys([*PARTS, OTHER], 0.0) | {"cpu": 1 - scheduler, "scheduler": scheduler}
     return {"test": "agg-by-key", "tenancy": "isolated", "data_scale": 0.01, "scale_factor": factor, "total_s": seconds, "finished": True,
-            "spill_bytes": 0, "time": {"parts_s": parts, "cores": 4}, **more}  # fmt: skip
+            "spill_bytes": 0, "data": {"seed": 1, "unique_keys": 100, "skew": 0.0}, "time": {"parts_s": parts, "cores": 4}, **more}  # fmt: skip
 
 
 @given(st.floats(0, 10), st.floats(0.1, 50))

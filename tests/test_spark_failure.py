@@ -33,6 +33,27 @@ def test_causes_are_named(said: str, meaning: str) -> None:
     assert told.startswith(meaning)
 
 
+def test_a_driver_without_memory_is_not_taken_for_an_executor_that_once_lost_a_task() -> None:
+    log = "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n" + "INFO all well\n" * 9
+    told = means(log + "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf")
+    assert told is not None
+    assert told.startswith("the driver's heap was too small")
+
+
+def test_the_host_is_that_of_the_task_that_failed_so() -> None:
+    log = (
+        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
+        "WARN Lost task 2.0 in stage 3.0 (TID 6) (10.0.0.3 executor 1): java.lang.OutOfMemoryError: Java heap space\n"
+    )
+    told = means(log, {"10.0.0.2": "one", "10.0.0.3": "two"})
+    assert told is not None
+    assert told.startswith("the heap of an executor of two was too small")
+
+
+def test_threads_are_no_heap() -> None:
+    assert means("java.lang.OutOfMemoryError: unable to create native thread") is None
+
+
 def test_what_is_not_known_is_told_as_it_was_said() -> None:
     assert in_brief("its answer was wrong") == "its answer was wrong"
     assert len(in_brief("word " * 1000)) < 520

@@ -63,7 +63,7 @@ CASES = {
         "  kafka: {hosts: [here]}\n",
         "  spark: {master: here, workers: [here], memory: 256 MiB}\n  kafka: {hosts: [here]}\n",
         5,
-        "Spark refuses heaps below 450 MiB",
+        "Spark refuses heaps below 480 MiB",
     ),
     "a missing jar": (
         "  kafka: {hosts: [here]}\n",
@@ -445,6 +445,7 @@ def test_a_release_needs_no_quotes(tmp_path: Path) -> None:
     assert experiment.systems.kafka.release == "3.9"
 
 
+STRIKE = "- fault: {workloads: [logs, flow], rates: {logs: 1K}, WHAT}"
 DATAFLOW = """\
 name: x
 hosts: {a: {connect: local}}
@@ -476,6 +477,22 @@ tests:
         ("record_size: 100 B", "record_size: 31 B", 7, "no room for their level"),
         ("  spark: {master: a, workers: [a]}\n", "", 7, "needs the system spark"),
         ("  - isolated: [flow]", "  - combined: {workloads: [logs, flow], rates: {logs: 1K}}", 10, "has no part in this test"),
+        ("sinks: [kafka]", "sinks: [kafka, directory], mode: real-time", 8, "no sinks but kafka"),
+        ("sinks: [kafka]", "sinks: [kafka], mode: real-time, trigger: 1 s", 8, "every 5 s at most"),
+        ("sinks: [kafka]", "sinks: [kafka], mode: real-time", 8, "each of its 22 tasks holds a slot"),
+        ("sinks: [kafka]", "sinks: [kafka], engine: kafka, mode: real-time", 8, "a mode of hydrotest's own queries"),
+        (
+            "- isolated: [flow]",
+            STRIKE.replace("WHAT", "service: spark-query-flow-splitters"),
+            10,
+            "Did you mean 'spark-query-flow-splitter'",
+        ),
+        (
+            "- isolated: [flow]",
+            STRIKE.replace("WHAT", "service: spark-query-flow-splitter, action: pause"),
+            10,
+            "`pause` is not for a query",
+        ),
     ],
 )
 def test_a_dataflow_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
@@ -488,3 +505,40 @@ def test_a_dataflow_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str
         load_experiment(file)
     assert words in str(caught.value)
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize("what", ["service: spark-driver-flow, action: pause", "service: spark-query-flow-persist-error-kafka"])
+def test_a_dataflows_driver_and_its_queries_can_be_struck(tmp_path: Path, what: str) -> None:
+    experiment, _ = load_experiment(write(tmp_path, DATAFLOW.replace("- isolated: [flow]", STRIKE.replace("WHAT", what))))
+    assert what.startswith(f"service: {experiment.tests[0].struck}")  # type: ignore[union-attr]
+
+
+FULL = """\
+name: x
+hosts: {a: {connect: netns}}
+systems: {kafka: {hosts: [a]}}
+workloads: {logs: {kind: kafka-produce, record_size: 100 B}}
+tests:
+  - fault: {workloads: [logs], rates: {logs: 1K}, host: a, action: fill}
+"""
+
+
+def test_only_a_host_with_a_disk_of_its_own_can_be_full(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="a has no disk of its own that could be full"):
+        load_experiment(write(tmp_path, FULL))
+    load_experiment(write(tmp_path, FULL.replace("connect: netns", "connect: netns, disk: 100 MB/s")))
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ("config: {spark.jars: lib/own.jar}", "lib/own.jar is no whole path"),
+    ("config: {spark.jars: /nowhere/own.jar}", "there is no file /nowhere/own.jar"),
+    ("cores: 2, config: {spark.executor.cores: 4}", "an executor of 4 cores finds no worker"),
+])  # fmt: skip
+def test_what_spark_would_wait_for_in_vain_is_refused(tmp_path: Path, given: str, words: str) -> None:
+    with pytest.raises(BadInputError, match=words):
+        load_experiment(write(tmp_path, DATAFLOW.replace("workers: [a]}", "workers: [a], " + given + "}")))
+
+
+@pytest.mark.parametrize("jars", ["local:/opt/own.jar", "file:/opt/own.jar", "hdfs://a:1/own.jar", "/opt/jars/*.jar"])
+def test_what_spark_looks_for_itself_is_left_to_it(tmp_path: Path, jars: str) -> None:
+    load_experiment(write(tmp_path, DATAFLOW.replace("workers: [a]}", f"workers: [a], config: {{spark.jars: '{jars}'}}}}")))

@@ -17,7 +17,7 @@ from hydrotest.report.spark import ernest_sheet, speedup_sheet
 def row(cores: int, seconds: float, factor: float = 1.0, scheduler: float = 0.1, **more: Any) -> dict[str, Any]:
     parts = dict.fromkeys([*PARTS, OTHER], 0.0) | {"cpu": 1 - scheduler, "scheduler": scheduler}
     return {"test": "sort-by-key", "tenancy": "isolated", "data_scale": 0.01, "scale_factor": factor, "total_s": seconds, "finished": True,
-            "spill_bytes": 0, "time": {"parts_s": parts, "cores": cores}, **more}  # fmt: skip
+            "spill_bytes": 0, "data": {"seed": 1, "unique_keys": 100, "skew": 0.0}, "time": {"parts_s": parts, "cores": cores}, **more}  # fmt: skip
 
 
 @given(st.floats(1, 100), st.floats(0, 0.5), st.floats(0, 0.05))
@@ -45,6 +45,24 @@ def test_three_points_have_a_law_and_no_error() -> None:
     assert found["serial"] == pytest.approx(0, abs=1e-3)
     assert speedup_rows([row(1, 40.0), row(2, 20.0)]) == []
     assert speedup_rows([row(1, 40.0), row(2, 20.0), row(4, 10.0, finished=False)]) == []
+
+
+@pytest.mark.parametrize("times", [[40.0, 40.0, 40.0, 40.0], [40.0, 41.0, 42.0, 43.0]])
+def test_where_cores_do_not_help_one_is_fastest(times: list[float]) -> None:
+    (found,) = speedup_rows([row(n, seconds) for n, seconds in enumerate(times, 1)])
+    assert 1 <= found["fastest_at"] < 3
+    assert found["stops_paying_at"] == 2
+
+
+def test_runs_on_as_many_cores_are_one_point_and_other_data_another_curve() -> None:
+    curve = [row(1, 40.0), row(2, 21.0), row(4, 12.0)]
+    (found,) = speedup_rows([*curve, row(4, 12.5), row(4, 99.0), row(2, 80.0, data={"seed": 1, "unique_keys": 100, "skew": 0.5})])
+    assert found["points"] == [{"cores": 1, "seconds": 40.0}, {"cores": 2, "seconds": 21.0}, {"cores": 4, "seconds": 12.5}]
+    assert found["stops_paying_at"] is None
+
+
+def test_two_numbers_of_cores_do_not_tell_ernests_terms_apart() -> None:
+    assert ernest_rows([row(n, 2 + 30 * size / n, size) for n in (1, 2) for size in (0.5, 1, 2)]) == []
 
 
 def test_ernests_form_is_found_from_sizes_and_cores_together() -> None:

@@ -26,6 +26,7 @@ from hydrotest.analysis.squeeze import (
     elasticities,
     elasticity,
     groups,
+    within,
 )
 from hydrotest.analysis.squeezed import Relief, Squeezed, proven
 from hydrotest.report.advice import advice
@@ -110,12 +111,26 @@ def test_one_that_binds_is_no_group() -> None:
     assert "a and b" not in bound_sentence({"bound_by": bound})
 
 
+def test_one_that_binds_and_a_group_that_clears_it_are_not_told_apart() -> None:
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    bound = verdict({CPU_A: [0.6, 0.62, 0.58], CPU_B: [0.2, 0.22, 0.18], third: [0.2, 0.19, 0.21], group: [1.0, 1.02, 0.98]})
+    assert (bound["kind"], bound["binds"]) == ("undecided", [])
+
+
+def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
+    brokers = [Candidate.of(host, "cpu") for host in "abc"]
+    together = groups(brokers, [])
+    assert within(brokers, together, 125.0) == [*brokers, *together]
+    assert within(brokers, together, 60.0) == brokers
+    assert within([], [], 60.0) == []
+
+
 def test_a_group_is_told_with_its_hosts() -> None:
     bound = verdict({CPU_A: [0.1, 0.11, 0.09], CPU_B: [0.12, 0.1, 0.1], Candidate(("a", "b"), "cpu"): [1.0, 1.02, 0.98]})
     assert (bound["kind"], bound["host"], bound["binds"], bound["confirmed"]) == ("resource", None, ["a", "b"], True)
     told = bound_sentence({"bound_by": bound})
     assert told.startswith("Proven by squeezing: bound by the CPU of a and b (with 40% of it taken away the rate fell by 40 %")
-    assert "Not the CPU of a (elasticity 0.10" in told
+    assert "Not the CPU of a alone (elasticity 0.10" in told
 
 
 def test_where_nothing_that_is_squeezed_binds_that_is_said() -> None:
@@ -232,6 +247,16 @@ def test_what_is_not_told_apart_is_undecided_with_its_figures() -> None:
     assert (bound["kind"], bound["confirmed"], bound["host"]) == ("undecided", False, None)
     assert "network of a 0.77 [" in bound["detail"]
     assert advice({"kind": "kafka-produce", "bound_by": bound}) is None
+
+
+def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
+    full = {"what": "request handlers idle, kafka-0", "host": "a", "value": 0.02, "unit": None, "full": True, "setting": "num.io.threads"}
+    state = Squeezing([LINK, CPU_A], 0)
+    for _ in range(3):
+        state.tell({LINK: 0.01, CPU_A: 0.0})
+    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=[full]), Squeezed(state.shown(), state.decide(), None), [])
+    assert bound.kind == "system"
+    assert "request handlers idle, kafka-0: 0.02 (bounded by `num.io.threads`)" in bound.detail
 
 
 def test_where_no_squeeze_moves_the_rate_it_is_the_system() -> None:

@@ -57,12 +57,12 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         )
         known = [(i, group) for i, group in ended if group is not None]
         if not known and broken:
-            out.rows.append(_row(workload, tenancy, test, spec, broken[:1], total))
+            out.rows.append(_row(workload, tenancy, test, spec, broken[:1], total, is_finished=False))
             continue
         if not known:
             out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")
             continue
-        out.rows.append(_row(workload, tenancy, test, spec, known, total))
+        out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
     # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
     places = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
               for place, test in enumerate(spec.tests)}  # fmt: skip
@@ -74,8 +74,16 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
 
 
 def _row(
-    workload: str, tenancy: str, test: str, spec: SparkPerf, known: list[tuple[Iteration, Group]], objective_s: float | None
+    workload: str,
+    tenancy: str,
+    test: str,
+    spec: SparkPerf,
+    known: list[tuple[Iteration, Group]],
+    objective_s: float | None,
+    *,
+    is_finished: bool,
 ) -> dict[str, Any]:
+    """`known`: the runs whose times are told, with what their event log says; `is_finished`: none of all runs broke off."""
     times = [iteration.seconds for iteration, _ in known]
     median = statistics.median_low(times)
     # Sizes and slowest tasks are those of the iteration with the median time, so that a row fits together.
@@ -83,6 +91,7 @@ def _row(
     mean = t_interval(times)
     return {
         "workload": workload, "tenancy": tenancy, "test": test, "scale_factor": spec.scale_factor, "data_scale": spec.data_scale,
+        "data": {"seed": spec.seed, "unique_keys": spec.unique_keys, "skew": spec.skew},
         "tasks_per_stage": group.tasks_per_stage, "stages": len(group.stages),
         "input_bytes": int(group.total("input_bytes")), "shuffle_read_bytes": int(group.total("shuffle_read_bytes")),
         "shuffle_write_bytes": int(group.total("shuffle_write_bytes")), "remote_bytes": int(group.total("remote_bytes")),
@@ -90,8 +99,8 @@ def _row(
         "skew": max((stage.skew for stage in group.stages if stage.skew is not None), default=None),
         "max_shuffle_read_s": group.largest("fetch_wait_s"), "max_shuffle_write_s": group.largest("shuffle_write_s"),
         "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times),
-        "finished": all(iteration.finished for iteration, _ in known), "tasks_done": sum(stage.done for stage in group.stages),
+        "finished": is_finished, "tasks_done": sum(stage.done for stage in group.stages),
         "time": job_time(group),
         "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
-        "accepted": None if objective_s is None else median <= objective_s and all(iteration.finished for iteration, _ in known),
+        "accepted": None if objective_s is None else median <= objective_s and is_finished,
     }  # fmt: skip

@@ -251,8 +251,7 @@ class Together:
         group = self._logs[load.event_log].groups.get(iteration.group)
         if group is None:
             return {}
-        phases = {"slowest shuffle read": group.largest("fetch_wait_s"), "slowest shuffle write": group.largest("shuffle_write_s")}
-        return {phase: seconds for phase, seconds in phases.items() if seconds}
+        return {"slowest shuffle read": group.largest("fetch_wait_s"), "slowest shuffle write": group.largest("shuffle_write_s")}
 
 
 def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:

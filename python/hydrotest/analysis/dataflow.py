@@ -177,13 +177,18 @@ def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
             measured = Measured.read(run, trial, load.workload)
             every = [Batch.model_validate_json(line) for line in file.read_text().splitlines()]
             inside = [batch for batch in every if measured.start_s <= batch.wall_s < measured.end_s]
-            for query in dict.fromkeys(batch.query for batch in inside):
+            for query in dict.fromkeys(batch.query for batch in every):
                 own = [batch for batch in inside if batch.query == query]
+                endings = [ending for ending in load.endings if ending.query == query]
+                if not own and not endings:
+                    continue
                 spent = sum(sum(batch.ms[part] for part in batch.ms if part != "triggerExecution") for batch in own)
                 rows.append({
                     "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
                     "query": query, "batches": len(own), "records_per_s": sum(batch.rows for batch in own) / (measured.end_s - measured.start_s),
-                    "batch_s_median": statistics.median(batch.seconds for batch in own), "batch_s_max": max(batch.seconds for batch in own),
+                    "batch_s_median": statistics.median(batch.seconds for batch in own) if own else None,
+                    "batch_s_max": max((batch.seconds for batch in own), default=None),
+                    "restarts": len(endings), "ended_by": endings[0].error if endings else None,
                     "work_pct": 100 * sum(batch.ms.get("addBatch", 0) for batch in own) / spent if spent else None,
                     "behind_max": max((batch.behind for batch in own if batch.behind is not None), default=None),
                 })  # fmt: skip

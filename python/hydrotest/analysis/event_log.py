@@ -144,16 +144,13 @@ class EventLog:
     """Cores of each executor that was ever there."""
     lost_executors: dict[str, str] = field(default_factory=dict)
     """Why each that was removed was."""
+    cores: int = 0
+    """Of the executors that were there at a time, at most: one that takes a lost one's place brings none."""
 
     @property
     def stages(self) -> list[Stage]:
         """All that ran, in order of their numbers."""
         return sorted((stage for group in self.groups.values() for stage in group.stages), key=lambda stage: stage.number)
-
-    @property
-    def cores(self) -> int:
-        """Of all executors together."""
-        return sum(self.executors.values())
 
 
 def is_farewell(why: str) -> bool:
@@ -187,6 +184,7 @@ def parse_event_log(lines: Iterable[str]) -> EventLog:
                 log.application, log.name = event.get("App ID") or "", event["App Name"]
             case "SparkListenerExecutorAdded":
                 log.executors[event["Executor ID"]] = event["Executor Info"]["Total Cores"]
+                log.cores = max(log.cores, sum(n for one, n in log.executors.items() if one not in log.lost_executors))
             case "SparkListenerExecutorRemoved":
                 log.lost_executors[event["Executor ID"]] = event["Removed Reason"]
             case "SparkListenerJobStart":

@@ -130,7 +130,7 @@ def fault_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         start = measured[0].start_s if measured else trial.prepared_wall_s
         fault = trial.fault
         rows.append({
-            "trial": trial.number, "service": fault.service, "action": fault.action,
+            "trial": trial.number, "service": fault.service, "action": fault.action, "ended": fault.ended,
             "struck_s": fault.struck_wall_s - start, "back_s": fault.back_wall_s - start, "ready_s": fault.ready_wall_s - start,
             "seconds": trial.window_s, "workloads": [_workload(m, fault) for m in measured],
         })  # fmt: skip

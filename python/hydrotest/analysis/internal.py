@@ -82,7 +82,7 @@ class Gauged:
     def evidence(self) -> dict[str, Any]:
         """A line of the verdict's evidence."""
         return {"what": f"{self.limit.what}, {self.service}", "host": self.host, "value": self.value, "unit": None,
-                "threshold": self.limit.threshold, "full": self.is_full}  # fmt: skip
+                "threshold": self.limit.threshold, "full": self.is_full, "setting": self.limit.setting}  # fmt: skip
 
 
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> list[Gauged]:

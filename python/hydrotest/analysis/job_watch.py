@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -62,6 +62,8 @@ class JobWatch:
     """What the run may take in all."""
     began_s: float
     """Wall time."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Names by address, for what Spark says of its executors."""
     beats: deque[Beat] = field(default_factory=lambda: deque(maxlen=round(PATIENCE_S)))
     _moved_s: float = 0.0
     _since: dict[int, tuple[float, int]] = field(default_factory=dict)
@@ -84,7 +86,7 @@ class JobWatch:
         if not self.beats:
             return None if now_s - self.began_s < STALL_S else f"its driver has said nothing for {now_s - self.began_s:.0f} s"
         last = self.beats[-1]
-        full = what_is_full(self.beats)
+        full = what_is_full(self.beats, self.hosts)
         silent_s = now_s - last.wall_s
         if silent_s >= STALL_S:
             return _reason(last.stages, f"its driver has said nothing for {silent_s:.0f} s", full)
@@ -106,8 +108,8 @@ class JobWatch:
         return None
 
 
-def what_is_full(beats: Sequence[Beat]) -> str | None:
-    """What a job has run out of, by its latest beats; None if all is well as far as they tell."""
+def what_is_full(beats: Sequence[Beat], hosts: Mapping[str, str]) -> str | None:
+    """What a job has run out of, by its latest beats; None if all is well as far as they tell. `hosts`: names by address."""
     last = beats[-1]
     recent = [beat for beat in beats if beat.wall_s >= last.wall_s - ESTIMATE_AFTER_S]
     wall_s = last.wall_s - recent[0].wall_s
@@ -117,7 +119,7 @@ def what_is_full(beats: Sequence[Beat]) -> str | None:
         return (f"the driver's heap is full ({heap:.0%} of {show_bytes(last.heap_max_bytes)}, {collecting:.0%} of the time in garbage "
                 "collection): give it more `driver_memory`")  # fmt: skip
     if last.executors == 0:
-        return f"there is no executor: {'none came up' if last.lost is None else f'the last one was lost: {in_brief(last.lost)}'}"
+        return f"there is no executor: {'none came up' if last.lost is None else f'the last one was lost: {in_brief(last.lost, hosts)}'}"
     return None
 
 

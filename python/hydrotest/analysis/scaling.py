@@ -26,12 +26,12 @@ def scaling_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     `fixed_s` and `per_unit_s` are the line's, with standard errors; `bends_at` is the first factor at which a further unit took `BENDS` times as long as
     the units before (null: nowhere), and `fuller` what took more of the tasks' time there than before. The line holds between `from` and `to`.
     """
-    series: dict[tuple[str, str, float, int], list[dict[str, Any]]] = defaultdict(list)
+    series: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in spark:
         if row["finished"] and row["total_s"] is not None:
-            series[row["test"], row["tenancy"], row["data_scale"], row["time"]["cores"]].append(row)
+            series[row["test"], row["tenancy"], row["data_scale"], row["time"]["cores"], *row["data"].values()].append(row)
     out = []
-    for (test, tenancy, data_scale, cores), rows in series.items():
+    for (test, tenancy, data_scale, cores, *_), rows in series.items():
         rows.sort(key=lambda row: row["scale_factor"])
         factors, times = [row["scale_factor"] for row in rows], [row["total_s"] for row in rows]
         if len(set(factors)) < POINTS_MIN:

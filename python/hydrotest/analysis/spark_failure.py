@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LENGTH_MAX = 500
+LOOKED_AT = 64 << 10
+"""Characters at the end of what was said: what came long before is not why it ended."""
+_NO_HEAP = r"OutOfMemoryError: (?:Java heap space|GC overhead|\[UNABLE_TO_ACQUIRE|Unable to acquire)"
+"""Threads, metaspace and direct buffers are not helped by a larger heap."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ SIGNS = (
     ),
     # 52 is SparkExitCode.OOM, by which an executor's handler of what nobody caught ends it.
     Sign(
-        re.compile(r"executor \d+.*OutOfMemoryError|exited with code 52\b", re.DOTALL),
+        re.compile(rf"executor \d+\): [^\n]*{_NO_HEAP}|exited with code 52\b"),
         "the heap of an executor{where} was too small for one of its tasks: give the workers more `memory`, or the tests smaller partitions (a "
         "larger `scale_factor` with a smaller `data_scale`)",
     ),
@@ -37,7 +41,7 @@ SIGNS = (
         "an executor{where} was killed from outside, as the kernel does where a host's memory is used up: its heap (`memory` of the workers) and "
         "all else there must fit into the host",
     ),
-    Sign(re.compile(r"OutOfMemoryError"), "the driver's heap was too small: give it more `driver_memory`"),
+    Sign(re.compile(_NO_HEAP), "the driver's heap was too small: give it more `driver_memory`"),
     Sign(
         re.compile(r"Cannot run program \"[^\"]*python[^\"]*\"|python[\d.]*: (command )?not found"),
         "there is no such Python{where}: set `spark.pyspark.python` to one that is on all hosts",
@@ -68,9 +72,11 @@ def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
 
 def means(said: str, hosts: Mapping[str, str] | None = None) -> str | None:
     """What is the matter, by Spark's words; None if they give nothing away."""
-    found = next((sign for sign in SIGNS if sign.pattern.search(said)), None)
-    if found is None:
-        return None
-    at = _AT.search(said)
-    name = None if at is None else (hosts or {}).get(at.group(1), at.group(1))
-    return found.means.format(where="" if name is None else f" of {name}")
+    said = said[-LOOKED_AT:]
+    for sign in SIGNS:
+        found = sign.pattern.search(said)
+        if found is not None:
+            # Of the tasks that were lost, the one that it is said of.
+            before = [at.group(1) for at in _AT.finditer(said, 0, found.end())]
+            return sign.means.format(where=f" of {(hosts or {}).get(before[-1], before[-1])}" if before else "")
+    return None

@@ -21,6 +21,9 @@ from hydrotest.analysis.scaling import fuller
 POINTS_MIN = 3
 PAYS = 0.5
 """Of what more cores would bring if time fell in proportion: less, and they no longer pay."""
+NO_CROSSTALK = 1e-6
+ALL_SERIAL = 0.999
+"""What a fit that found nothing of one, or nothing but the other, leaves of them."""
 ERNEST = ("fixed", "per_core_share", "tree", "per_core")
 
 Point = tuple[float, int, float]
@@ -32,21 +35,17 @@ Fit = Callable[[Sequence[Point]], Callable[[float, int], float]]
 def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row for each test (tenancy, scale factor and `data_scale` apart) that came to its end on `POINTS_MIN` numbers of cores or more.
 
-    `serial` and `crosstalk` are the universal scalability law's; their standard errors are null with three points, through which it goes in any case.
-    `fastest_at`: the cores at which it says that time is least (null: more always help). `error_pct`: how far off it is, on average, at a point that it was
-    not told of. It was measured between `from` and `to`. `stops_paying_at`: the first number of cores that brought less than `PAYS` of its due, and `fuller`
-    what took more of the tasks' time there than before.
+    Runs on the same number of cores are one point, that of their median time. `serial` and `crosstalk` are the universal scalability law's; their standard
+    errors are null with three points, through which it goes in any case. `fastest_at`: the cores at which it says that time is least (null: by it more always
+    help). `error_pct`: how far off it is, on average, at a point that it was not told of. It was measured between `from` and `to`. `stops_paying_at`: the first
+    number of cores that brought less than `PAYS` of its due, and `fuller` what took more of the tasks' time there than before.
     """
-    series: dict[tuple[str, str, float, float], list[dict[str, Any]]] = defaultdict(list)
-    for row in spark:
-        if row["finished"] and row["total_s"] is not None and row["time"]["cores"]:
-            series[row["test"], row["tenancy"], row["scale_factor"], row["data_scale"]].append(row)
     out = []
-    for (test, tenancy, factor, data_scale), rows in series.items():
-        rows.sort(key=lambda row: row["time"]["cores"])
+    for rows in _series(spark, ("scale_factor", "data_scale")):
+        test, tenancy, factor, data_scale = (rows[0][key] for key in ("test", "tenancy", "scale_factor", "data_scale"))
         points = [(factor, row["time"]["cores"], row["total_s"]) for row in rows]
         cores = [n for _, n, _ in points]
-        if len(set(cores)) < POINTS_MIN:
+        if len(cores) < POINTS_MIN:
             continue
         (_, serial, crosstalk), errors = _scalability(points)
         poor = next((at for at, ((_, n0, t0), (_, n1, t1)) in enumerate(pairwise(points), 1) if t0 / t1 - 1 < PAYS * (n1 / n0 - 1)), None)
@@ -54,7 +53,7 @@ def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "test": test, "tenancy": tenancy, "scale_factor": factor, "data_scale": data_scale,
             "points": [{"cores": n, "seconds": t} for _, n, t in points],
             "serial": serial, "serial_error": errors[1], "crosstalk": crosstalk, "crosstalk_error": errors[2],
-            "fastest_at": math.sqrt((1 - serial) / crosstalk) if crosstalk > 1e-6 and serial < 1 else None,
+            "fastest_at": fastest_at(serial, crosstalk),
             "error_pct": left_out_error_pct(points, scalability_law), "from": cores[0], "to": cores[-1],
             "stops_paying_at": None if poor is None else cores[poor], "fuller": None if poor is None else fuller(rows[poor - 1], rows[poor]),
         })  # fmt: skip
@@ -64,16 +63,41 @@ def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def ernest_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Ernest's form of each test (tenancy and `data_scale` apart) that ran on several numbers of cores and has more points than the form has terms;
     `error_pct` as in `speedup_rows`."""
-    series: dict[tuple[str, str, float], list[Point]] = defaultdict(list)
+    out = []
+    for rows in _series(spark, ("data_scale",)):
+        points = [(row["scale_factor"], row["time"]["cores"], row["total_s"]) for row in rows]
+        if len(points) <= len(ERNEST) or not _is_told(points):
+            continue
+        cores = [n for _, n, _ in points]
+        out.append({
+            "test": rows[0]["test"], "tenancy": rows[0]["tenancy"], "data_scale": rows[0]["data_scale"], "points": len(points),
+            "terms": dict(zip(ERNEST, map(float, _ernest(points)), strict=True)),
+            "error_pct": left_out_error_pct(points, ernest) if all(_is_told([*points[:at], *points[at + 1 :]]) for at in range(len(points))) else None,
+            "cores_from": min(cores), "cores_to": max(cores),
+        })  # fmt: skip
+    return out
+
+
+def _series(spark: Sequence[dict[str, Any]], apart: Sequence[str]) -> list[list[dict[str, Any]]]:
+    """Rows of tests that came to their end and differ in nothing but size and cores (nor in what is `apart`), in the order of both: of those with the same
+    size and cores the one with the median time."""
+    series: dict[tuple[Any, ...], dict[tuple[float, int], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in spark:
         if row["finished"] and row["total_s"] is not None and row["time"]["cores"]:
-            series[row["test"], row["tenancy"], row["data_scale"]].append((row["scale_factor"], row["time"]["cores"], row["total_s"]))
-    return [
-        {"test": test, "tenancy": tenancy, "data_scale": data_scale, "points": len(points), "terms": dict(zip(ERNEST, map(float, _ernest(points)), strict=True)),
-         "error_pct": left_out_error_pct(points, ernest), "cores_from": min(n for _, n, _ in points), "cores_to": max(n for _, n, _ in points)}
-        for (test, tenancy, data_scale), points in series.items()
-        if len(points) > len(ERNEST) and len({n for _, n, _ in points}) > 1
-    ]  # fmt: skip
+            key = (row["test"], row["tenancy"], *row["data"].values(), *(row[one] for one in apart))
+            series[key][row["scale_factor"], row["time"]["cores"]].append(row)
+
+    def median(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return sorted(rows, key=lambda row: row["total_s"])[(len(rows) - 1) // 2]
+
+    return [[median(points[place]) for place in sorted(points)] for points in series.values()]
+
+
+def fastest_at(serial: float, crosstalk: float) -> float | None:
+    """The number of cores on which the law says that time is least, 1 at least; None where more always help: the root of (1 - serial) / crosstalk (Gunther)."""
+    if crosstalk > NO_CROSSTALK:
+        return max(1.0, math.sqrt((1 - serial) / crosstalk))
+    return 1.0 if serial > ALL_SERIAL else None
 
 
 def left_out_error_pct(points: Sequence[Point], fit: Fit) -> float | None:
@@ -126,6 +150,11 @@ def _scalability(points: Sequence[Point]) -> tuple[tuple[float, float, float], l
 
 def _features(factor: float, cores: int) -> Any:
     return np.array([1.0, factor / cores, math.log(cores), float(cores)])
+
+
+def _is_told(points: Sequence[Point]) -> bool:
+    """True if these points tell the form's terms apart: two numbers of cores, say, leave one of the terms in cores free."""
+    return int(np.linalg.matrix_rank(np.array([_features(factor, cores) for factor, cores, _ in points]))) == len(ERNEST)
 
 
 def _ernest(points: Sequence[Point]) -> Any:

@@ -82,6 +82,13 @@ def groups(over: Sequence[Candidate], apart: Collection[str]) -> list[Candidate]
     return found
 
 
+def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float) -> list[Candidate]:
+    """Both, if so many rounds of them as a decision takes are to be had in that time; else those of one host alone."""
+    every = [*over, *together]
+    seconds = sum(turn.seconds for turn in course([(one.hosts, one.resource, LEFT[one.resource]) for one in every])) if every else 0.0
+    return every if (ROUNDS_MIN - 1) * seconds < budget_s else list(over)
+
+
 @dataclass(frozen=True)
 class Turn:
     """A turn to be made: these hosts have so many times of the resource, for so long; without hosts all have what they are to have."""
@@ -154,7 +161,9 @@ class Squeezing:
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
             return Decision([], is_none=True)
-        return Decision(self._alone(found) or self._together(found))
+        alone, together = self._alone(found), self._together(found)
+        # One host that binds, and a group with it that clears all else, it too: more rounds will tell.
+        return Decision([] if alone and together else alone or together)
 
     def _alone(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:
         """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work."""

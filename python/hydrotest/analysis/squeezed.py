@@ -100,6 +100,11 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)
 
 
+def inside_limits(bound: BoundBy) -> list[dict[str, Any]]:
+    """Of a verdict's evidence the limits inside the systems whose gauges were full."""
+    return [entry for entry in bound.evidence if "setting" in entry]
+
+
 def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[BoundBy, dict[str, Any]]:
     """A suspicion as the squeezes leave it, and what the contract has beside it (`elasticity`, `next`). `generators`: hosts that nothing
     but generators run on: what binds there binds the generator."""
@@ -132,9 +137,12 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         and (found.decision.is_made or mean.high < BINDS)
     ]
     if found.decision.is_none:
+        full = inside_limits(bound)
         inside = (
-            f": {bound.detail}" if bound.kind == "system" else ": a limit inside the system of which there is no gauge, or its objective"
-        )
+            f": {bound.detail}" if bound.kind == "system"
+            else ": " + "; ".join(f"{one['what']}: {one['value']:.2g} (bounded by `{one['setting']}`)" for one in full) if full
+            else ": a limit inside the system of which there is no gauge, or its objective"
+        )  # fmt: skip
         detail = f"squeezing none of the resources that it uses moved its rate{inside}"
         return replace(bound, kind="system", host=bound.host if bound.kind == "system" else None, resource=None, detail=detail,
                        ruled_out=ruled_out), extra  # fmt: skip

@@ -25,6 +25,8 @@ class FlowDriver(Submitted):
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
+        self.endings: list[dict[str, Any]] = []
+        """Of each query that an error has ended: query, wall_s, error."""
 
     @classmethod
     async def start(cls, name: str, application: Application, host: Host, folder: Path, log: Path) -> FlowDriver:
@@ -68,9 +70,10 @@ class FlowDriver(Submitted):
 
     def _note(self, line: dict[str, Any]) -> bool:
         """Keeps what is told by the way. False if it is an answer."""
-        if line["event"] != "progress":
+        told = {"progress": self.progress, "ended": self.endings}.get(line["event"])
+        if told is None:
             return False
-        self.progress.append({key: value for key, value in line.items() if key != "event"})
+        told.append({key: value for key, value in line.items() if key != "event"})
         return True
 
     def take_in(self) -> None:

@@ -173,7 +173,7 @@ class Driver(Submitted):
     async def _watched(self, wanted: str, seconds_max: float) -> dict[str, Any]:
         """The next line of this kind, while its beats say that one will come."""
         self._new_beats()  # those of before tell nothing of it
-        watch = JobWatch(seconds_max, time.time())
+        watch = JobWatch(seconds_max, time.time(), self._hosts)
         while True:
             line = self._next_line()
             if line is not None and line["event"] == wanted:

@@ -107,11 +107,12 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     cells = [
         [row["workload"], f"{row['trial']}: {row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else ""), row["query"], str(row["batches"]),
          rate(row["records_per_s"]), decimal(row["batch_s_median"], 2), decimal(row["batch_s_max"], 2), decimal(row["work_pct"], 0),
-         NONE if row["behind_max"] is None else f"{row['behind_max']:,}"]
+         NONE if row["behind_max"] is None else f"{row['behind_max']:,}", str(row["restarts"])]
         for row in rows
         if row["purpose"] in SHOWN or row["trial"] == last.get(row["workload"])
     ]  # fmt: skip
-    heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "behind, at most"]
+    heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "behind, at most",
+             "restarts"]  # fmt: skip
     return Sheet("Queries of dataflows", heads, cells)
 
 
@@ -134,7 +135,7 @@ def windows_sheet(summary: dict[str, Any]) -> Sheet:
         "updates",
         "records counted",
         "by level",
-        "too late",
+        "groups too late",
         "windows held, at most",
         "p50 ms",
         "p99 ms",

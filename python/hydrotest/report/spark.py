@@ -74,9 +74,18 @@ def scaling_sheet(summary: dict[str, Any]) -> Sheet:
         points = ", ".join(f"{point['scale_factor']:g}: {point['seconds']:.1f} s" for point in row["points"])
         line = f"{row['fixed_s']:.2f} ± {row['fixed_s_error']:.2f} s + {row['per_unit_s']:.2f} ± {row['per_unit_s_error']:.2f} s a unit"
         grew = _grew(row["fuller"])
-        rows.append([row["test"], row["tenancy"], points, line, f"{row['from']:g} … {row['to']:g}; beyond it is a guess",
+        rows.append([row["test"], row["tenancy"], str(row["cores"] or NONE), points, line, f"{row['from']:g} … {row['to']:g}; beyond it is a guess",
                      NONE if row["bends_at"] is None else f"{row['bends_at']:g}", grew])  # fmt: skip
-    heads = ["test", "tenancy", "time at scale factor", "line (± standard error)", "holds for", "stops being linear at", "what grew there"]
+    heads = [
+        "test",
+        "tenancy",
+        "cores",
+        "time at scale factor",
+        "line (± standard error)",
+        "holds for",
+        "stops being linear at",
+        "what grew there",
+    ]
     return Sheet("Spark: how times grow", heads, rows)
 
 
@@ -96,7 +105,9 @@ def speedup_sheet(summary: dict[str, Any]) -> Sheet:
         points = ", ".join(f"{point['cores']}: {point['seconds']:.1f} s" for point in row["points"])
         law = f"{_with_error(row['serial'], row['serial_error'])}, {_with_error(row['crosstalk'], row['crosstalk_error'])}"
         fastest = (
-            NONE if row["fastest_at"] is None else f"{row['fastest_at']:.0f}" + (" (a guess)" if row["fastest_at"] > row["to"] else "")
+            NONE
+            if row["fastest_at"] is None
+            else f"{row['fastest_at']:.0f}" + ("" if row["from"] <= row["fastest_at"] <= row["to"] else " (a guess)")
         )
         rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", points, law, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %",
                      fastest, f"{row['from']} … {row['to']}; beyond it is a guess", str(row["stops_paying_at"] or NONE), _grew(row["fuller"])])  # fmt: skip
@@ -138,11 +149,14 @@ LIMITS = {
 def job_sentences(spark: Sequence[dict[str, Any]]) -> list[str]:
     """What each test alone spends most of its length on: a sentence for each such thing, with the tests."""
     found: dict[str, list[tuple[str, float]]] = {}
+    several = len({row["time"]["cores"] for row in spark if row.get("time")}) > 1
     for row in spark:
         told = row.get("time")
-        if row["tenancy"] == "isolated" and told and any(told["parts_s"].values()):
+        if row["tenancy"] == "isolated" and row["finished"] and told and any(told["parts_s"].values()):
             part, pct = max(told["shorter_pct"].items(), key=lambda one: one[1])
-            found.setdefault(part, []).append((f"{row['test']} at {row['scale_factor']:g}", pct))
+            on = f" on {told['cores']}" if several else ""
+            if pct >= 100 * SHOWN_MIN:
+                found.setdefault(part, []).append((f"{row['test']} at {row['scale_factor']:g}{on}", pct))
     return [
         f"Spark: {', '.join(dict.fromkeys(test for test, _ in tests))}: bound most by {LIMITS[part]} "
         f"({_span([pct for _, pct in tests])} shorter without)."

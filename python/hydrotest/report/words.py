@@ -188,9 +188,11 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     others = [row for row in bound["squeezed"] if row not in own
               and not any(row["resource"] == bind["resource"] and set(bind["hosts"]) < set(row["hosts"]) for bind in own)]  # fmt: skip
     if others:
+        grouped = {(bind["resource"], host) for bind in own if len(bind["hosts"]) > 1 for host in bind["hosts"]}
+        alone = [" alone" if (row["resource"], row["host"]) in grouped else "" for row in others]
         told = "; ".join(
-            f"{NAMES[row['resource']]} of {row['host']} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
-            for row in others
+            f"{NAMES[row['resource']]} of {row['host']}{word} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
+            for row, word in zip(others, alone, strict=True)
         )
         out += f" Not the {told}."
     return out
@@ -299,7 +301,7 @@ def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:
 TAKEN_AWAY = {
     "kill": "killed", "stop": "stopped in good order", "pause": "held still", "cut": "cut off from the others",
     "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
-    "slow": "left with a tenth of its link", "roll": "restarted service by service",
+    "slow": "left with a tenth of its link", "fill": "left without room on its disk", "roll": "restarted service by service",
 }  # fmt: skip
 
 
@@ -307,6 +309,7 @@ def fault_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """What a service's absence cost."""
     return [
         f"{row['service']} was {TAKEN_AWAY[row['action']]} and answered again after {row['ready_s'] - row['struck_s']:.1f} s: "
+        + "".join(f"{one} ended by it and was started again; " for one in row["ended"])
         + "; ".join(_recovered(load) for load in row["workloads"]) + "."
         for row in rows
     ]  # fmt: skip

@@ -31,6 +31,7 @@ class Strike:
         """See `Disturbance`."""
         await asyncio.sleep(self.delay_s)
         struck = time.time()
+        ended: list[str] = []
         if self.test.system is not None:
             system = self.bench.systems[self.test.system]
             for service in list(system.services):
@@ -38,13 +39,17 @@ class Strike:
                 await system.until_whole()
         else:
             systems, struck_one = self._find()
+            there = [one for system in systems for one in system.services if one.host.name == self.test.host]
+            for one in there:
+                one.may_end = True
             gone, back = await self._strike(struck_one, self.test.action)
+            ended = [one.name for one in there if await self._revive(one)]
             for system in systems:
                 await system.until_ready()
         ready = time.time()
         name, action = self.test.struck, self.test.action
         self.records["fault"] = FaultRecord(
-            service=name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back, ready_wall_s=ready
+            service=name, action=action, struck_wall_s=struck, gone_wall_s=gone, back_wall_s=back, ready_wall_s=ready, ended=ended
         )
         self.bench.listener.say(f"{name}: ready again {ready - struck:.1f} s after it was taken away")
 
@@ -57,12 +62,29 @@ class Strike:
         ended = one if isinstance(one, RunningService) and action != "pause" else None
         if ended is not None:
             await watch.unwatch(ended.host.name, ended.name)
-        await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
-        await one.bring_back(action)
+        try:
+            await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
+        finally:
+            # Also when the run is being ended: a lab may stay up.
+            if ended is None:
+                await one.bring_back(action)
+        if ended is not None:
+            await one.bring_back(action)
         back = time.time()
         if ended is not None:
             await watch.watch(ended.host.name, ended.name, ended.pid, ended.gauges_url)
         return gone, back
+
+    async def _revive(self, one: RunningService) -> bool:
+        """Starts a service again that has ended because of what its host went through; false if it has not."""
+        one.may_end = False
+        watch, how = self.bench.runner.sampling, one.death
+        if not await one.revive():
+            return False
+        self.bench.listener.say(f"{how}; it is started again")
+        await watch.unwatch(one.host.name, one.name)
+        await watch.watch(one.host.name, one.name, one.pid, one.gauges_url)
+        return True
 
     def _find(self) -> tuple[list[System], Struck]:
         if self.test.host is not None:

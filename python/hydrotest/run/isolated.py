@@ -113,7 +113,9 @@ class IsolatedTest:
         plan = TrialPlan(f"batch-{batch.name}", "batch", 0.0, 0.0, self.index)
         trial = await until_done(self.bench, lambda: batch.measure(plan, self.bench.experiment.search.repeats))
         runs = trial.load(batch.name).iterations or []
-        times = ", ".join(f"{i.test} {'not ended after ' if i.hung else ''}{i.seconds:.1f} s" for i in runs)
+        times = ", ".join(
+            f"{i.test} {'not ended after ' if i.hung else '' if i.finished else 'failed after '}{i.seconds:.1f} s" for i in runs
+        )
         self.bench.listener.trial_ended(trial, None, times)
 
     async def _passes(self, files: Files) -> None:

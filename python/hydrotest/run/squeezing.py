@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups
+from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, within
 from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.netns import NetnsHost
@@ -69,7 +69,7 @@ class Squeezer:
             t for t in folder.trials() if t.test == self.index and t.purpose == "saturated" and t.status == "done" and t.is_about(name)
         ]
         over = candidates_of(folder, saturated, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
-        state = Squeezing([*over, *groups(over, self.bench.experiment.generators_apart(name))], self.index)
+        state = Squeezing(within(over, groups(over, self.bench.experiment.generators_apart(name)), self.budget_s), self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(trial.window_s for trial in self.done)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.check_fault import check_fault
 from hydrotest.spec.check_workloads import check_shares, check_stock, check_workload
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import AnyHost, NetnsHost
@@ -23,15 +25,14 @@ from hydrotest.spec.workloads import (
     RatedWorkload,
     Scheduled,
     SparkPerf,
-    driver_service,
 )
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
 """What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra, less for Spark."""
 
-SPARK_HEAP_BYTES_MIN = 450 << 20
-"""1.5 times what Spark keeps for itself (UnifiedMemoryManager)."""
+SPARK_HEAP_BYTES_MIN = 480 << 20
+"""1.5 times what Spark keeps for itself (UnifiedMemoryManager), and what a collector leaves out of a heap that it tells of."""
 
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
@@ -74,7 +75,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
             _check_rates(experiment, test, index, checker)
             _check_jobs(experiment, test, index, checker)
         if isinstance(test, Fault):
-            _check_fault(experiment, test, index, checker)
+            check_fault(experiment, test, index, checker)
         if isinstance(test, Soak):
             _check_soak(experiment, test, index, checker)
         if isinstance(test, Isolated):
@@ -142,9 +143,27 @@ def _check_spark(experiment: Experiment, checker: Checker) -> None:
                 ("systems", "spark", what), f"Spark refuses heaps below {SPARK_HEAP_BYTES_MIN >> 20} MiB", "Write e.g. 512 MiB."
             )
     for key in ("spark.jars", "spark.files"):
-        for path in filter(None, str(spark.config.get(key, "")).split(",")):
-            if "://" not in path and not Path(path).exists():
+        for path in filter(None, (one.strip() for one in str(spark.config.get(key, "")).split(","))):
+            # Spark takes addresses (hdfs://…, file:…, local:…) and patterns, too; those it looks for itself.
+            if re.match(r"\w+:", path) or any(sign in path for sign in "*?[{"):
+                continue
+            if not Path(path).is_absolute():
+                raise checker.fail(("systems", "spark", "config", key), f"{path} is no whole path, and Spark runs in a folder of its own",
+                                   f"Write {Path(path).resolve()}.")  # fmt: skip
+            if not Path(path).exists():
                 raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Mend the path.")
+    _check_slots(experiment, spark, checker)
+
+
+def _check_slots(experiment: Experiment, spark: Spark, checker: Checker) -> None:
+    """Cores that no worker has are waited for in vain."""
+    wanted = spark.config.get("spark.executor.cores")
+    if str(wanted).isdigit() and spark.cores is not None and int(str(wanted)) > spark.cores:
+        raise checker.fail(("systems", "spark", "config", "spark.executor.cores"), f"an executor of {wanted} cores finds no worker: each has {spark.cores}",
+                           "Give the workers more `cores`, or the executors fewer.")  # fmt: skip
+    own = [name for name, workload in experiment.workloads.items() if isinstance(workload, SparkPerf) and workload.cores is not None]
+    if own and "spark.cores.max" in spark.config:
+        raise checker.fail(("systems", "spark", "config", "spark.cores.max"), f"it would overrule the `cores` of {own[0]}", "Leave it out.")
 
 
 def _check_security(experiment: Experiment, name: str, checker: Checker) -> None:
@@ -225,49 +244,6 @@ def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker
                                "could not be accounted for", "Add a kafka-consume workload that reads it.")  # fmt: skip
 
 
-def service_names(experiment: Experiment) -> list[str]:
-    """What the services of the experiment's systems are called, and the drivers of its dataflows."""
-    services = [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
-    flows = [
-        name for name, spec in experiment.workloads.items() if isinstance(spec, Dataflow) and spec.engine == "spark" and spec.submit is None
-    ]
-    return services + [driver_service(name) for name in flows]
-
-
-def _check_fault(experiment: Experiment, test: Fault, index: int, checker: Checker) -> None:
-    named = [kind for kind in ("service", "host", "system") if getattr(test, kind) is not None]
-    if len(named) != 1:
-        raise checker.fail(
-            ("tests", index),
-            "a fault strikes a service, a host or a system",
-            "Name one of them: `service: kafka-0`, `host: NAME`, or `system: kafka` with `action: roll`.",
-        )
-    (kind,) = named
-    if test.service is not None:
-        checker.known(test.service, service_names(experiment), "the service", ("tests", index, test.test, "service"))
-    if test.host is not None:
-        place: Path_ = ("tests", index, test.test, "host")
-        checker.known(test.host, experiment.hosts, "the host", place)
-        if experiment.hosts[test.host].connect != "netns":
-            raise checker.fail(place, f"{test.host} is no emulated host", "Strike one of its services, or use `connect: netns`.")
-    if test.system is not None:
-        checker.known(test.system, experiment.systems.present(), "the system", ("tests", index, test.test, "system"))
-    possible = {"service": ("kill", "stop", "pause"), "host": ("pause", "cut", "mute", "deafen", "slow"), "system": ("roll",)}[kind]
-    if test.action not in possible:
-        raise checker.fail(("tests", index), f"`{test.action}` is not for a {kind}", f"Take one of {', '.join(possible)}.")
-    if test.action == "slow" and test.host is not None:
-        host = experiment.hosts[test.host]
-        is_scaled = experiment.lab is not None and host.type is not None
-        if isinstance(host, NetnsHost) and host.network is None and not is_scaled:
-            raise checker.fail(("tests", index), f"{test.host} has no speed that could be a tenth", f"Give {test.host} a `network`.")
-    if test.at < FAULT_BEFORE_S_MIN:
-        raise checker.fail(("tests", index, test.test, "at"), f"{test.at:g} s do not show how it was before",
-                           f"Take at least {FAULT_BEFORE_S_MIN:g} s.")  # fmt: skip
-    if test.at + test.down + FAULT_AFTER_S_MIN > test.duration:
-        raise checker.fail(("tests", index), f"{test.at:g} s before and {test.down:g} s without the service leave no time to catch up in "
-                           f"{test.duration:g} s", f"Let `duration` be {test.at + test.down + FAULT_AFTER_S_MIN:g} s at least.")  # fmt: skip
-
-
 def _check_pressed(experiment: Experiment, test: Levels | Concurrency | Saturated, checker: Checker, place: Path_) -> None:
     """Refuses what the client cannot do, rather than ignore it."""
     workload = experiment.workloads[test.workload]
@@ -317,12 +293,6 @@ def _check_doubling(experiment: Experiment, test: Doubling, checker: Checker, pl
 
 WINDOW_S_MIN = 3.0
 """Less says nothing about steadiness: counters are read once a second."""
-
-
-FAULT_BEFORE_S_MIN = 5.0
-"""The level before the fault is what catching up is measured against."""
-FAULT_AFTER_S_MIN = 20.0
-"""A JVM service takes most of this to come up."""
 
 
 SOAK_S_MIN = 60.0

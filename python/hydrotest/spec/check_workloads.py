@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.lines import Path_
-from hydrotest.spec.models import Experiment, Kafka
+from hydrotest.spec.models import Experiment, Kafka, Spark
 from hydrotest.spec.workloads import (
     CassandraLoad,
     Dataflow,
@@ -33,6 +33,8 @@ COLUMN_BYTES_MIN = 24
 """What accounts for a row."""
 SHARES_MAX = 64
 """Threads of all generators of a workload: as many ids are set aside for each trial."""
+REAL_TIME_TRIGGER_S_MIN = 5.0
+"""spark.sql.streaming.realTimeMode.minBatchDuration."""
 REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
 """Consistency levels that no smaller replication can ever answer; the others follow the replication."""
 
@@ -143,8 +145,27 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
             raise checker.fail((*place, "sinks"), f"{name} needs the system {system}", "Add it under `systems`, or leave that sink out.")
     if "cassandra" in workload.sinks and experiment.systems.cassandra is not None and experiment.systems.cassandra.security is not None:
         raise checker.fail((*place, "sinks"), "a pipeline speaks to Cassandra plainly", "Leave `security` out.")
+    if workload.mode == "real-time":
+        _check_real_time(workload, source, spark, place, checker)
     if len(set(workload.sinks)) < len(workload.sinks) or "kafka" not in workload.sinks:
         raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
+
+
+def _check_real_time(workload: Dataflow, source: KafkaProduce, spark: Spark | None, place: Path_, checker: Checker) -> None:
+    """What Spark's guide asks of it ("Real-time Mode", Requirements and Supported Queries), before Spark does."""
+    if spark is None or workload.submit is not None or workload.engine != "spark":
+        raise checker.fail((*place, "mode"), "real-time is a mode of hydrotest's own queries in Spark", "Leave `mode` out.")
+    if workload.sinks != ["kafka"] or workload.windows is not None or workload.offsets_per_trigger is not None:
+        raise checker.fail((*place, "mode"), "in real-time mode there are no sinks but kafka, no windows and no bounds of a batch",
+                           "Write `sinks: [kafka]`, and leave `windows` and `offsets_per_trigger` out.")  # fmt: skip
+    if workload.trigger is not None and workload.trigger < REAL_TIME_TRIGGER_S_MIN:
+        raise checker.fail((*place, "trigger"), f"Spark keeps progress every {REAL_TIME_TRIGGER_S_MIN:g} s at most in real-time mode",
+                           f"Take {REAL_TIME_TRIGGER_S_MIN:g} s or more.")  # fmt: skip
+    needed = source.partitions + len(source.levels) * workload.partitions
+    if len(spark.workers) * (spark.cores or 0) < needed:
+        given = "have the cores of their hosts" if spark.cores is None else f"have {len(spark.workers) * spark.cores}"
+        raise checker.fail((*place, "mode"), f"in real-time mode each of its {needed} tasks holds a slot; the workers {given}",
+                           f"Give the workers {-(-needed // len(spark.workers))} `cores` each, or take fewer `partitions`.")  # fmt: skip
 
 
 def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> None:

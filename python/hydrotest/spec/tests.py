@@ -73,14 +73,17 @@ class Fault(AtLevel):
 
     test: Literal["fault"]
     service: str | None = Field(
-        None, description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …."
+        None,
+        description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …; also a dataflow's driver, "
+        "`spark-driver-FLOW`, or one of its queries, `spark-query-FLOW-splitter`, `spark-query-FLOW-persist-LEVEL-SINK`.",
     )
     host: Name | None = Field(None, description="Or which emulated host, with all that runs on it.")
     system: Name | None = Field(None, description="Or which system, all its services in turn.")
-    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "roll"] = Field(
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"] = Field(
         "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
         "open. A host's link: `cut` takes it out, of a `mute` host nothing arrives, to a deaf one (`deafen`) nothing does, and `slow` leaves it "
-        "a tenth of its speed. `roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
+        "a tenth of its speed. `fill` leaves no room on a host's own disk; what ends by it is started again once there is room. "
+        "`roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
         "for until no copy is behind, before the next one goes.")  # fmt: skip
     at: DurationS = Field(20.0, description="So long after the window has begun.")
     down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -156,7 +157,16 @@ class Dataflow(Workload):
         description="Beside the splitter, a stateful query counts what comes in, by level and by windows of this length of the records' "
         "intended time, into a topic of its own; its counts are checked, too.",
     )
-    trigger: DurationS | None = Field(None, description="A batch of each query begins so often; one after the other if not given.")
+    mode: Literal["micro-batch", "real-time"] = Field(
+        "micro-batch",
+        description="`real-time`: Spark's low-latency mode, in which tasks stay and take each record as it comes. Each then needs a slot of its own: "
+        "one for each partition of each query's topic. Into topics only.",
+    )
+    trigger: DurationS | None = Field(
+        None,
+        description="A batch of each query begins so often; one after the other if not given. In real-time mode progress is kept so often; 5 s if "
+        "not given.",
+    )
 
     @property
     def uses_spark(self) -> bool:
@@ -168,11 +178,30 @@ class Dataflow(Workload):
         180.0,
         description="What is still in the pipeline when the load is over may take so long to come through; the rest is told as in flight.",
     )
+    restarts: int = Field(
+        3,
+        ge=0,
+        description="Spark leaves a query dead that an error has ended. So often each is started again, from its checkpoint and after 5 s, as "
+        "whoever runs it would do; the next time the trial fails.",
+    )
+
+    def queries(self, levels: Iterable[str]) -> list[str]:
+        """The names of its queries, as jobs/flow/Pipeline.java gives them."""
+        return [
+            "splitter",
+            *(["windows"] if self.windows is not None else []),
+            *(f"persist-{level}-{sink}" for level in levels for sink in self.sinks),
+        ]
 
 
 def driver_service(workload: str) -> str:
     """What the Spark driver of a workload is called among the services."""
     return f"spark-driver-{workload}"
+
+
+def query_service(workload: str, query: str) -> str:
+    """What a query of a dataflow is called, as what a fault strikes."""
+    return f"spark-query-{workload}-{query}"
 
 
 class Mix(Model):

@@ -195,11 +195,20 @@ class Windowed(Record):
     came: int
     """Records that lay in the topic that it counts."""
     late: int
-    """Records that came after their window had been closed."""
+    """Groups (of a batch's task, level and window) that came after their window had been closed; Spark counts no single records there."""
     state_rows_max: int
     """Windows that were held in memory at a time."""
     delays_ms: dict[str, float]
     """Percentiles of the time from the intended start of the youngest record of an update until that lay in the topic; empty without updates."""
+
+
+class Ending(Record):
+    """A query that an error has ended."""
+
+    query: str
+    wall_s: float
+    error: str
+    """Its first line."""
 
 
 class Load(Record):
@@ -233,8 +242,10 @@ class Load(Record):
     source: str | None = None
     """Of a dataflow: the workload that feeds it, in the same trial."""
     hops: list[Hop] = Field(default_factory=list)
-    windowed: Windowed | None = None
     """Of a dataflow, in the order of its steps."""
+    windowed: Windowed | None = None
+    endings: list[Ending] = Field(default_factory=list)
+    """Queries of a dataflow that errors ended; each was started again."""
 
     @property
     def is_generated(self) -> bool:
@@ -247,7 +258,7 @@ class FaultRecord(Record):
     to the last."""
 
     service: str
-    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "roll"]
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"]
     struck_wall_s: float
     """When it was taken away."""
     gone_wall_s: float
@@ -256,6 +267,8 @@ class FaultRecord(Record):
     """When it was started again, or went on."""
     ready_wall_s: float
     """When its system answered as a whole again; the system is asked a few times a second."""
+    ended: list[str] = Field(default_factory=list)
+    """Services that ended because of what their host went through, and were started again."""
 
 
 class SqueezeTurn(Record):

@@ -32,6 +32,8 @@ class RunningService:
         self.log = service.log
         self.pid = 0
         self.death: str | None = None
+        self.may_end = False
+        """While its host is disturbed on purpose, it may: nobody hears of it, and `revive` starts it again."""
         self._on_death = on_death
         self._stopping = False
         self._node: Node | None = None
@@ -65,7 +67,8 @@ class RunningService:
                 how = how_it_ended(event)
         if not self._stopping:
             self.death = f"{self.name} on {self.host.name} ended {how}{last_words(self.log)}"
-            self._on_death(self.death)
+            if not self.may_end:
+                self._on_death(self.death)
 
     async def take_away(self, how: Away) -> None:
         """Takes it away on purpose, and returns when it is: nobody is told of a death. One that does not end in good order is killed."""
@@ -86,6 +89,16 @@ class RunningService:
             await self._node.command("signal", name="cont")
         else:
             await self._spawn()
+
+    async def revive(self) -> bool:
+        """Starts it again if it has ended; true if it had. Raises `SystemFailedError` if it cannot be started."""
+        if self.death is None:
+            return False
+        assert self._node is not None
+        await self._node.close()
+        self.death = None
+        await self._spawn()
+        return True
 
     async def stop(self) -> None:
         """Asks it to end, waits, and makes sure."""

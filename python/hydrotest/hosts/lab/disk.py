@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,21 @@ class Disk:
         backing = Path("/sys/class/bdi") / self.number
         (backing / "strict_limit").write_text("1")
         (backing / "max_bytes").write_text(str(max(DIRTY_BYTES_MIN, round(bytes_per_s * DIRTY_S))))
+
+    def fill(self) -> None:
+        """Leaves no room on it."""
+        free = os.statvfs(self.mount)
+        with self._filling.open("wb") as file:
+            # Nothing is written: the blocks are only given away.
+            os.posix_fallocate(file.fileno(), 0, max(1, free.f_bavail * free.f_frsize))
+
+    def free(self) -> None:
+        """Undoes `fill`."""
+        self._filling.unlink(missing_ok=True)
+
+    @property
+    def _filling(self) -> Path:
+        return self.mount / "filling"
 
     def unlimit(self, trees: Trees) -> None:
         """Takes the bound back: version 1 keeps it in the root group, by number, where the next device of that number would have it."""

@@ -24,9 +24,9 @@ OBSERVERS = ("sample", "clock")
 """What observes a host does not use up its share."""
 
 
-HostAway = Literal["pause", "cut", "mute", "deafen", "slow"]
+HostAway = Literal["pause", "cut", "mute", "deafen", "slow", "fill"]
 """How a host is taken from the others: all of it held still; its cable out; nothing arrives of what it sends, or of what is sent to it; its
-link at a tenth of its speed."""
+link at a tenth of its speed; its disk without room."""
 SLOWED = 10
 
 
@@ -90,6 +90,9 @@ class NetnsHost:
             self.group.signal(signal.SIGCONT)
         elif how == "cut":
             await asyncio.to_thread(self._network.connect, self._index, True)
+        elif how == "fill":
+            assert self.disk is not None
+            await asyncio.to_thread(self.disk.free)
         else:
             await asyncio.to_thread(self.shape_link)
 
@@ -99,6 +102,9 @@ class NetnsHost:
                 self._network.connect(self._index, False)
             case "mute" | "deafen":
                 self._network.silence(self._index, how == "mute")
+            case "fill":
+                assert self.disk is not None
+                self.disk.fill()
             case _:
                 assert self.spec.network is not None
                 # The burst stays as it was: one that shrinks under traffic hangs the link.

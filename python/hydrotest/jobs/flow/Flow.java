@@ -14,9 +14,11 @@ import org.apache.spark.sql.SparkSession;
  * A driver that stays up for a whole run and does what its control file says, one thing after the other: a JSON object
  * with a number that grows, and what is to be done. It ends when the file is gone, which a controller takes along.
  *
- * <p>{@code begin} starts a pipeline, {@code drain} waits until all that lies in its topics is through, {@code end} stops
- * it, {@code account} tells what lies in a sink, {@code counts} what the windows' topic says, {@code remove} deletes files and tables. What was done is appended to a file, one JSON object a line: {@code done}
- * or {@code failed} with the number; between them {@code progress} of each query's batches.
+ * <p>{@code begin} starts a pipeline, {@code halt} stops one of its queries, {@code resume} has it go on, {@code drain} waits
+ * until all that lies in its topics is through, {@code end} stops it, {@code account} tells what lies in a sink, {@code counts}
+ * what the windows' topic says, {@code remove} deletes files and tables. What was done is appended to a file, one JSON object a
+ * line: {@code done} or {@code failed} with the number; between them {@code progress} of each query's batches, and {@code ended}
+ * of one that an error has ended.
  */
 public final class Flow {
   private static final long POLL_MS = 20;
@@ -64,6 +66,12 @@ public final class Flow {
     switch (wish.get("do").asText()) {
       case "begin":
         pipeline.begin(wish);
+        return JSON.createObjectNode();
+      case "halt":
+        pipeline.halt(wish.get("query").asText());
+        return JSON.createObjectNode();
+      case "resume":
+        pipeline.resume(wish.get("query").asText());
         return JSON.createObjectNode();
       case "drain":
         return JSON.createObjectNode().put("drained", pipeline.drain(wish.get("seconds").asDouble()));

@@ -13,9 +13,12 @@ import static org.apache.spark.sql.functions.window;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.apache.spark.api.java.function.VoidFunction2;
@@ -32,7 +35,8 @@ import org.apache.spark.sql.streaming.Trigger;
 
 /**
  * The pipeline: a splitter that sends each log record to the topic of its level, and for each of those topics and each
- * sink a persister, all queries of their own with checkpoints of their own.
+ * sink a persister, all queries of their own with checkpoints of their own. A query that ends by an error is started again
+ * from its checkpoint, as whoever runs it would do: Spark leaves it dead.
  */
 final class Pipeline {
   /** Where a log record's level begins, counted from 1, and its length: rust/kafka/src/payload.rs. */
@@ -44,20 +48,45 @@ final class Pipeline {
    * broker is away take that long. */
   private static final String LATE_AFTER = "120 seconds";
 
+  /** How often progress is kept in real-time mode: Spark's least. */
+  private static final long REAL_TIME_MS = 5_000;
+  private static final long RESTART_MS = 5_000;
+  private static final long POLL_MS = 200;
+
   private final SparkSession spark;
-  private final List<StreamingQuery> queries = new ArrayList<>();
+  private final Consumer<ObjectNode> say;
+  private final ScheduledExecutorService restarter = Executors.newSingleThreadScheduledExecutor(work -> {
+    Thread thread = new Thread(work, "restart");
+    thread.setDaemon(true);
+    return thread;
+  });
+
+  /** By name, in the order of the pipeline; guarded by this. */
+  private final Map<String, DataStreamWriter<Row>> writers = new LinkedHashMap<>();
+  private final Map<String, StreamingQuery> queries = new LinkedHashMap<>();
+  private final Map<String, Integer> endings = new HashMap<>();
+  /** Why a query is not started any more. */
+  private final Map<String, String> givenUp = new HashMap<>();
+  private int restarts;
+  private boolean isRealTime;
+  private String brokers;
+  /** What each query reads. */
+  private final Map<String, String> topics = new HashMap<>();
 
   Pipeline(SparkSession spark, Consumer<ObjectNode> say) {
     this.spark = spark;
-    spark.streams().addListener(new Told(say));
+    this.say = say;
+    spark.streams().addListener(new Told());
   }
 
   /**
-   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, and, each may be null, windows (topic, seconds
-   * and tasks), trigger_ms and offsets_per_trigger.
+   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, restarts (of each query), is_real_time, and, each
+   * may be null, windows (topic, micros and tasks), trigger_ms and offsets_per_trigger.
    */
-  void begin(JsonNode wish) throws TimeoutException {
-    String brokers = wish.get("brokers").asText();
+  synchronized void begin(JsonNode wish) throws TimeoutException {
+    restarts = wish.get("restarts").asInt();
+    isRealTime = wish.get("is_real_time").asBoolean();
+    brokers = wish.get("brokers").asText();
     Column topic = null;
     Column first = null;
     for (Map.Entry<String, JsonNode> branch : wish.get("branches").properties()) {
@@ -69,15 +98,15 @@ final class Pipeline {
     // A level that nobody knows goes the first way, where it is found to be wrong.
     Dataset<Row> split = read(wish, wish.get("input").asText())
         .select(col("value"), expr(LEVEL).as("level")).select(col("value"), coalesce(topic, first).as("topic"));
-    start("splitter", wish, kafka(split, brokers));
+    start("splitter", wish.get("input").asText(), wish, kafka(split, brokers));
     if (wish.hasNonNull("windows")) {
-      start("windows", wish, kafka(counts(wish), brokers).outputMode("update"));
+      start("windows", wish.get("input").asText(), wish, kafka(counts(wish), brokers).outputMode("update"));
     }
     for (Map.Entry<String, JsonNode> branch : wish.get("branches").properties()) {
       for (JsonNode sink : wish.get("sinks")) {
         Dataset<Row> records = read(wish, branch.getValue().asText()).select(col("value"));
         String name = "persist-" + branch.getKey() + "-" + sink.get("name").asText();
-        start(name, wish, into(records, sink, branch.getKey(), brokers));
+        start(name, branch.getValue().asText(), wish, into(records, sink, branch.getKey(), brokers));
       }
     }
   }
@@ -89,7 +118,7 @@ final class Pipeline {
     spark.conf().set("spark.sql.shuffle.partitions", windows.get("tasks").asLong());
     return read(wish, wish.get("input").asText()).select(expr(LEVEL).as("level"), expr(INTENDED).as("intended"))
         .withWatermark("intended", LATE_AFTER)
-        .groupBy(window(col("intended"), windows.get("seconds").asText() + " seconds"), col("level"))
+        .groupBy(window(col("intended"), windows.get("micros").asText() + " microseconds"), col("level"))
         .agg(count(lit(1)).as("records"), max("intended").as("newest"))
         .select(lit(windows.get("topic").asText()).as("topic"), to_json(struct(col("level"),
             col("window.start").cast("double").as("start_s"), col("records"), col("newest").cast("double").as("newest_s"))).as("value"));
@@ -126,20 +155,81 @@ final class Pipeline {
     }
   }
 
-  private void start(String name, JsonNode wish, DataStreamWriter<Row> writer) throws TimeoutException {
-    if (wish.hasNonNull("trigger_ms")) {
+  private void start(String name, String topic, JsonNode wish, DataStreamWriter<Row> writer) throws TimeoutException {
+    if (isRealTime) {
+      writer = writer.outputMode("update").trigger(Trigger.RealTime(wish.path("trigger_ms").asLong(REAL_TIME_MS)));
+    } else if (wish.hasNonNull("trigger_ms")) {
       writer = writer.trigger(Trigger.ProcessingTime(wish.get("trigger_ms").asLong()));
     }
     String checkpoint = wish.get("checkpoints").asText() + "/" + name;
-    queries.add(writer.queryName(name).option("checkpointLocation", checkpoint).start());
+    topics.put(name, topic);
+    writers.put(name, writer.queryName(name).option("checkpointLocation", checkpoint));
+    resume(name);
+  }
+
+  /** Has a query go on from its checkpoint, unless it is at work. */
+  synchronized void resume(String name) throws TimeoutException {
+    StreamingQuery last = queries.get(name);
+    if (last == null || !last.isActive()) {
+      queries.put(name, writers.get(name).start());
+    }
+  }
+
+  /** Stops a query in the middle of its batch, until {@code resume}. */
+  void halt(String name) throws TimeoutException {
+    current(name).stop();
+  }
+
+  private synchronized StreamingQuery current(String name) {
+    return queries.get(name);
+  }
+
+  /** One has ended by an error: it is told, and started again if it may be. */
+  private synchronized void ended(String id, String error) {
+    for (Map.Entry<String, StreamingQuery> one : queries.entrySet()) {
+      if (one.getValue().id().toString().equals(id)) {
+        failed(one.getKey(), error);
+        return;
+      }
+    }
+  }
+
+  private synchronized void failed(String name, String error) {
+    // The first line says what it is; behind it come Spark's plan and traces.
+    String brief = error.strip().lines().findFirst().orElse("");
+    say.accept(Flow.JSON.createObjectNode().put("event", "ended").put("query", name)
+        .put("wall_s", System.currentTimeMillis() / 1e3).put("error", brief));
+    if (endings.merge(name, 1, Integer::sum) > restarts) {
+      givenUp.put(name, name + " ended " + endings.get(name) + " times, at last by: " + error);
+      return;
+    }
+    StreamingQuery dead = queries.get(name);
+    restarter.schedule(() -> restart(name, dead), RESTART_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private synchronized void restart(String name, StreamingQuery dead) {
+    if (queries.get(name) != dead) {
+      return; // the pipeline has been ended, or somebody else was faster
+    }
+    try {
+      resume(name);
+    } catch (Exception error) {
+      failed(name, error.toString());
+    }
   }
 
   /** Waits until each query, in the order of the pipeline, has dealt with all that lies in its topic; false if that takes longer. */
   boolean drain(double seconds) throws Exception {
     Throwable[] failure = new Throwable[1];
+    Map<String, DataStreamWriter<Row>> all;
+    synchronized (this) {
+      all = new LinkedHashMap<>(writers);
+    }
     Thread thread = new Thread(() -> {
       try {
-        queries.forEach(StreamingQuery::processAllAvailable);
+        for (String name : all.keySet()) {
+          drain(name);
+        }
       } catch (Throwable error) {
         failure[0] = error;
       }
@@ -154,21 +244,48 @@ final class Pipeline {
     return ended;
   }
 
-  void end() throws TimeoutException {
-    for (StreamingQuery query : queries) {
-      query.stop();
+  private void drain(String name) throws Exception {
+    // In real-time mode a batch never runs out of records: it is told from how far each has come.
+    TopicEnds ends = isRealTime ? TopicEnds.now(brokers, topics.get(name)) : null;
+    while (true) {
+      StreamingQuery query = current(name);
+      synchronized (this) {
+        if (givenUp.containsKey(name)) {
+          throw new IllegalStateException(givenUp.get(name));
+        }
+      }
+      try {
+        if (isRealTime) {
+          ends.await(query);
+        } else {
+          query.processAllAvailable();
+        }
+        return;
+      } catch (Exception error) {
+        if (query.isActive() || error instanceof InterruptedException) {
+          throw error;
+        }
+        Thread.sleep(POLL_MS); // it is dead: until it goes on, or is given up
+      }
     }
-    queries.clear();
   }
 
-  /** Tells of every batch. */
-  private static final class Told extends StreamingQueryListener {
-    private final Consumer<ObjectNode> say;
-
-    Told(Consumer<ObjectNode> say) {
-      this.say = say;
+  void end() throws TimeoutException {
+    Map<String, StreamingQuery> last;
+    synchronized (this) {
+      last = new LinkedHashMap<>(queries);
+      writers.clear();
+      queries.clear();
+      endings.clear();
+      givenUp.clear();
     }
+    for (StreamingQuery query : last.values()) {
+      query.stop();
+    }
+  }
 
+  /** Tells of every batch, and of what ends. */
+  private final class Told extends StreamingQueryListener {
     @Override
     public void onQueryStarted(QueryStartedEvent event) {}
 
@@ -191,8 +308,11 @@ final class Pipeline {
       say.accept(behind == null ? line.putNull("behind") : line.put("behind", Long.parseLong(behind)));
     }
 
-    /** One that ended by an error says so when it is drained. */
     @Override
-    public void onQueryTerminated(QueryTerminatedEvent event) {}
+    public void onQueryTerminated(QueryTerminatedEvent event) {
+      if (event.exception().isDefined()) {
+        ended(event.id().toString(), event.exception().get());
+      }
+    }
   }
 }

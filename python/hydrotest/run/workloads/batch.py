@@ -111,14 +111,13 @@ class Batch(Pressable):
         ended = await driver.next_iteration(self.spec.budget)
         if ended.error is None:
             return ended
-        told = in_brief(ended.error, {host.address: host.name for host in self.bench.hosts.values()})
+        told = in_brief(ended.error, self.system.names)
         self.bench.listener.say(f"{self.name}: {ended.test} failed: {told}")
         return ended.model_copy(update={"error": told})
 
     def _all_fail(self, iterations: Sequence[Iteration]) -> bool:
-        """True if each test failed when it was last tried: more would only take time."""
-        last = iterations[-len(self.spec.tests) :]
-        return len(last) == len(self.spec.tests) and not any(iteration.finished for iteration in last)
+        """True if each test has been tried and none has ever come to its end: more would only take time."""
+        return len(iterations) >= len(self.spec.tests) and not any(iteration.finished for iteration in iterations)
 
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
         """What is recorded of it in a trial. Raises `TrialFailedError` if a test answered wrongly."""
@@ -157,7 +156,9 @@ class _Looping(Background):
         failed = next((i for i in iterations if not i.cut and not i.finished), None)
         if failed is not None:
             # Beside others, what fails does not press as it should.
-            raise TrialFailedError(f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why')}")
+            raise TrialFailedError(
+                f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.system.names)}"
+            )
         return self.batch.load(iterations, self.driver)
 
 

@@ -20,7 +20,7 @@ from hydrotest.run.workloads.kafka import Produce
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
-from hydrotest.store.records import Fates, Hop, Load, Trial, Windowed
+from hydrotest.store.records import Ending, Fates, Hop, Load, Trial, Windowed
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
 
@@ -95,12 +95,15 @@ class Flow(Follower):
 
         async def accounted(load: Load, loads: Loads) -> Load:
             await self.engine.end()
+            endings = [Ending.model_validate(one) for one in self.engine.endings]
+            for one in endings:
+                self.bench.listener.say(f"{self.name}: {one.query} was ended by an error, and started again: {one.error}")
             source = loads[self.source.name]
             assert source.outcome is not None
             if plan.purpose in ("warm-up", "saturated") and self._drained:
                 self._through = source.outcome.counts.completed / (self._drained_at - source.outcome.started_wall_s)
                 self.bench.listener.say(f"{self.name}: {show_rate(self._through)}/s went through")
-            load = load.model_copy(update={"source": self.source.name, "kind": self.spec.kind})
+            load = load.model_copy(update={"source": self.source.name, "kind": self.spec.kind, "endings": endings})
             return load if plan.purpose == "warm-up" else await self._accounted(load, source, places, number, plan)
 
         async def tear_down() -> None:
@@ -136,29 +139,32 @@ class Flow(Follower):
         begin_s = load_began_s + plan.warm_up_s
         end_s = max(begin_s + 1e-9, load.outcome.ended_wall_s)
 
-        def rate(found: Found, prefix: str, suffix: str = "") -> float:
-            """Records a second by the batches that ended in the window; where the engine tells of none, of all until all were through."""
+        def through(prefix: str, suffix: str = "") -> float | None:
+            """Records a second by the batches that ended in the window; None where the engine tells of none."""
             own = [one for one in self.engine.progress if one["query"].startswith(prefix) and one["query"].endswith(suffix)]
             rows = [int(one["rows"]) for one in own if begin_s <= one["wall_s"] < end_s]
-            return sum(rows) / (end_s - begin_s) if own else found.records / (self._drained_at - load_began_s)
+            return sum(rows) / (end_s - begin_s) if own else None
+
+        def rate(found: Found, told: float | None) -> float:
+            """What the engine tells; where it tells nothing, of all until all were through."""
+            return found.records / (self._drained_at - load_began_s) if told is None else told
 
         split = Found.of([await self._read(topic, level, number, plan) for level, topic in places.branches.items()])
         steps = [
             Step("input", None, Found.of([self.source.last_read.extra]), None, source.outcome.counts.completed / plan.seconds),
-            Step("splitter", None, split, 0, rate(split, "splitter")),
+            Step("splitter", None, split, 0, rate(split, through("splitter"))),
         ]
         for name in self.spec.sinks:
             is_followed = name == "kafka"
             found = load.outcome.extra if is_followed else await self.engine.counted(self.engine.sink(name, places), list(places.branches))
             there = Found.of([found])
-            steps.append(Step("persister", name, there, 1, rate(there, "persist-", f"-{name}"), self.engine.promise(name)))
+            steps.append(Step("persister", name, there, 1, rate(there, through("persist-", f"-{name}")), self.engine.promise(name)))
         hops = account(acknowledged(source.outcome.extra), steps, self._drained)
         last = next(hop for hop in hops if hop.sink == "kafka")
         windowed = None
         if self.spec.windows is not None:
             windowed = await self._windowed(self.spec.windows, places, begin_s, end_s)
-            counted = sum(windowed.counted.values()) / (self._drained_at - load_began_s)
-            hops.append(windows_hop(hops[0], windowed, counted, self._drained))
+            hops.append(windows_hop(hops[0], windowed, through("windows") or 0.0, self._drained))
         return load.model_copy(update={"hops": hops, "windowed": windowed, "fates": _fates(source, hops, last)})
 
     async def _windowed(self, length_s: float, places: Places, from_s: float, to_s: float) -> Windowed:

@@ -35,4 +35,4 @@ def submission(
     jar = job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version)
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip
-    return Application(argv, system.environment(host, system.conf, folder), {one.address: one.name for one in bench.hosts.values()})
+    return Application(argv, system.environment(host, system.conf, folder), system.names)

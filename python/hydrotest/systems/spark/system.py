@@ -29,6 +29,8 @@ class SparkSystem(System):
         self.spec = spec
         self.master = master
         self.workers = list(workers)
+        self.names = {host.address: host.name for host in self.workers}
+        """By address, for what Spark says of its executors."""
         self.version = "unknown"
         self.home = Path()
         self.conf = Path()

@@ -51,6 +51,8 @@ class Engine(ABC):
         self.cluster = bench.systems["kafka"].cluster
         self.progress: list[dict[str, Any]] = []
         """Of each batch, as far as it tells: query, wall_s, rows, …."""
+        self.endings: list[dict[str, Any]] = []
+        """Of each query that an error has ended: query, wall_s, error."""
 
     @property
     def brokers(self) -> str:

@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from pathlib import Path
 
+from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
@@ -64,8 +65,7 @@ class ProgramEngine(Engine):
         while not ready.exists():
             await self._must_live()
             if time.monotonic() > give_up:
-                said = last_lines(log.read_text(errors="replace"))
-                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): {said}")
+                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): {self._said()}")
             await asyncio.sleep(POLL_S)
 
     async def drained(self, places: Places) -> float | None:
@@ -88,8 +88,13 @@ class ProgramEngine(Engine):
 
     async def _must_live(self) -> None:
         if self._node is None or self._node.has_ended:
-            said = last_lines(self._log.read_text(errors="replace")) if self._log.exists() else ""
-            raise TrialFailedError(f"{self.name} ended by itself: {said}")
+            raise TrialFailedError(f"{self.name} ended by itself: {self._said()}")
+
+    def _said(self) -> str:
+        """Its last words, and before them what they mean where that is known."""
+        said = self._log.read_text(errors="replace") if self._log.exists() else ""
+        meaning = means(said)
+        return ("" if meaning is None else f"{meaning}: ") + last_lines(said)
 
     async def end(self) -> None:
         if self._node is not None:

@@ -15,7 +15,7 @@ from hydrotest.load.spark import READY_S_MAX
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import submission
-from hydrotest.spec.workloads import Dataflow, driver_service
+from hydrotest.spec.workloads import Dataflow, KafkaProduce, driver_service, query_service
 from hydrotest.store import layout
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
 from hydrotest.systems.hdfs.system import CLIENT
@@ -39,11 +39,15 @@ class SparkEngine(Engine):
         self._driver: FlowDriver | None = None
         self._drivers = 0
         self._whole = asyncio.Event()
-        """Set while the driver is not taken away."""
+        """Set while neither the driver nor a query is taken away."""
         self._whole.set()
         self._places: Places | None = None
         """Of the pipeline that runs."""
         bench.beside[self.driver_name] = StruckDriver(self)
+        source = bench.experiment.workloads[spec.reads]
+        assert isinstance(source, KafkaProduce)
+        for query in spec.queries(source.levels):
+            bench.beside[query_service(name, query)] = StruckQuery(self, query)
 
     @property
     def driver_name(self) -> str:
@@ -67,21 +71,25 @@ class SparkEngine(Engine):
             extra = {"spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}}
             application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
             self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
-            self.progress = self._driver.progress
+            self.progress, self.endings = self._driver.progress, self._driver.endings
             await self.bench.runner.sampling.watch(self.host.name, self.driver_name, self._driver.pid)
         return self._driver
 
     async def begin(self, places: Places) -> None:
         driver = await self._running()
         driver.progress.clear()
+        driver.endings.clear()
         await self._pipe(driver, places)
 
     async def _pipe(self, driver: FlowDriver, places: Places) -> None:
         """Starts the queries, or has them go on from where their checkpoints say."""
         self._places = places
+        windows = None
+        if places.windows is not None and self.spec.windows is not None:
+            windows = {"topic": places.windows, "micros": round(self.spec.windows * 1e6), "tasks": self.spec.partitions}
         wish = {"brokers": self.brokers, "input": places.input, "branches": places.branches,
                 "sinks": [self.sink(name, places) for name in self.spec.sinks], "checkpoints": places.checkpoints,
-                "windows": None if places.windows is None else {"topic": places.windows, "seconds": self.spec.windows, "tasks": self.spec.partitions},
+                "windows": windows, "restarts": self.spec.restarts, "is_real_time": self.spec.mode == "real-time",
                 "trigger_ms": None if self.spec.trigger is None else round(self.spec.trigger * 1e3),
                 "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
         await driver.ask("begin", BEGIN_S_MAX, **wish)
@@ -100,10 +108,23 @@ class SparkEngine(Engine):
             await self._driver.signal("cont")
         else:
             self._driver.take_in()
-            told = list(self.progress)
+            told, ended = list(self.progress), list(self.endings)
             driver = await self._running()
             driver.progress[:0] = told
+            driver.endings[:0] = ended
             await self._pipe(driver, self._places)
+        self._whole.set()
+
+    async def halt(self, query: str) -> None:
+        """Stops a query in the middle of its batch."""
+        assert self._driver is not None
+        self._whole.clear()
+        await self._driver.ask("halt", END_S_MAX, query=query)
+
+    async def resume(self, query: str) -> None:
+        """Has it go on from its checkpoint."""
+        assert self._driver is not None
+        await self._driver.ask("resume", BEGIN_S_MAX, query=query)
         self._whole.set()
 
     async def drained(self, places: Places) -> float | None:
@@ -161,3 +182,24 @@ class StruckDriver:
     async def bring_back(self, how: str) -> None:
         """See `Struck`."""
         await self.engine.restore(how)
+
+
+@dataclass(frozen=True)
+class StruckQuery:
+    """One of its queries, as what a fault takes away: its batch is broken off."""
+
+    engine: SparkEngine
+    query: str
+
+    @property
+    def name(self) -> str:
+        """See `Struck`."""
+        return query_service(self.engine.name, self.query)
+
+    async def take_away(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.halt(self.query)
+
+    async def bring_back(self, how: str) -> None:
+        """See `Struck`."""
+        await self.engine.resume(self.query)

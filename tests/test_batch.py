@@ -1,0 +1,64 @@
+"""Rows of batch tests, from iterations as drivers tell them and a real event log."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hydrotest.analysis.batch import batch_rows
+from hydrotest.spec.load import load_experiment
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import Iteration, Load, Trial
+
+EXPERIMENT = """\
+name: x
+hosts: {here: {connect: local}}
+systems: {spark: {master: here, workers: [here]}}
+workloads: {batch: {kind: spark-perf, tests: [agg-by-key]}}
+objectives: {batch: {total: 60 s}}
+tests:
+  - isolated: [batch]
+"""
+LOG = "spark-events/app-1"
+GROUP = "iteration-4"
+"""Of tests/data/spark-event-log.jsonl."""
+
+
+def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[str]]:
+    """The one row of a test that was run so often, each time to its end or ended by an error."""
+    (folder / "x.yaml").write_text(EXPERIMENT)
+    experiment, _ = load_experiment(folder / "x.yaml")
+    run = RunFolder(folder / "run")
+    run.create(EXPERIMENT.encode())
+    (run.path / LOG).parent.mkdir(parents=True)
+    shutil.copy("tests/data/spark-event-log.jsonl", run.path / LOG)
+    made = [
+        Iteration(test="agg-by-key", group=GROUP, started_wall_s=at, ended_wall_s=at + 2 + at / 10, seconds=2 + at / 10, finished=error is None,
+                  correct=error is None, cut=False, error=error)
+        for at, error in enumerate(ended)
+    ]  # fmt: skip
+    load = Load(workload="batch", kind="spark-perf", client="spark", iterations=made, event_log=LOG)
+    trial = Trial(number=1, slug="batch", purpose="batch", tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=9, status="done",
+                  loads=[load])  # fmt: skip
+    found = batch_rows(run, experiment, [trial])
+    (row,) = found.rows
+    return row, found.problems
+
+
+def test_runs_that_ended_have_a_median(tmp_path: Path) -> None:
+    row, problems = rows(tmp_path, None, None, None)
+    assert (row["finished"], row["runs"], row["total_s"], row["accepted"]) == (True, 3, 2.1, True)
+    assert problems == []
+
+
+def test_one_run_that_spark_ended_leaves_the_test_unfinished(tmp_path: Path) -> None:
+    row, problems = rows(tmp_path, None, "an executor was lost", None)
+    assert (row["finished"], row["runs"], row["total_s"], row["accepted"]) == (False, 2, 2.0, False)
+    assert problems == ["batch: agg-by-key failed: an executor was lost"]
+
+
+def test_where_no_run_ended_what_was_done_is_told(tmp_path: Path) -> None:
+    row, _ = rows(tmp_path, "an executor was lost")
+    assert (row["finished"], row["accepted"]) == (False, False)
+    assert row["tasks_done"] > 0
