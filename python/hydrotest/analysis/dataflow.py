@@ -69,6 +69,7 @@ class Step:
     """Which of the steps feeds it; None: the generator."""
     records_per_s: float = 0.0
     promise: str | None = None
+    latency_ms: dict[str, float] | None = None
 
 
 def acknowledged(produced: Mapping[str, Any]) -> Ledger:
@@ -95,7 +96,7 @@ def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
         lost = _each(without, missing, flying)
         more = _each(common, acked, step.found.doubled)
         hops.append(Hop(
-            hop=step.hop, sink=step.sink, promise=step.promise, records_per_s=step.records_per_s, acked=_size(acked),
+            hop=step.hop, sink=step.sink, promise=step.promise, records_per_s=step.records_per_s, latency_ms=step.latency_ms, acked=_size(acked),
             arrived_once=_size(_each(common, acked, step.found.seen)) - _size(more), arrived_more=_size(more),
             lost=_size(lost), in_flight=_size(flying), corrupted=step.found.corrupted, out_of_order=step.found.out_of_order,
             wrong_branch=step.found.wrong_branch, lost_here=_size(_each(common, lost, before)),
@@ -124,8 +125,8 @@ def _size(ledger: Ledger) -> int:
 
 
 def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Every step of every trial that was accounted for, in the contract's terms. The latency is that of the step that is followed: from each record's intended
-    start to where it lies in the topic of the aggregate."""
+    """Every step of every trial that was accounted for, in the contract's terms. Latencies are from each record's intended start: to where it lies in the topic of
+    the aggregate, which is followed, and to when it could be seen in a file or table, as far as those tell."""
     rows = []
     for trial in trials:
         for load in trial.loads:
@@ -134,7 +135,7 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any
                 is_followed = hop.sink == "kafka"
                 rows.append({
                     "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
-                    **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else None,
+                    **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else hop.latency_ms,
                     "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
                 })  # fmt: skip
     return rows

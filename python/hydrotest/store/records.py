@@ -180,6 +180,9 @@ class Hop(Record):
     """Those of what arrived more than once that the step before had once."""
     missing: list[tuple[int, int, int]]
     """The first of the lost: (producer, first sequence, end)."""
+    latency_ms: dict[str, float] | None = None
+    """Of files and rows, percentiles of the time from a record's intended start to when it could be seen: a file's batch was in its sink's log, a row's last write
+    was on its way. By the clocks of the generator and of whoever wrote."""
 
 
 class Windowed(Record):

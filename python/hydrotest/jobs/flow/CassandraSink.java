@@ -117,7 +117,7 @@ final class CassandraSink implements Serializable {
     });
   }
 
-  /** All values of the table, read by ranges of the ring. */
+  /** All values of the table and when they were written, by the clock of who wrote them (microseconds); read by ranges of the ring. */
   Dataset<Row> read(SparkSession spark) {
     List<Long> ranges = new ArrayList<>();
     for (long range = 0; range < TOKENS; range++) {
@@ -128,7 +128,7 @@ final class CassandraSink implements Serializable {
       long first = Long.MIN_VALUE + range * width;
       long last = range == TOKENS - 1 ? Long.MAX_VALUE : first + width - 1;
       // From every copy: a copy that was away may lack what the others have.
-      var found = session().execute(SimpleStatement.newInstance("SELECT value FROM " + table + " WHERE token(producer, sequence) >= " + first
+      var found = session().execute(SimpleStatement.newInstance("SELECT value, WRITETIME(value) FROM " + table + " WHERE token(producer, sequence) >= " + first
           + " AND token(producer, sequence) <= " + last).setConsistencyLevel(DefaultConsistencyLevel.ALL));
       Iterator<com.datastax.oss.driver.api.core.cql.Row> rows = found.iterator();
       return new Iterator<Row>() {
@@ -139,14 +139,15 @@ final class CassandraSink implements Serializable {
 
         @Override
         public Row next() {
-          ByteBuffer value = rows.next().getByteBuffer(0);
+          var row = rows.next();
+          ByteBuffer value = row.getByteBuffer(0);
           byte[] bytes = new byte[value.remaining()];
           value.get(bytes);
-          return RowFactory.create((Object) bytes);
+          return RowFactory.create(bytes, row.getLong(1));
         }
       };
     });
-    return spark.createDataFrame(values, new StructType().add("value", DataTypes.BinaryType));
+    return spark.createDataFrame(values, new StructType().add("value", DataTypes.BinaryType).add("written_us", DataTypes.LongType));
   }
 
   private CqlSession session() {

@@ -12,21 +12,32 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.zip.CRC32C;
+import org.HdrHistogram.Histogram;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.roaringbitmap.longlong.PeekableLongIterator;
 import org.roaringbitmap.longlong.Roaring64Bitmap;
 
 /**
  * What lies in a sink: of each producer the sequences that are there, those that are there more than once, and what is
- * flawed. Counted where the records lie, and added up; memory grows with gaps and doubles, not with records.
+ * flawed; and how long each took, from its intended start to when it could be seen there. Counted where the records lie, and
+ * added up; memory grows with gaps and doubles, not with records.
  */
 final class Ledger implements Serializable {
   /** See rust/kafka/src/payload.rs: checksum, producer, sequence, intended start, level. */
   private static final int STAMP_BYTES = 24;
   private static final int LEVEL_BYTES = 8;
+  /** Of latencies, microseconds. */
+  private static final int DIGITS = 3;
+  private static final Map<String, Double> PERCENTILES = Map.of("p50", 50.0, "p95", 95.0, "p99", 99.0, "p999", 99.9, "max", 100.0);
+
+  private static final Column NEVER = functions.lit(null).cast("long");
 
   private static final class Account implements Serializable {
     final Roaring64Bitmap seen = new Roaring64Bitmap();
@@ -39,38 +50,49 @@ final class Ledger implements Serializable {
   private long corrupted;
   private long wrongBranch;
   private long outOfOrder;
+  private final Histogram latencies = new Histogram(DIGITS);
 
   private Ledger() {}
 
-  /** {@code wish}: a sink as for a pipeline, with its levels and, for topics, the brokers. */
-  static Ledger of(SparkSession spark, JsonNode wish) {
+  /**
+   * {@code wish}: a sink as for a pipeline, with its levels and, for topics, the brokers; from_s and to_s: latencies are those of records that
+   * were intended between them.
+   */
+  static Ledger of(SparkSession spark, JsonNode wish) throws java.io.IOException {
     JsonNode sink = wish.get("sink");
     Ledger all = new Ledger();
+    long[] span = {(long) (wish.get("from_s").asDouble() * 1e6), (long) (wish.get("to_s").asDouble() * 1e6)};
     if (sink.get("kind").asText().equals("kafka")) {
       Dataset<Row> records = spark.read().format("kafka").option("kafka.bootstrap.servers", wish.get("brokers").asText())
           .option("subscribe", sink.get("topic").asText()).option("startingOffsets", "earliest").load();
-      all.add(count(records.select(functions.col("value"), functions.col("partition").cast("string").as("place")), null));
+      // When a transaction ended, or a batch was there, its records do not tell.
+      all.add(count(records.select(functions.col("value"), functions.col("partition").cast("string").as("place"), NEVER), null, span));
       return all;
     }
     if (sink.get("kind").asText().equals("cassandra")) {
       // A table has no order, and all levels in it.
-      all.add(count(new CassandraSink(sink).read(spark).withColumn("place", functions.lit(null).cast("string")), null));
+      Dataset<Row> rows = new CassandraSink(sink).read(spark);
+      all.add(count(rows.select(functions.col("value"), functions.lit(null).cast("string"), functions.col("written_us")), null, span));
       return all;
     }
     for (JsonNode level : wish.get("levels")) {
       String path = sink.get("path").asText() + "/" + level.asText();
       Dataset<Row> records = spark.read().schema("value binary").format(sink.get("format").asText()).load(path);
-      all.add(count(records.withColumn("place", functions.input_file_name()), level.asText()));
+      Map<String, Long> visible = Manifest.visible(path, spark.sparkContext().hadoopConfiguration());
+      UserDefinedFunction at = functions.udf((UDF1<String, Long>) file -> visible.get(file.substring(file.lastIndexOf('/') + 1)), DataTypes.LongType);
+      all.add(count(records.withColumn("place", functions.input_file_name()).withColumn("visible_us", at.apply(functions.input_file_name())),
+          level.asText(), span));
     }
     return all;
   }
 
-  private static Ledger count(Dataset<Row> records, String level) {
+  /** {@code records}: value, place (those in one have an order), and when each could be seen, wall time in microseconds; null is not known. */
+  private static Ledger count(Dataset<Row> records, String level, long[] span) {
     byte[] expected = level == null ? null
         : String.format("%-" + LEVEL_BYTES + "s", level.toUpperCase(Locale.ROOT)).getBytes(StandardCharsets.US_ASCII);
     List<Ledger> parts = records.javaRDD().mapPartitions((Iterator<Row> rows) -> {
       Ledger own = new Ledger();
-      own.read(rows, expected);
+      own.read(rows, expected, span);
       return List.of(own).iterator();
     }).collect();
     Ledger sum = new Ledger();
@@ -78,7 +100,7 @@ final class Ledger implements Serializable {
     return sum;
   }
 
-  private void read(Iterator<Row> rows, byte[] expected) {
+  private void read(Iterator<Row> rows, byte[] expected, long[] span) {
     String place = null;
     Map<Integer, Long> last = new TreeMap<>();
     CRC32C checksum = new CRC32C();
@@ -105,6 +127,10 @@ final class Ledger implements Serializable {
       if (expected != null && fields.slice(STAMP_BYTES, LEVEL_BYTES).mismatch(ByteBuffer.wrap(expected)) >= 0) {
         wrongBranch++;
       }
+      long intended = fields.getLong(16) / 1000;
+      if (!row.isNullAt(2) && intended >= span[0] && intended < span[1]) {
+        latencies.recordValue(Math.max(0, row.getLong(2) - intended));
+      }
       int producer = fields.getInt(4);
       long sequence = fields.getLong(8);
       Account account = accounts.computeIfAbsent(producer, any -> new Account());
@@ -125,6 +151,7 @@ final class Ledger implements Serializable {
     corrupted += other.corrupted;
     wrongBranch += other.wrongBranch;
     outOfOrder += other.outOfOrder;
+    latencies.add(other.latencies);
     other.accounts.forEach((producer, theirs) -> {
       Account own = accounts.computeIfAbsent(producer, any -> new Account());
       Roaring64Bitmap both = new Roaring64Bitmap();
@@ -146,6 +173,10 @@ final class Ledger implements Serializable {
       one.set("runs", runs(account.seen));
       one.set("doubled", runs(account.doubled));
     });
+    if (latencies.getTotalCount() > 0) {
+      ObjectNode latency = told.putObject("latency_ms").put("mean", latencies.getMean() / 1e3);
+      PERCENTILES.forEach((name, percentile) -> latency.put(name, latencies.getValueAtPercentile(percentile) / 1e3));
+    }
     return told.put("out_of_order", outOfOrder);
   }
 

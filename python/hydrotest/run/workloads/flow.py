@@ -156,9 +156,23 @@ class Flow(Follower):
         ]
         for name in self.spec.sinks:
             is_followed = name == "kafka"
-            found = load.outcome.extra if is_followed else await self.engine.counted(self.engine.sink(name, places), list(places.branches))
+            found = (
+                load.outcome.extra
+                if is_followed
+                else await self.engine.counted(self.engine.sink(name, places), list(places.branches), begin_s, end_s)
+            )
             there = Found.of([found])
-            steps.append(Step("persister", name, there, 1, rate(there, through("persist-", f"-{name}")), self.engine.promise(name)))
+            steps.append(
+                Step(
+                    "persister",
+                    name,
+                    there,
+                    1,
+                    rate(there, through("persist-", f"-{name}")),
+                    self.engine.promise(name),
+                    None if is_followed else found.get("latency_ms"),
+                )
+            )
         hops = account(acknowledged(source.outcome.extra), steps, self._drained)
         last = next(hop for hop in hops if hop.sink == "kafka")
         windowed = None

@@ -79,8 +79,8 @@ class Engine(ABC):
     async def end(self) -> None:
         """Stops the pipeline."""
 
-    async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
-        """What lies in a sink of files."""
+    async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
+        """What lies in a sink of files or rows, with the latencies of what was intended between these wall times."""
         raise TrialFailedError(f"{self.name} has no such sink as {sink}")
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:

@@ -143,9 +143,9 @@ class SparkEngine(Engine):
         if self._driver is not None and self._driver.is_alive:
             await self._driver.ask("end", END_S_MAX)
 
-    async def counted(self, sink: dict[str, Any], levels: Sequence[str]) -> dict[str, Any]:
+    async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._running()
-        return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers)
+        return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers, from_s=from_s, to_s=to_s)
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._running()
