@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.node import Node
@@ -26,7 +27,7 @@ class FlowDriver(Submitted):
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
         self.endings: list[dict[str, Any]] = []
-        """Of each query that an error has ended: query, wall_s, error."""
+        """Of each query that an error has ended: query, wall_s, error (in brief)."""
 
     @classmethod
     async def start(cls, name: str, application: Application, host: Host, folder: Path, log: Path) -> FlowDriver:
@@ -61,7 +62,7 @@ class FlowDriver(Submitted):
             if self._note(line) or line.get("number", 0) != number:
                 continue  # told by the way, or the answer to what nobody waits for any more
             if line["event"] == "failed":
-                raise TrialFailedError(f"{self.name}: {line['error']}")
+                raise TrialFailedError(f"{self.name}: {in_brief(line['error'], self._hosts)}")
             if line["event"] == wanted:
                 return line
         # It does one thing after the other: what it hangs in would keep all else waiting, too.
@@ -73,7 +74,7 @@ class FlowDriver(Submitted):
         told = {"progress": self.progress, "ended": self.endings}.get(line["event"])
         if told is None:
             return False
-        told.append({key: value for key, value in line.items() if key != "event"})
+        told.append({key: in_brief(value, self._hosts) if key == "error" else value for key, value in line.items() if key != "event"})
         return True
 
     def take_in(self) -> None:

@@ -211,7 +211,7 @@ class Ending(Record):
     query: str
     wall_s: float
     error: str
-    """Its first line."""
+    """In brief."""
 
 
 class Load(Record):

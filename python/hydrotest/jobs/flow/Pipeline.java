@@ -195,10 +195,8 @@ final class Pipeline {
   }
 
   private synchronized void failed(String name, String error) {
-    // The first line says what it is; behind it come Spark's plan and traces.
-    String brief = error.strip().lines().findFirst().orElse("");
     say.accept(Flow.JSON.createObjectNode().put("event", "ended").put("query", name)
-        .put("wall_s", System.currentTimeMillis() / 1e3).put("error", brief));
+        .put("wall_s", System.currentTimeMillis() / 1e3).put("error", error));
     if (endings.merge(name, 1, Integer::sum) > restarts) {
       givenUp.put(name, name + " ended " + endings.get(name) + " times, at last by: " + error);
       return;
