@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.spark_time import OTHER, PARTS
-from hydrotest.analysis.speedup import ernest_rows, speedup_rows
+from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
+from hydrotest.report.dataflow import executors_sheet
 from hydrotest.report.spark import ernest_sheet, speedup_sheet
+from hydrotest.spec.load import load_experiment
 
 
 def row(cores: int, seconds: float, factor: float = 1.0, scheduler: float = 0.1, **more: Any) -> dict[str, Any]:
@@ -63,6 +66,38 @@ def test_runs_on_as_many_cores_are_one_point_and_other_data_another_curve() -> N
 
 def test_two_numbers_of_cores_do_not_tell_ernests_terms_apart() -> None:
     assert ernest_rows([row(n, 2 + 30 * size / n, size) for n in (1, 2) for size in (0.5, 1, 2)]) == []
+
+
+FLOWS = """\
+name: x
+hosts: {a: {connect: local}, b: {connect: local, address: 127.0.0.2}}
+systems:
+  kafka: {hosts: [a]}
+  spark: {master: a, workers: [a, b], cores: 2}
+workloads:
+  one: {kind: kafka-produce, record_size: 100 B, levels: {info: 8}}
+  two: {kind: kafka-produce, record_size: 100 B, levels: {info: 8}}
+  three: {kind: kafka-produce, record_size: 100 B, levels: {info: 8}}
+  on-1: {kind: dataflow, reads: one, executors: 1}
+  on-2: {kind: dataflow, reads: two, executors: 2}
+  other: {kind: dataflow, reads: three, executors: 2, trigger: 1 s}
+tests:
+  - isolated: [on-1, on-2, other]
+"""
+
+
+def test_where_more_executors_stop_paying_is_told_with_what_binds(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(FLOWS)
+    experiment, _ = load_experiment(tmp_path / "x.yaml")
+
+    def limit(workload: str, value: float) -> dict[str, Any]:
+        return {"workload": workload, "tenancy": "isolated", "limit": value, "bound_by": {"detail": "cpu of a"}}
+
+    (found,) = flow_rows([limit("on-2", 1200.0), limit("other", 9000.0), limit("on-1", 1000.0)], experiment)
+    assert found["points"] == [{"executors": 1, "limit": 1000.0}, {"executors": 2, "limit": 1200.0}]
+    assert (found["stops_paying_at"], found["bound_by"], found["serial"]) == (2, "cpu of a", None)
+    (cells,) = executors_sheet({"executors": [found]}).rows
+    assert cells[:2] == ["on-1, on-2", "1: 1,000, 2: 1,200"]
 
 
 def test_ernests_form_is_found_from_sizes_and_cores_together() -> None:

@@ -7,9 +7,10 @@ n ÷ (1 + serial · (n − 1) + crosstalk · n · (n − 1)). Ernest's form (S. 
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 from scipy import optimize
 
 from hydrotest.analysis.scaling import fuller
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.workloads import Dataflow
 
 POINTS_MIN = 3
 PAYS = 0.5
@@ -48,7 +51,7 @@ def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         if len(cores) < POINTS_MIN:
             continue
         (_, serial, crosstalk), errors = _scalability(points)
-        poor = next((at for at, ((_, n0, t0), (_, n1, t1)) in enumerate(pairwise(points), 1) if t0 / t1 - 1 < PAYS * (n1 / n0 - 1)), None)
+        poor = _stops_paying(points)
         out.append({
             "test": test, "tenancy": tenancy, "scale_factor": factor, "data_scale": data_scale,
             "points": [{"cores": n, "seconds": t} for _, n, t in points],
@@ -91,6 +94,39 @@ def _series(spark: Sequence[dict[str, Any]], apart: Sequence[str]) -> list[list[
         return sorted(rows, key=lambda row: row["total_s"])[(len(rows) - 1) // 2]
 
     return [[median(points[place]) for place in sorted(points)] for points in series.values()]
+
+
+def flow_rows(limits: Sequence[Mapping[str, Any]], experiment: Experiment) -> list[dict[str, Any]]:
+    """One row for each set of dataflows that differ in nothing but their numbers of executors (and in the names of what feeds them): their limits on more and more of
+    them. `serial` to `stops_paying_at` as in `speedup_rows`, with the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
+    sets: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    for row in limits:
+        flow = experiment.workloads.get(row["workload"])
+        if isinstance(flow, Dataflow) and flow.executors is not None and row["limit"] and row["tenancy"] == "isolated":
+            source = experiment.workloads[flow.reads].model_dump(mode="json")
+            sets[json.dumps([flow.model_dump(mode="json", exclude={"executors", "reads"}), source])].append((flow.executors, row))
+    out = []
+    for found in sets.values():
+        found.sort(key=lambda one: one[0])
+        points = [(1.0, n, 1 / row["limit"]) for n, row in found]
+        if len({n for n, _ in found}) < 2:
+            continue
+        law = _scalability(points)[0] if len(points) >= POINTS_MIN else None
+        poor = _stops_paying(points)
+        out.append({
+            "workloads": [row["workload"] for _, row in found], "points": [{"executors": n, "limit": row["limit"]} for n, row in found],
+            "serial": law and law[1], "crosstalk": law and law[2], "fastest_at": law and fastest_at(law[1], law[2]),
+            "error_pct": left_out_error_pct(points, scalability_law) if law else None, "from": found[0][0], "to": found[-1][0],
+            "stops_paying_at": None if poor is None else found[poor][0],
+            "bound_by": None if poor is None else found[poor][1]["bound_by"]["detail"],
+        })  # fmt: skip
+    return out
+
+
+def _stops_paying(points: Sequence[Point]) -> int | None:
+    """The first point that brought less than `PAYS` of what its cores would bring if time fell in proportion."""
+    pairs = enumerate(pairwise(points), 1)
+    return next((at for at, ((_, n0, t0), (_, n1, t1)) in pairs if t0 / t1 - 1 < PAYS * (n1 / n0 - 1)), None)
 
 
 def fastest_at(serial: float, crosstalk: float) -> float | None:

@@ -24,7 +24,7 @@ from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
-from hydrotest.analysis.speedup import ernest_rows, speedup_rows
+from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import host_rates, speed_rows
 from hydrotest.spec.models import Experiment
@@ -94,6 +94,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
         "hdfs": file_rows(trials),
         "dataflow": dataflow_rows(run, trials),
+        "executors": flow_rows(limit_rows, experiment),
         "queries": query_rows(run, trials),
         "windows": window_rows(trials),
         "soak": soak_rows(run, trials),

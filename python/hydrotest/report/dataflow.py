@@ -116,6 +116,28 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet("Queries of dataflows", heads, cells)
 
 
+def executors_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each dataflow on several numbers of executors: how its limit rises, by the universal scalability law, and where more no longer pay."""
+    rows = []
+    for row in summary.get("executors", []):
+        points = ", ".join(f"{point['executors']}: {rate(point['limit'])}" for point in row["points"])
+        law = NONE if row["serial"] is None else f"{row['serial']:.3f}, {row['crosstalk']:.3f}"
+        best = NONE if row["fastest_at"] is None else f"{row['fastest_at']:.0f}" + (" (a guess)" if row["fastest_at"] > row["to"] else "")
+        rows.append([", ".join(row["workloads"]), points, law, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %", best,
+                     f"{row['from']} … {row['to']}; beyond it is a guess", str(row["stops_paying_at"] or NONE), row["bound_by"] or NONE])  # fmt: skip
+    heads = [
+        "workloads",
+        "limit on executors",
+        "serial, crosstalk",
+        "off where not measured",
+        "highest on",
+        "holds for",
+        "more stop paying at",
+        "what binds there",
+    ]
+    return Sheet("Dataflows: limits by executors", heads, rows)
+
+
 def windows_sheet(summary: dict[str, Any]) -> Sheet:
     """A row for each trial of a dataflow that counts windows."""
     cells = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
-from hydrotest.report.dataflow import dataflow_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
+from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.files import files_sheet
@@ -35,6 +35,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         spark_beside_sheet(summary),
         files_sheet(summary),
         dataflow_sheet(summary),
+        executors_sheet(summary),
         queries_sheet(summary),
         windows_sheet(summary),
         splitter_beside_sheet(summary),

@@ -145,10 +145,22 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
             raise checker.fail((*place, "sinks"), f"{name} needs the system {system}", "Add it under `systems`, or leave that sink out.")
     if "cassandra" in workload.sinks and experiment.systems.cassandra is not None and experiment.systems.cassandra.security is not None:
         raise checker.fail((*place, "sinks"), "a pipeline speaks to Cassandra plainly", "Leave `security` out.")
+    if workload.executors is not None:
+        _check_executors(workload, spark, place, checker)
     if workload.mode == "real-time":
         _check_real_time(workload, source, spark, place, checker)
     if len(set(workload.sinks)) < len(workload.sinks) or "kafka" not in workload.sinks:
         raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
+
+
+def _check_executors(workload: Dataflow, spark: Spark | None, place: Path_, checker: Checker) -> None:
+    if spark is None or workload.submit is not None or workload.engine != "spark":
+        raise checker.fail((*place, "executors"), "only hydrotest's own queries in Spark have executors", "Leave it out.")
+    if (workload.executors or 0) > len(spark.workers):
+        raise checker.fail((*place, "executors"), f"each of {workload.executors} executors needs a worker; there are {len(spark.workers)}",
+                           "Add hosts to `workers`.")  # fmt: skip
+    if spark.cores is None:
+        raise checker.fail((*place, "executors"), "what cores an executor has is not said", "Give the workers `cores`.")
 
 
 def _check_real_time(workload: Dataflow, source: KafkaProduce, spark: Spark | None, place: Path_, checker: Checker) -> None:
@@ -162,10 +174,11 @@ def _check_real_time(workload: Dataflow, source: KafkaProduce, spark: Spark | No
         raise checker.fail((*place, "trigger"), f"Spark keeps progress every {REAL_TIME_TRIGGER_S_MIN:g} s at most in real-time mode",
                            f"Take {REAL_TIME_TRIGGER_S_MIN:g} s or more.")  # fmt: skip
     needed = source.partitions + len(source.levels) * workload.partitions
-    if len(spark.workers) * (spark.cores or 0) < needed:
-        given = "have the cores of their hosts" if spark.cores is None else f"have {len(spark.workers) * spark.cores}"
+    workers = workload.executors or len(spark.workers)
+    if workers * (spark.cores or 0) < needed:
+        given = "have the cores of their hosts" if spark.cores is None else f"have {workers * spark.cores}"
         raise checker.fail((*place, "mode"), f"in real-time mode each of its {needed} tasks holds a slot; the workers {given}",
-                           f"Give the workers {-(-needed // len(spark.workers))} `cores` each, or take fewer `partitions`.")  # fmt: skip
+                           f"Give the workers {-(-needed // workers)} `cores` each, or take fewer `partitions`.")  # fmt: skip
 
 
 def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> None:

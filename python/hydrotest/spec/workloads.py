@@ -142,6 +142,11 @@ class Dataflow(Workload):
         "by level), aggregate, checkpoints, and ready, a file that it makes once it takes records. hydrotest makes the topics, feeds and checks them.",
     )
     tasks: Count = Field(1, description="Of `engine: kafka`: threads of each step.")
+    executors: Count | None = Field(
+        None,
+        description="Spark's executors, each with all `cores` of a worker; as many as there are workers if not given. Dataflows that differ in nothing else show "
+        "how the limit rises with them.",
+    )
     partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
     replication: Count = Field(1, description="Replicas of each of these partitions.")
     sinks: list[SinkName] = Field(

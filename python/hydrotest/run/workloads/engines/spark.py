@@ -15,6 +15,7 @@ from hydrotest.load.spark import READY_S_MAX
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import submission
+from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import Dataflow, KafkaProduce, driver_service, query_service
 from hydrotest.store import layout
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
@@ -68,7 +69,11 @@ class SparkEngine(Engine):
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
             folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
             jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
-            extra = {"spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}}
+            extra: dict[str, PropertyValue] = {
+                "spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}
+            }  # fmt: skip
+            if self.spec.executors is not None and self.system.spec.cores is not None:
+                extra |= {"spark.executor.cores": self.system.spec.cores, "spark.cores.max": self.spec.executors * self.system.spec.cores}
             application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
             self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
             self.progress, self.endings = self._driver.progress, self._driver.endings
