@@ -111,7 +111,7 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
         for row in rows
         if row["purpose"] in SHOWN or row["trial"] == last.get(row["workload"])
     ]  # fmt: skip
-    heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "behind, at most",
+    heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "left to the next batch, at most",
              "restarts"]  # fmt: skip
     return Sheet("Queries of dataflows", heads, cells)
 

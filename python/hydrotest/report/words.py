@@ -71,6 +71,9 @@ def _how_much(summary: Summary) -> list[str]:
     out += soak_sentences(summary.get("soak", []))
     out += profile_sentences(summary.get("profiles", []))
     out += files_sentences(summary.get("hdfs", []))
+    struck = len(summary.get("faults", []))
+    if not out and struck:
+        return [f"No limit was searched: all was pressed at given rates, while {struck} fault{'s' if struck > 1 else ''} struck."]
     return out or ["Nothing was measured."]
 
 
@@ -346,7 +349,7 @@ def integrity_sentence(rows: list[dict[str, Any]]) -> str:
         parts.append(f"Nothing was lost of {acked:,} acknowledged records and rows")
     if flawed:
         parts.append("flaws: " + ", ".join(
-            f"{row['workload']} {row['corrupted'] or 0} corrupted, {row['duplicated'] or 0} doubled, {row['out_of_order'] or 0} out of order"
+            f"{row['workload']} {row['corrupted'] or 0:,} corrupted, {row['duplicated'] or 0:,} doubled, {row['out_of_order'] or 0:,} out of order"
             for row in flawed))  # fmt: skip
     if unknown:
         parts.append(f"not known for {', '.join(unknown)}")
