@@ -28,7 +28,8 @@ systems:
 workloads:
   native: {kind: cassandra, mix: {write: 1}, columns: 1, column_size: 200 B, keys: "uniform(0, 1M)", consistency: ONE, on: broker}
   readings: {kind: kafka-produce, partitions: 4, record_size: 200 B, levels: {reading: 1}, on: broker}
-  devices: {kind: dataflow, reads: readings, partitions: 4, sinks: [kafka, cassandra], consistency: ONE, drain: 5 min, on: work}
+  devices: {kind: dataflow, reads: readings, partitions: 4, sinks: [kafka, cassandra], consistency: ONE, offsets_per_trigger: 2000, drain: 5 min,
+    on: work}
 tests:
 """
 TAIL = "search: {warm_up: 6 s}\nwarm_up: {least: 10 s, most: 30 s}\n"
@@ -37,14 +38,22 @@ WINDOW_S = 30
 
 def rates(summary: dict[str, Any]) -> list[tuple[str, float, float]]:
     """Of each test in turn: who wrote, rows a second, and what Cassandra's host used of a core."""
-    natively = [row["achieved"] for workload, _, _, row in levels_of(summary) if workload == "native"]
-    through = [row["records_per_s"] for row in summary["queries"] if row["query"].endswith("-cassandra") and row["purpose"] == "level"]
-    found = []
-    for row in summary["usage_by_test"]:
-        if row["host"] == "store":
-            name = "native" if "native" in row["name"] else "devices"
-            found.append((name, (natively if name == "native" else through).pop(0), row["cpu_cores_mean"]))
-    return found
+    written = {
+        "native": [row["achieved"] for workload, _, _, row in levels_of(summary) if workload == "native"],
+        "devices": [
+            row["records_per_s"] for row in summary["queries"] if row["query"].endswith("-cassandra") and row["purpose"] == "level"
+        ],
+    }
+    used = [
+        (name, row["cpu_cores_mean"])
+        for row in summary["usage_by_test"]
+        if row["host"] == "store"
+        for name in written
+        if name in row["name"]
+    ]
+    if any(len(rates) != sum(who == name for who, _ in used) for name, rates in written.items()):
+        raise SystemExit("a round told nothing; see the run's failed trials")
+    return [(name, written[name].pop(0), cores) for name, cores in used]
 
 
 def table(found: list[tuple[str, float, float]]) -> str:

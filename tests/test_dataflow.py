@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.analysis.dataflow import Found, Step, account, acknowledged
+import pytest
+
+from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate
 
 PRODUCER = 3 << 16 | 128
 
@@ -17,6 +19,14 @@ def reading(*runs: tuple[int, int], doubled: tuple[tuple[int, int], ...] = (), *
 
 ACKED = acknowledged({"acked": [{"producer": PRODUCER, "runs": [[0, 100]], "sent": 100}]})
 WHOLE = Found.of([reading((0, 100))])
+
+
+def test_a_querys_rate_is_between_ends_of_batches() -> None:
+    # Ends, lengths, records: a batch may be longer than the window that it ended in.
+    batches = [(10.0, 4.0, 400), (14.0, 4.0, 4_000), (20.0, 6.0, 6_000), (41.0, 21.0, 99_000)]
+    assert batch_rate(batches, 9.0, 39.0) == pytest.approx(1_000)
+    assert batch_rate(batches, 19.0, 21.0) == pytest.approx(1_000)
+    assert batch_rate(batches, 21.0, 40.0) is None
 
 
 def test_all_arrived_once() -> None:

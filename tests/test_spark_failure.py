@@ -50,6 +50,27 @@ def test_the_host_is_that_of_the_task_that_failed_so() -> None:
     assert told.startswith("the heap of an executor of two was too small")
 
 
+def test_a_cause_behind_an_executors_exception_is_the_executors() -> None:
+    log = (
+        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
+        "WARN Lost task 0.3 in stage 3.0 (TID 9) (10.0.0.3 executor 1): org.apache.spark.SparkException: [TASK_WRITE_FAILED] no\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n\t... 3 more\nCaused by: java.lang.OutOfMemoryError: Java heap space\n"
+    )
+    told = means(log, {"10.0.0.3": "two"})
+    assert told is not None
+    assert told.startswith("the heap of an executor of two was too small")
+
+
+def test_a_lost_executor_is_told_with_its_own_host() -> None:
+    log = (
+        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
+        "ERROR Lost executor 1 on 10.0.0.3: Command exited with code 52\n"
+    )
+    told = means(log, {"10.0.0.3": "two"})
+    assert told is not None
+    assert told.startswith("the heap of an executor of two was too small")
+
+
 def test_threads_are_no_heap() -> None:
     assert means("java.lang.OutOfMemoryError: unable to create native thread") is None
 

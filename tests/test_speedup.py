@@ -91,8 +91,10 @@ def test_where_more_executors_stop_paying_is_told_with_what_binds(tmp_path: Path
     experiment, _ = load_experiment(tmp_path / "x.yaml")
 
     def limit(workload: str, value: float) -> dict[str, Any]:
-        return {"workload": workload, "tenancy": "isolated", "limit": value, "bound_by": {"detail": "cpu of a"}}
+        bound = {"detail": "cpu of a"}
+        return {"workload": workload, "tenancy": "isolated", "limit": value, "valid": True, "at_least": False, "bound_by": bound}
 
+    assert flow_rows([limit("on-1", 1000.0), limit("on-2", 1200.0) | {"at_least": True}], experiment) == []
     (found,) = flow_rows([limit("on-2", 1200.0), limit("other", 9000.0), limit("on-1", 1000.0)], experiment)
     assert found["points"] == [{"executors": 1, "limit": 1000.0}, {"executors": 2, "limit": 1200.0}]
     assert (found["stops_paying_at"], found["bound_by"], found["serial"]) == (2, "cpu of a", None)

@@ -167,6 +167,18 @@ class Batch(BaseModel):
     """Records that lay in the query's topic and were not in this batch, in the partition that had most of them; null where that is not told."""
 
 
+def batch_rate(batches: Sequence[tuple[float, float, int]], begin_s: float, end_s: float) -> float | None:
+    """Records a second of one query by those of its batches (end, wall time; length, s; records) that ended in a window: between the end of the first and that
+    of the last, since a batch may be longer than what of it lies in the window. None where none ended there."""
+    inside = sorted(batch for batch in batches if begin_s <= batch[0] < end_s)
+    if not inside:
+        return None
+    (first, length, rows), last = inside[0], inside[-1][0]
+    if last <= first:
+        return rows / max(1e-3, length)
+    return sum(batch[2] for batch in inside[1:]) / (last - first)
+
+
 def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """How each query of a dataflow went in a trial's window: how long its batches took, how much of that was work, and how far it was behind."""
     rows = []
@@ -186,7 +198,8 @@ def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
                 spent = sum(sum(batch.ms[part] for part in batch.ms if part != "triggerExecution") for batch in own)
                 rows.append({
                     "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
-                    "query": query, "batches": len(own), "records_per_s": sum(batch.rows for batch in own) / (measured.end_s - measured.start_s),
+                    "query": query, "batches": len(own),
+                    "records_per_s": batch_rate([(batch.wall_s, batch.seconds, batch.rows) for batch in own], measured.start_s, measured.end_s),
                     "batch_s_median": statistics.median(batch.seconds for batch in own) if own else None,
                     "batch_s_max": max((batch.seconds for batch in own), default=None),
                     "restarts": len(endings), "ended_by": endings[0].error if endings else None,

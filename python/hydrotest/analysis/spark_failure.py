@@ -11,6 +11,8 @@ LOOKED_AT = 64 << 10
 """Characters at the end of what was said: what came long before is not why it ended."""
 _NO_HEAP = r"OutOfMemoryError: (?:Java heap space|GC overhead|\[UNABLE_TO_ACQUIRE|Unable to acquire)"
 """Threads, metaspace and direct buffers are not helped by a larger heap."""
+_ITS_OWN = r"(?:[^\n]|\n(?=\s+at |\s+\.\.\. |Caused by: ))*?"
+"""The rest of an exception, with its causes."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ SIGNS = (
     ),
     # 52 is SparkExitCode.OOM, by which an executor's handler of what nobody caught ends it.
     Sign(
-        re.compile(rf"executor \d+\): [^\n]*{_NO_HEAP}|exited with code 52\b"),
+        re.compile(rf"executor \d+\): {_ITS_OWN}{_NO_HEAP}|exited with code 52\b"),
         "the heap of an executor{where} was too small for one of its tasks: give the workers more `memory`, or the tests smaller partitions (a "
         "larger `scale_factor` with a smaller `data_scale`)",
     ),
@@ -57,7 +59,7 @@ SIGNS = (
     ),
 )
 
-_AT = re.compile(r"\(TID \d+\) \((\S+) executor [^)]+\)")
+_AT = re.compile(r"\(TID \d+\) \((\S+) executor [^)]+\)|Lost executor \S+ on ([^\s:]+)")
 
 
 def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
@@ -74,9 +76,9 @@ def means(said: str, hosts: Mapping[str, str] | None = None) -> str | None:
     """What is the matter, by Spark's words; None if they give nothing away."""
     said = said[-LOOKED_AT:]
     for sign in SIGNS:
-        found = sign.pattern.search(said)
-        if found is not None:
-            # Of the tasks that were lost, the one that it is said of.
-            before = [at.group(1) for at in _AT.finditer(said, 0, found.end())]
+        found = list(sign.pattern.finditer(said))
+        if found:
+            # Of the tasks and executors that were lost, the one that it is said of; what was said last is what it ended by.
+            before = [at.group(1) or at.group(2) for at in _AT.finditer(said, 0, found[-1].end())]
             return sign.means.format(where=f" of {(hosts or {}).get(before[-1], before[-1])}" if before else "")
     return None

@@ -97,20 +97,25 @@ def _series(spark: Sequence[dict[str, Any]], apart: Sequence[str]) -> list[list[
 
 
 def flow_rows(limits: Sequence[Mapping[str, Any]], experiment: Experiment) -> list[dict[str, Any]]:
-    """One row for each set of dataflows that differ in nothing but their numbers of executors (and in the names of what feeds them): their limits on more and more of
-    them. `serial` to `stops_paying_at` as in `speedup_rows`, with the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
+    """One row for each set of dataflows that differ in nothing but their numbers of executors (and in the names of what feeds them): their limits on more and
+    more of them, the median of those on as many. What was not bounded, or does not count, is no point. `serial` to `stops_paying_at` as in `speedup_rows`, with
+    the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
     sets: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
     for row in limits:
         flow = experiment.workloads.get(row["workload"])
-        if isinstance(flow, Dataflow) and flow.executors is not None and row["limit"] and row["tenancy"] == "isolated":
-            source = experiment.workloads[flow.reads].model_dump(mode="json")
-            sets[json.dumps([flow.model_dump(mode="json", exclude={"executors", "reads"}), source])].append((flow.executors, row))
+        counts = row["tenancy"] == "isolated" and row["limit"] and row["valid"] and not row["at_least"]
+        if isinstance(flow, Dataflow) and flow.executors is not None and counts:
+            alike = (flow, experiment.workloads[flow.reads], experiment.objective(row["workload"]))
+            sets[json.dumps([one.model_dump(mode="json", exclude={"executors", "reads"}) for one in alike])].append((flow.executors, row))
     out = []
-    for found in sets.values():
-        found.sort(key=lambda one: one[0])
-        points = [(1.0, n, 1 / row["limit"]) for n, row in found]
-        if len({n for n, _ in found}) < 2:
+    for every in sets.values():
+        found = []
+        for n in sorted({n for n, _ in every}):
+            rows = sorted((row for own, row in every if own == n), key=lambda row: row["limit"])
+            found.append((n, rows[(len(rows) - 1) // 2]))
+        if len(found) < 2:
             continue
+        points = [(1.0, n, 1 / row["limit"]) for n, row in found]
         law = _scalability(points)[0] if len(points) >= POINTS_MIN else None
         poor = _stops_paying(points)
         out.append({

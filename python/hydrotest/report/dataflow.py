@@ -122,7 +122,11 @@ def executors_sheet(summary: dict[str, Any]) -> Sheet:
     for row in summary.get("executors", []):
         points = ", ".join(f"{point['executors']}: {rate(point['limit'])}" for point in row["points"])
         law = NONE if row["serial"] is None else f"{row['serial']:.3f}, {row['crosstalk']:.3f}"
-        best = NONE if row["fastest_at"] is None else f"{row['fastest_at']:.0f}" + (" (a guess)" if row["fastest_at"] > row["to"] else "")
+        best = (
+            NONE
+            if row["fastest_at"] is None
+            else f"{row['fastest_at']:.0f}" + ("" if row["from"] <= row["fastest_at"] <= row["to"] else " (a guess)")
+        )
         rows.append([", ".join(row["workloads"]), points, law, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %", best,
                      f"{row['from']} … {row['to']}; beyond it is a guess", str(row["stops_paying_at"] or NONE), row["bound_by"] or NONE])  # fmt: skip
     heads = [

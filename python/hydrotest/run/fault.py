@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from hydrotest.errors import SystemFailedError
@@ -15,6 +16,9 @@ from hydrotest.spec.tests import Fault
 from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
+
+REVIVALS_MAX = 3
+"""Of a service that ends again and again once its host is back."""
 
 
 class Strike:
@@ -42,10 +46,12 @@ class Strike:
             there = [one for system in systems for one in system.services if one.host.name == self.test.host]
             for one in there:
                 one.may_end = True
-            gone, back = await self._strike(struck_one, self.test.action)
-            ended = [one.name for one in there if await self._revive(one)]
-            for system in systems:
-                await system.until_ready()
+            try:
+                gone, back = await self._strike(struck_one, self.test.action)
+                ended = await self._until_ready(systems, there)
+            finally:
+                for one in there:
+                    one.may_end = False
         ready = time.time()
         name, action = self.test.struck, self.test.action
         self.records["fault"] = FaultRecord(
@@ -57,27 +63,40 @@ class Strike:
         """Takes one away and brings it back; when it was gone, and when it was back, wall time."""
         watch, began = self.bench.runner.sampling, time.time()
         self.bench.listener.say(f"{one.name}: {action}")
-        await one.take_away(action)
-        gone = time.time()
         ended = one if isinstance(one, RunningService) and action != "pause" else None
-        if ended is not None:
-            await watch.unwatch(ended.host.name, ended.name)
         try:
+            await one.take_away(action)
+            gone = time.time()
+            if ended is not None:
+                await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
-        finally:
-            # Also when the run is being ended: a lab may stay up.
-            if ended is None:
+        except BaseException:
+            # A run that is being ended starts nothing again, but its lab may stay up, and what is held still could not end.
+            if isinstance(one, NetnsHost) or action == "pause":
                 await one.bring_back(action)
-        if ended is not None:
-            await one.bring_back(action)
+            raise
+        await one.bring_back(action)
         back = time.time()
         if ended is not None:
             await watch.watch(ended.host.name, ended.name, ended.pid, ended.gauges_url)
         return gone, back
 
+    async def _until_ready(self, systems: Sequence[System], there: Sequence[RunningService]) -> list[str]:
+        """Returns when the systems serve, and has those services started again that end meanwhile; their names. Raises `SystemFailedError`."""
+        ended: list[str] = []
+        for system in systems:
+            while True:
+                ended += [one.name for one in there if await self._revive(one)]
+                try:
+                    await system.until_ready()
+                    break
+                except SystemFailedError:
+                    if len(ended) >= REVIVALS_MAX * len(there) or all(one.death is None for one in there):
+                        raise
+        return list(dict.fromkeys(ended))
+
     async def _revive(self, one: RunningService) -> bool:
         """Starts a service again that has ended because of what its host went through; false if it has not."""
-        one.may_end = False
         watch, how = self.bench.runner.sampling, one.death
         if not await one.revive():
             return False

@@ -161,9 +161,16 @@ def _check_slots(experiment: Experiment, spark: Spark, checker: Checker) -> None
     if str(wanted).isdigit() and spark.cores is not None and int(str(wanted)) > spark.cores:
         raise checker.fail(("systems", "spark", "config", "spark.executor.cores"), f"an executor of {wanted} cores finds no worker: each has {spark.cores}",
                            "Give the workers more `cores`, or the executors fewer.")  # fmt: skip
-    own = [name for name, workload in experiment.workloads.items() if isinstance(workload, SparkPerf) and workload.cores is not None]
-    if own and "spark.cores.max" in spark.config:
-        raise checker.fail(("systems", "spark", "config", "spark.cores.max"), f"it would overrule the `cores` of {own[0]}", "Leave it out.")
+    own = [
+        (name, "cores") for name, workload in experiment.workloads.items() if isinstance(workload, SparkPerf) and workload.cores is not None
+    ]
+    flows = [(name, workload) for name, workload in experiment.workloads.items() if isinstance(workload, Dataflow)]
+    own += [(name, "executors") for name, flow in flows if flow.executors is not None]
+    own += [(name, "mode") for name, flow in flows if flow.mode == "real-time"]
+    for key in ("spark.cores.max", "spark.executor.cores"):
+        for name, what in own:
+            if key in spark.config and not (what == "cores" and key == "spark.executor.cores"):
+                raise checker.fail(("systems", "spark", "config", key), f"it would overrule the `{what}` of {name}", "Leave it out.")
 
 
 def _check_security(experiment: Experiment, name: str, checker: Checker) -> None:

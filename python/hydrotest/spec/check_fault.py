@@ -32,12 +32,14 @@ def service_names(experiment: Experiment) -> list[str]:
 
 def query_names(experiment: Experiment) -> list[str]:
     """What the queries of its dataflows are called."""
-    found = []
-    for name, flow in _flows(experiment):
-        source = experiment.workloads.get(flow.reads)
-        levels = source.levels if isinstance(source, KafkaProduce) else []
-        found += [query_service(name, query) for query in flow.queries(levels)]
-    return found
+    return [part for name, flow in _flows(experiment) for part in _parts(experiment, name, flow)[1:]]
+
+
+def _parts(experiment: Experiment, name: str, flow: Dataflow) -> list[str]:
+    """Its driver and its queries."""
+    source = experiment.workloads.get(flow.reads)
+    levels = source.levels if isinstance(source, KafkaProduce) else []
+    return [driver_service(name), *(query_service(name, query) for query in flow.queries(levels))]
 
 
 def _flows(experiment: Experiment) -> list[tuple[str, Dataflow]]:
@@ -60,6 +62,11 @@ def check_fault(experiment: Experiment, test: Fault, index: int, checker: Checke
         queries = query_names(experiment)
         checker.known(test.service, service_names(experiment) + queries, "the service", ("tests", index, test.test, "service"))
         kind = "query" if test.service in queries else kind
+        for name, flow in _flows(experiment):
+            if test.service in _parts(experiment, name, flow) and name not in test.workloads:
+                raise checker.fail(
+                    ("tests", index), f"{test.service} is a part of {name}, which is not in this test", f"Add {name!r} to `workloads`."
+                )
     if test.host is not None:
         place: Path_ = ("tests", index, test.test, "host")
         checker.known(test.host, experiment.hosts, "the host", place)
@@ -81,6 +88,6 @@ def check_fault(experiment: Experiment, test: Fault, index: int, checker: Checke
 
 def _check_has(experiment: Experiment, name: str, share: str, what: str, index: int, checker: Checker) -> None:
     host = experiment.hosts[name]
-    is_scaled = experiment.lab is not None and host.type is not None
-    if isinstance(host, NetnsHost) and getattr(host, share) is None and not is_scaled:
+    machine = experiment.lab.types[host.type] if experiment.lab is not None and host.type is not None else None
+    if isinstance(host, NetnsHost) and getattr(host, share) is None and (machine is None or getattr(machine, share) is None):
         raise checker.fail(("tests", index), f"{name} has no {what}", f"Give {name} a `{share}`.")

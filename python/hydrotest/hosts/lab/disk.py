@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -47,9 +48,18 @@ class Disk:
     def fill(self) -> None:
         """Leaves no room on it."""
         free = os.statvfs(self.mount)
+        at, wanted = 0, free.f_bavail * free.f_frsize
         with self._filling.open("wb") as file:
-            # Nothing is written: the blocks are only given away.
-            os.posix_fallocate(file.fileno(), 0, max(1, free.f_bavail * free.f_frsize))
+            while wanted >= free.f_frsize:
+                try:
+                    # Nothing is written: the blocks are only given away.
+                    os.posix_fallocate(file.fileno(), at, wanted)
+                    at += wanted
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    # The file's own books take room, too, and others write meanwhile: what is left, in ever smaller pieces.
+                    wanted //= 2
 
     def free(self) -> None:
         """Undoes `fill`."""

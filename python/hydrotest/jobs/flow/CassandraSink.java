@@ -39,6 +39,8 @@ final class CassandraSink implements Serializable {
   private static final int IN_FLIGHT = 64;
   private static final int REQUESTS_MAX = 8192;
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
+  /** The driver's own minute would leave a node alone for long after it is back. */
+  private static final Duration RECONNECT_MAX = Duration.ofSeconds(5);
   private static final int TRIES = 5;
   private static final long BACKOFF_MS = 200;
   private static final long TOKENS = 64;
@@ -153,7 +155,8 @@ final class CassandraSink implements Serializable {
   private CqlSession session() {
     return SESSIONS.computeIfAbsent(addresses + " " + dataCenter, place -> {
       var config = DriverConfigLoader.programmaticBuilder().withDuration(DefaultDriverOption.REQUEST_TIMEOUT, TIMEOUT)
-          .withInt(DefaultDriverOption.CONNECTION_MAX_REQUESTS, REQUESTS_MAX).withBoolean(DefaultDriverOption.NETTY_DAEMON, true).build();
+          .withInt(DefaultDriverOption.CONNECTION_MAX_REQUESTS, REQUESTS_MAX).withBoolean(DefaultDriverOption.NETTY_DAEMON, true)
+          .withDuration(DefaultDriverOption.RECONNECTION_MAX_DELAY, RECONNECT_MAX).build();
       var builder = CqlSession.builder().withLocalDatacenter(dataCenter).withConfigLoader(config);
       for (String address : addresses) {
         int colon = address.lastIndexOf(':');

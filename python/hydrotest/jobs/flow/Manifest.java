@@ -35,12 +35,18 @@ final class Manifest {
     }
     Map<String, Long> found = new HashMap<>();
     long expected = 0;
+    // Old ones are removed after ten minutes: until one that tells of all batches, what it names anew may be of any of those.
+    boolean isWhole = true;
     for (Map.Entry<Long, FileStatus> batch : batches.entrySet()) {
-      // Old ones are removed after a while: what then is new may be of any of those.
-      Long at = batch.getKey() == expected ? batch.getValue().getModificationTime() * 1000 : null;
+      boolean isOfAll = batch.getValue().getPath().getName().endsWith(".compact");
+      isWhole &= batch.getKey() == expected;
+      Long at = isWhole || !isOfAll ? batch.getValue().getModificationTime() * 1000 : null;
       for (String name : named(files, batch.getValue().getPath())) {
-        found.putIfAbsent(name, at);
+        if (!found.containsKey(name)) {
+          found.put(name, at);
+        }
       }
+      isWhole |= isOfAll;
       expected = batch.getKey() + 1;
     }
     found.values().removeIf(at -> at == null);

@@ -14,8 +14,10 @@ import static org.apache.spark.sql.functions.window;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +31,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.DataStreamReader;
 import org.apache.spark.sql.streaming.DataStreamWriter;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryException;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import org.apache.spark.sql.streaming.Trigger;
@@ -65,6 +68,8 @@ final class Pipeline {
   private final Map<String, DataStreamWriter<Row>> writers = new LinkedHashMap<>();
   private final Map<String, StreamingQuery> queries = new LinkedHashMap<>();
   private final Map<String, Integer> endings = new HashMap<>();
+  /** Taken away on purpose. */
+  private final Set<String> halted = new HashSet<>();
   /** Why a query is not started any more. */
   private final Map<String, String> givenUp = new HashMap<>();
   private int restarts;
@@ -169,6 +174,7 @@ final class Pipeline {
 
   /** Has a query go on from its checkpoint, unless it is at work. */
   synchronized void resume(String name) throws TimeoutException {
+    halted.remove(name);
     StreamingQuery last = queries.get(name);
     if (last == null || !last.isActive()) {
       queries.put(name, writers.get(name).start());
@@ -177,10 +183,18 @@ final class Pipeline {
 
   /** Stops a query in the middle of its batch, until {@code resume}. */
   void halt(String name) throws TimeoutException {
-    current(name).stop();
+    StreamingQuery query;
+    synchronized (this) {
+      halted.add(name);
+      query = queries.get(name);
+    }
+    query.stop();
   }
 
   private synchronized StreamingQuery current(String name) {
+    if (givenUp.containsKey(name)) {
+      throw new IllegalStateException(givenUp.get(name));
+    }
     return queries.get(name);
   }
 
@@ -195,6 +209,9 @@ final class Pipeline {
   }
 
   private synchronized void failed(String name, String error) {
+    if (halted.contains(name)) {
+      return; // it was broken off, and that may end in any way
+    }
     say.accept(Flow.JSON.createObjectNode().put("event", "ended").put("query", name)
         .put("wall_s", System.currentTimeMillis() / 1e3).put("error", error));
     if (endings.merge(name, 1, Integer::sum) > restarts) {
@@ -206,8 +223,8 @@ final class Pipeline {
   }
 
   private synchronized void restart(String name, StreamingQuery dead) {
-    if (queries.get(name) != dead) {
-      return; // the pipeline has been ended, or somebody else was faster
+    if (queries.get(name) != dead || halted.contains(name)) {
+      return; // the pipeline has been ended, or somebody else was faster, or it was taken away meanwhile
     }
     try {
       resume(name);
@@ -236,6 +253,10 @@ final class Pipeline {
     thread.join((long) (seconds * 1e3));
     boolean ended = !thread.isAlive();
     thread.interrupt();
+    // What is behind one that was given up is not on its way, however far the others have come.
+    for (String name : all.keySet()) {
+      current(name);
+    }
     if (ended && failure[0] != null) {
       throw new IllegalStateException(failure[0].getMessage(), failure[0]);
     }
@@ -247,11 +268,6 @@ final class Pipeline {
     TopicEnds ends = isRealTime ? TopicEnds.now(brokers, topics.get(name)) : null;
     while (true) {
       StreamingQuery query = current(name);
-      synchronized (this) {
-        if (givenUp.containsKey(name)) {
-          throw new IllegalStateException(givenUp.get(name));
-        }
-      }
       try {
         if (isRealTime) {
           ends.await(query);
@@ -260,10 +276,11 @@ final class Pipeline {
         }
         return;
       } catch (Exception error) {
-        if (query.isActive() || error instanceof InterruptedException) {
+        boolean isDead = error instanceof StreamingQueryException || !query.isActive();
+        if (!isDead || error instanceof InterruptedException) {
           throw error;
         }
-        Thread.sleep(POLL_MS); // it is dead: until it goes on, or is given up
+        Thread.sleep(POLL_MS); // until it goes on, or is given up
       }
     }
   }
@@ -275,6 +292,7 @@ final class Pipeline {
       writers.clear();
       queries.clear();
       endings.clear();
+      halted.clear();
       givenUp.clear();
     }
     for (StreamingQuery query : last.values()) {

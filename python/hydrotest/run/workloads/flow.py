@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, windows_hop
+from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate, windows_hop
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
@@ -97,7 +98,7 @@ class Flow(Follower):
             await self.engine.end()
             endings = [Ending.model_validate(one) for one in self.engine.endings]
             for one in endings:
-                self.bench.listener.say(f"{self.name}: {one.query} was ended by an error, and started again: {one.error}")
+                self.bench.listener.say(f"{self.name}: {one.query} was ended by an error: {one.error}")
             source = loads[self.source.name]
             assert source.outcome is not None
             if plan.purpose in ("warm-up", "saturated") and self._drained:
@@ -137,13 +138,16 @@ class Flow(Follower):
         write_whole(told, "".join(json.dumps(one) + "\n" for one in self.engine.progress))
         load_began_s = load.outcome.started_wall_s
         begin_s = load_began_s + plan.warm_up_s
-        end_s = max(begin_s + 1e-9, load.outcome.ended_wall_s)
+        end_s = begin_s + plan.window_s
 
         def through(prefix: str, suffix: str = "") -> float | None:
-            """Records a second by the batches that ended in the window; None where the engine tells of none."""
-            own = [one for one in self.engine.progress if one["query"].startswith(prefix) and one["query"].endswith(suffix)]
-            rows = [int(one["rows"]) for one in own if begin_s <= one["wall_s"] < end_s]
-            return sum(rows) / (end_s - begin_s) if own else None
+            """Records a second of the queries of these names by what they told in the window; None if they told nothing there."""
+            own: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
+            for one in self.engine.progress:
+                if one["query"].startswith(prefix) and one["query"].endswith(suffix):
+                    own[one["query"]].append((one["wall_s"], one["seconds"], one["rows"]))
+            rates = [rate for batches in own.values() if (rate := batch_rate(batches, begin_s, end_s)) is not None]
+            return sum(rates) if rates else None
 
         def rate(found: Found, told: float | None) -> float:
             """What the engine tells; where it tells nothing, of all until all were through."""

@@ -124,17 +124,27 @@ class SparkEngine(Engine):
         """Stops a query in the middle of its batch."""
         assert self._driver is not None
         self._whole.clear()
-        await self._driver.ask("halt", END_S_MAX, query=query)
+        try:
+            await self._driver.ask("halt", END_S_MAX, query=query)
+        except BaseException:
+            self._whole.set()
+            raise
 
     async def resume(self, query: str) -> None:
         """Has it go on from its checkpoint."""
         assert self._driver is not None
-        await self._driver.ask("resume", BEGIN_S_MAX, query=query)
-        self._whole.set()
+        try:
+            await self._driver.ask("resume", BEGIN_S_MAX, query=query)
+        finally:
+            self._whole.set()
 
     async def drained(self, places: Places) -> float | None:
         # One that was taken away on purpose comes back.
-        await asyncio.wait_for(self._whole.wait(), READY_S_MAX + BEGIN_S_MAX)
+        patience_s = READY_S_MAX + BEGIN_S_MAX
+        try:
+            await asyncio.wait_for(self._whole.wait(), patience_s)
+        except TimeoutError:
+            raise TrialFailedError(f"{self.driver_name} did not come back within {patience_s:g} s") from None
         driver = self._driver
         if driver is None or not driver.is_alive:
             raise TrialFailedError(f"{self.driver_name} is gone" if driver is None else driver.death or "")
