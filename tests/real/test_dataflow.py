@@ -76,7 +76,7 @@ systems:
   spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
 workloads:
   logs: {{kind: kafka-produce, partitions: 4, record_size: 200 B, levels: {{normal: 9, alarm: 1}}}}
-  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, cassandra], restarts: 20}}
+  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, cassandra]}}
 tests:
   - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-driver-flow, action: kill, at: 10 s, down: 3 s, duration: 50 s}}
   - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-query-flow-splitter, action: kill, at: 5 s, down: 5 s, duration: 30 s}}

@@ -184,7 +184,7 @@ class Dataflow(Workload):
         description="What is still in the pipeline when the load is over may take so long to come through; the rest is told as in flight.",
     )
     restarts: int = Field(
-        3,
+        10,
         ge=0,
         description="Spark leaves a query dead that an error has ended. So often each is started again, from its checkpoint and after 5 s, as "
         "whoever runs it would do; the next time the trial fails.",
