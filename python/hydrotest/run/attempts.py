@@ -18,5 +18,5 @@ async def until_done(bench: Bench, attempt: Callable[[], Awaitable[Trial]]) -> T
         trial = await attempt()
         if trial.status == "done":
             return trial
-        bench.listener.trial_ended(trial, None, f"void: {trial.reason}")
+        bench.listener.trial_ended(trial, None, trial.reason or "")
     raise RunFailedError(f"{VOID_MAX} trials in a row failed; the last one: {trial.reason}")
