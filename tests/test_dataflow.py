@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate
+from hydrotest.report.dataflow import step_sentences
 
 PRODUCER = 3 << 16 | 128
 
@@ -79,3 +80,28 @@ def test_what_was_never_acknowledged_does_not_count() -> None:
     steps = [Step("input", None, Found.of([reading((0, 150), doubled=((120, 130),))]), None)]
     (hop,) = account(ACKED, steps, drained=True)
     assert (hop.arrived_once, hop.arrived_more, hop.lost) == (100, 0, 0)
+
+
+def test_the_slowest_step_is_told_where_most_was_offered() -> None:
+    def query(name: str, offered: float, median: float | None, purpose: str = "search") -> dict[str, Any]:
+        return {
+            "workload": "flow",
+            "tenancy": "isolated",
+            "purpose": purpose,
+            "offered": offered,
+            "query": name,
+            "batch_s_median": median,
+            "work_pct": 95.0,
+        }
+
+    rows = [
+        query("splitter", 1e3, 9.0),
+        query("splitter", 4e3, 2.0),
+        query("persist-info-kafka", 4e3, 6.0),
+        query("persist-error-kafka", 4e3, None),
+    ]
+    (told,) = step_sentences(rows)
+    assert told.startswith(
+        "Of flow's steps persist-info-kafka is the slowest where most was offered: 6.0 s a batch (median), of which 95 %"
+    )
+    assert step_sentences([query("splitter", 1e3, 9.0, "level"), query("persist-info-kafka", 1e3, 8.0, "level")]) == []

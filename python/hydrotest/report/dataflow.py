@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hydrotest.report.beside import published
@@ -114,6 +115,22 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "left to the next batch, at most",
              "restarts"]  # fmt: skip
     return Sheet("Queries of dataflows", heads, cells)
+
+
+def step_sentences(queries: Sequence[dict[str, Any]]) -> list[str]:
+    """Of each dataflow whose limit was searched: the step that is the slowest when most is offered, which the others wait for."""
+    out = []
+    for workload in dict.fromkeys(row["workload"] for row in queries if row["purpose"] not in SHOWN):
+        own = [row for row in queries if row["workload"] == workload and row["batch_s_median"] is not None and row["tenancy"] == "isolated"]
+        most = max((row["offered"] or 0.0 for row in own), default=None)
+        at_most = sorted((row for row in own if (row["offered"] or 0.0) == most), key=lambda row: -row["batch_s_median"])
+        if len(at_most) > 1:
+            slow, rest = at_most[0], at_most[1:]
+            out.append(
+                f"Of {workload}'s steps {slow['query']} is the slowest where most was offered: {slow['batch_s_median']:.1f} s a batch (median), of which "
+                f"{slow['work_pct'] or 0:.0f} % is reading, working and writing, and the rest bookkeeping; the next takes {rest[0]['batch_s_median']:.1f} s."
+            )
+    return out
 
 
 def executors_sheet(summary: dict[str, Any]) -> Sheet:

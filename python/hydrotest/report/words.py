@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.report.advice import advice
-from hydrotest.report.dataflow import promise_sentences
+from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.units import show_duration, show_rate
@@ -132,6 +132,7 @@ def _bound_sentences(summary: Summary) -> list[str]:
             what_to_do = advice(row)
             out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
     out += doubling_sentences(summary.get("doublings", []))
+    out += step_sentences(summary.get("queries", []))
     out += job_sentences(summary["spark"])
     return out or ["No limit was searched, so nothing can be said to bind one."]
 
