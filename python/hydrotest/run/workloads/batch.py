@@ -10,15 +10,14 @@ from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
-from hydrotest.load.spark import Driver, JobHungError
+from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
-from hydrotest.run.workloads.submission import submission
+from hydrotest.run.workloads.submission import Kept
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.workloads import Command, SparkPerf, driver_service
+from hydrotest.spec.workloads import Command, SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
-from hydrotest.systems.spark.system import SparkSystem
 
 
 class Batch(Pressable):
@@ -27,14 +26,15 @@ class Batch(Pressable):
     def __init__(self, name: str, spec: SparkPerf, bench: Bench) -> None:
         super().__init__(name, bench)
         self.spec = spec
-        system = bench.systems["spark"]
-        assert isinstance(system, SparkSystem)
-        self.system = system
-        self._driver: Driver | None = None
-        self._drivers = 0
+
+        async def start(application: Application, folder: Path, log: Path) -> Driver:
+            return await Driver.start(name, spec, application, self.host, folder, log)
+
+        properties: dict[str, PropertyValue] = {} if spec.cores is None else {"spark.cores.max": spec.cores}
+        self.kept = Kept(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
-        driver = await self.driver()
+        driver = await self.kept.running()
         self.bench.listener.phase(f"warming up spark with {self.name}")
         # Each test at least twice: the first runs of anything on a JVM say little.
         driver.press()
@@ -46,27 +46,12 @@ class Batch(Pressable):
             except JobHungError as hung:
                 # What hangs when it is cold is measured all the same: there it is told of.
                 self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
-                await self._leave()
+                await self.kept.leave()
                 return
             if self._all_fail(runs):
                 break
         driver.rest()
         await driver.rested()
-
-    async def driver(self) -> Driver:
-        """The running driver; a new one where the last has died."""
-        if self._driver is None or not self._driver.is_alive:
-            await self.system.take(self._leave)
-            self.bench.listener.phase(f"starting the driver of {self.name}")
-            self._drivers += 1
-            label = f"{self.name}-driver-{self._drivers}"
-            folder = self.host.scratch(self.bench.run) / label
-            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-            extra: dict[str, PropertyValue] = {} if self.spec.cores is None else {"spark.cores.max": self.spec.cores}
-            application = submission(self.bench, self.system, self.host, folder, "core", extra=extra)
-            self._driver = await Driver.start(self.name, self.spec, application, self.host, folder, log)
-            await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self._driver.pid)
-        return self._driver
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
         """Each test `repeats` times, alone, as one trial."""
@@ -74,7 +59,7 @@ class Batch(Pressable):
         self.bench.listener.trial_started(number, f"{self.name}: {', '.join(self.spec.tests)}, {repeats} times each", plan.seconds)
 
         async def body() -> list[Load]:
-            driver = await self.driver()
+            driver = await self.kept.running()
             driver.press()
             iterations: list[Iteration] = []
             try:
@@ -94,24 +79,17 @@ class Batch(Pressable):
         """Ends a driver whose test does not come to its end; what it did by then stands in its event log."""
         self.bench.listener.say(f"{self.name}: {hung.message}")
         now, number = time.time(), driver.iterations
-        await self._leave()
+        await self.kept.leave()
         return Iteration(test=self.spec.tests[number % len(self.spec.tests)], group=f"iteration-{number}", started_wall_s=hung.began_s,
                          ended_wall_s=now, seconds=now - hung.began_s, finished=False, correct=False, cut=False, hung=True,
                          error=hung.message)  # fmt: skip
-
-    async def _leave(self) -> None:
-        """Ends its driver, for which another may be started later."""
-        if self._driver is not None:
-            await self._driver.stop()
-            await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
-            self._driver = None
 
     async def _next(self, driver: Driver) -> Iteration:
         """The next to end; of one that Spark ended, what that means. Raises `JobHungError`."""
         ended = await driver.next_iteration(self.spec.budget)
         if ended.error is None:
             return ended
-        told = in_brief(ended.error, self.system.names)
+        told = in_brief(ended.error, self.kept.system.names)
         self.bench.listener.say(f"{self.name}: {ended.test} failed: {told}")
         return ended.model_copy(update={"error": told})
 
@@ -131,8 +109,7 @@ class Batch(Pressable):
         return Part(self.name, self.spec.kind, background=_Looping(self))
 
     async def finish(self) -> None:
-        if self._driver is not None:
-            await self._driver.stop()
+        await self.kept.leave()
 
 
 class _Looping(Background):
@@ -143,7 +120,7 @@ class _Looping(Background):
         self.driver: Driver | None = None
 
     async def ready(self) -> None:
-        self.driver = await self.batch.driver()
+        self.driver = await self.batch.kept.running()
 
     async def begin(self) -> None:
         assert self.driver is not None
@@ -157,7 +134,7 @@ class _Looping(Background):
         if failed is not None:
             # Beside others, what fails does not press as it should.
             raise TrialFailedError(
-                f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.system.names)}"
+                f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.kept.system.names)}"
             )
         return self.batch.load(iterations, self.driver)
 

@@ -1,15 +1,17 @@
-"""How a program of ours is submitted to the Spark under test."""
+"""How a program of ours is submitted to the Spark under test, and its driver kept up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from hydrotest.hosts.base import Host
 from hydrotest.jobs.jars import MAINS, job_jar
-from hydrotest.load.spark import Application
+from hydrotest.load.spark import Application, Submitted
 from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.fields import PropertyValue
+from hydrotest.spec.workloads import driver_service
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.spark.system import SparkSystem, properties_text
@@ -36,3 +38,56 @@ def submission(
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip
     return Application(argv, system.environment(host, system.conf, folder), system.names)
+
+
+D = TypeVar("D", bound=Submitted)
+Needs = tuple[Sequence[Path], Mapping[str, PropertyValue]]
+"""Folders of jars beside Spark's own, and properties."""
+
+
+class Kept(Generic[D]):
+    """The driver of a workload's program, which stays up for the run and has Spark's workers for itself; a new one where the last has died."""
+
+    def __init__(
+        self,
+        name: str,
+        bench: Bench,
+        host: Host,
+        job: str,
+        needs: Callable[[], Needs],
+        start: Callable[[Application, Path, Path], Awaitable[D]],
+    ) -> None:
+        """`needs` is asked before each start; `start` is given the application, its folder and its log."""
+        self.name = name
+        self.bench = bench
+        self.host = host
+        self.job = job
+        self._needs = needs
+        self._start = start
+        system = bench.systems["spark"]
+        assert isinstance(system, SparkSystem)
+        self.system = system
+        self.driver: D | None = None
+        self._starts = 0
+
+    async def running(self) -> D:
+        """It, started if need be. Raises `TrialFailedError` with its last words."""
+        if self.driver is None or not self.driver.is_alive:
+            await self.system.take(self.leave)
+            self.bench.listener.phase(f"starting the driver of {self.name}")
+            self._starts += 1
+            label = f"{self.name}-driver-{self._starts}"
+            folder = self.host.scratch(self.bench.run) / label
+            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+            jars, extra = self._needs()
+            application = submission(self.bench, self.system, self.host, folder, self.job, jars, extra)
+            self.driver = await self._start(application, folder, log)
+            await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self.driver.pid)
+        return self.driver
+
+    async def leave(self) -> None:
+        """Ends it; another may be started later."""
+        if self.driver is not None:
+            await self.driver.stop()
+            await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
+            self.driver = None

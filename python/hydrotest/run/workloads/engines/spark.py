@@ -6,21 +6,20 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.load.flow import FlowDriver
-from hydrotest.load.spark import READY_S_MAX
+from hydrotest.load.spark import READY_S_MAX, Application
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
-from hydrotest.run.workloads.submission import submission
+from hydrotest.run.workloads.submission import Kept, Needs
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import Dataflow, KafkaProduce, driver_service, query_service
-from hydrotest.store import layout
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
 from hydrotest.systems.hdfs.system import CLIENT
-from hydrotest.systems.spark.system import SparkSystem
 
 END_S_MAX = 60.0
 ACCOUNT_S_MAX = 900.0
@@ -34,11 +33,7 @@ class SparkEngine(Engine):
 
     def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
         super().__init__(name, spec, bench, host)
-        system = bench.systems["spark"]
-        assert isinstance(system, SparkSystem)
-        self.system = system
-        self._driver: FlowDriver | None = None
-        self._drivers = 0
+        self._kept = Kept(name, bench, host, "flow", self._needs, self._start)
         self._whole = asyncio.Event()
         """Set while neither the driver nor a query is taken away."""
         self._whole.set()
@@ -56,32 +51,25 @@ class SparkEngine(Engine):
         return driver_service(self.name)
 
     async def ready(self) -> None:
-        await self._running()
+        await self._kept.running()
 
-    async def _running(self) -> FlowDriver:
-        """The running driver; a new one where the last has died."""
-        if self._driver is None or not self._driver.is_alive:
-            await self.system.take(self.leave)
-            self.bench.listener.phase(f"starting the driver of {self.name}")
-            self._drivers += 1
-            label = f"{self.name}-driver-{self._drivers}"
-            folder = self.host.scratch(self.bench.run) / label
-            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-            folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
-            jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
-            extra: dict[str, PropertyValue] = {
-                "spark.jars": ",".join(str(jar) for jar in jars), **{f"spark.hadoop.{key}": value for key, value in CLIENT.items()}
-            }  # fmt: skip
-            if self.spec.executors is not None and self.system.spec.cores is not None:
-                extra |= {"spark.executor.cores": self.system.spec.cores, "spark.cores.max": self.spec.executors * self.system.spec.cores}
-            application = submission(self.bench, self.system, self.host, folder, "flow", folders, extra)
-            self._driver = await FlowDriver.start(self.name, application, self.host, folder, log)
-            self.progress, self.endings = self._driver.progress, self._driver.endings
-            await self.bench.runner.sampling.watch(self.host.name, self.driver_name, self._driver.pid)
-        return self._driver
+    def _needs(self) -> Needs:
+        folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
+        jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
+        properties: dict[str, PropertyValue] = {"spark.jars": ",".join(map(str, jars))}
+        properties |= {f"spark.hadoop.{key}": value for key, value in CLIENT.items()}
+        cores = self._kept.system.spec.cores
+        if self.spec.executors is not None and cores is not None:
+            properties |= {"spark.executor.cores": cores, "spark.cores.max": self.spec.executors * cores}
+        return folders, properties
+
+    async def _start(self, application: Application, folder: Path, log: Path) -> FlowDriver:
+        driver = await FlowDriver.start(self.name, application, self.host, folder, log)
+        self.progress, self.endings = driver.progress, driver.endings
+        return driver
 
     async def begin(self, places: Places) -> None:
-        driver = await self._running()
+        driver = await self._kept.running()
         driver.progress.clear()
         driver.endings.clear()
         await self._pipe(driver, places)
@@ -101,20 +89,20 @@ class SparkEngine(Engine):
 
     async def strike(self, how: str) -> None:
         """Takes the driver away."""
-        assert self._driver is not None
+        assert self._kept.driver is not None
         self._whole.clear()
-        await self._driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
+        await self._kept.driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
 
     async def restore(self, how: str) -> None:
         """Has a driver go on: the one that was held still, or a new one, from the checkpoints."""
-        assert self._driver is not None
+        assert self._kept.driver is not None
         assert self._places is not None
         if how == "pause":
-            await self._driver.signal("cont")
+            await self._kept.driver.signal("cont")
         else:
-            self._driver.take_in()
+            self._kept.driver.take_in()
             told, ended = list(self.progress), list(self.endings)
-            driver = await self._running()
+            driver = await self._kept.running()
             driver.progress[:0] = told
             driver.endings[:0] = ended
             await self._pipe(driver, self._places)
@@ -122,19 +110,19 @@ class SparkEngine(Engine):
 
     async def halt(self, query: str) -> None:
         """Stops a query in the middle of its batch."""
-        assert self._driver is not None
+        assert self._kept.driver is not None
         self._whole.clear()
         try:
-            await self._driver.ask("halt", END_S_MAX, query=query)
+            await self._kept.driver.ask("halt", END_S_MAX, query=query)
         except BaseException:
             self._whole.set()
             raise
 
     async def resume(self, query: str) -> None:
         """Has it go on from its checkpoint."""
-        assert self._driver is not None
+        assert self._kept.driver is not None
         try:
-            await self._driver.ask("resume", BEGIN_S_MAX, query=query)
+            await self._kept.driver.ask("resume", BEGIN_S_MAX, query=query)
         finally:
             self._whole.set()
 
@@ -145,7 +133,7 @@ class SparkEngine(Engine):
             await asyncio.wait_for(self._whole.wait(), patience_s)
         except TimeoutError:
             raise TrialFailedError(f"{self.driver_name} did not come back within {patience_s:g} s") from None
-        driver = self._driver
+        driver = self._kept.driver
         if driver is None or not driver.is_alive:
             raise TrialFailedError(f"{self.driver_name} is gone" if driver is None else driver.death or "")
         answer = await driver.ask("drain", self.spec.drain + DRAIN_MARGIN_S, seconds=self.spec.drain)
@@ -155,28 +143,25 @@ class SparkEngine(Engine):
         return PROMISES[sink]
 
     async def end(self) -> None:
-        if self._driver is not None and self._driver.is_alive:
-            await self._driver.ask("end", END_S_MAX)
+        if self._kept.driver is not None and self._kept.driver.is_alive:
+            await self._kept.driver.ask("end", END_S_MAX)
 
     async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
-        driver = await self._running()
+        driver = await self._kept.running()
         return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers, from_s=from_s, to_s=to_s)
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
-        driver = await self._running()
+        driver = await self._kept.running()
         return await driver.ask("counts", ACCOUNT_S_MAX, brokers=self.brokers, topic=places.windows, from_s=from_s, to_s=to_s)
 
     async def removed(self, places: Places) -> None:
-        if self._driver is None or not self._driver.is_alive:
+        if self._kept.driver is None or not self._kept.driver.is_alive:
             raise TrialFailedError(f"{self.driver_name} is gone, and cannot remove what it wrote")
         tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
-        await self._driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
+        await self._kept.driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
 
     async def leave(self) -> None:
-        if self._driver is not None:
-            await self._driver.stop()
-            await self.bench.runner.sampling.unwatch(self.host.name, self.driver_name)
-            self._driver = None
+        await self._kept.leave()
 
 
 @dataclass(frozen=True)
