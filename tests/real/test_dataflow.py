@@ -89,7 +89,7 @@ def rows_of(
     process: subprocess.Popen[str], folder: Path, code: int
 ) -> tuple[dict[str, Any], dict[tuple[str, str, str | None], dict[str, Any]]]:
     """What a run says, and its dataflow's rows by (workload, step, sink)."""
-    _, err = process.communicate(timeout=500)
+    _, err = process.communicate(timeout=900)
     assert process.returncode == code, err
     summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)
@@ -158,7 +158,7 @@ def test_planted_flaws_are_found_and_pinned_to_their_step_and_what_has_none_is_w
 
 def test_after_a_driver_a_query_or_a_sink_was_killed_all_goes_on_and_no_row_is_missing(tmp_path: Path, start_run: Start) -> None:
     process = start_run(STORED.format(data=tmp_path / "data"))
-    _, err = process.communicate(timeout=500)
+    _, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     summary: dict[str, Any] = json.loads((tmp_path / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)
