@@ -23,7 +23,7 @@ name: lab-faults
 hosts:
   a: {{connect: netns, network: 200 Mbit/s, data: {data}}}
   b: {{connect: netns, network: 200 Mbit/s}}
-  c: {{connect: netns, network: 200 Mbit/s}}
+  c: {{connect: netns, network: 200 Mbit/s, disk: 100 MB/s, disk_size: 1 GiB}}
   clients: {{connect: netns}}
 systems:
   kafka:
@@ -63,10 +63,13 @@ def test_a_cluster_that_is_restarted_broker_by_broker_loses_nothing(tmp_path: Pa
     assert all(row["lost"] == 0 and row["corrupted"] == 0 for row in summary["integrity"])
 
 
-def test_a_host_that_is_cut_off_costs_time_and_no_record(tmp_path: Path, start_run: Start) -> None:
-    process = start_run(TEXT.format(data=tmp_path / "data"))
+def test_a_host_that_is_cut_off_or_has_no_room_costs_time_and_no_record(tmp_path: Path, start_run: Start) -> None:
+    full = "  - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, host: c, action: fill, at: 8 s, down: 8 s, duration: 50 s}}\n"
+    process = start_run(TEXT.replace("search:", full + "search:").format(data=tmp_path / "data"))
     summary = summary_of(process, tmp_path)
-    (fault,) = summary["faults"]
+    fault, filled = summary["faults"]
+    # A broker that cannot write ends, and is started again once there is room.
+    assert (filled["service"], filled["action"], filled["ended"]) == ("c", "fill", ["kafka-2"])
     assert (fault["service"], fault["action"]) == ("b", "cut")
     loads = {load["workload"]: load for load in fault["workloads"]}
     # A third of the partitions is led from the host that is away: its records wait for another leader.
