@@ -480,6 +480,8 @@ tests:
         ("sinks: [kafka]", "sinks: [kafka, directory], mode: real-time", 8, "no sinks but kafka"),
         ("sinks: [kafka]", "sinks: [kafka], mode: real-time, trigger: 1 s", 8, "every 5 s at most"),
         ("sinks: [kafka]", "sinks: [kafka], mode: real-time", 8, "each of its 22 tasks holds a slot"),
+        ("sinks: [kafka]", "sinks: [kafka, directory], directory: /mnt/lake", 8, "address of the sink `directory`"),
+        ("sinks: [kafka]", "sinks: [kafka], directory: 's3a://lake'", 8, "address of the sink `directory`"),
         ("sinks: [kafka]", "sinks: [kafka], executors: 2", 8, "each of 2 executors needs a worker"),
         ("sinks: [kafka]", "sinks: [kafka], executors: 1", 8, "what cores an executor has is not said"),
         ("sinks: [kafka]", "sinks: [kafka], engine: kafka, mode: real-time", 8, "a mode of hydrotest's own queries"),

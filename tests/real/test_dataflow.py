@@ -38,7 +38,7 @@ systems:
   spark: {{master: here, workers: [here], cores: 8, memory: 1 GiB, driver_memory: 768 MiB}}
 workloads:
   logs: {{kind: kafka-produce, partitions: 4, record_size: 500 B, levels: {{info: 8, warning: 1, error: 1}}}}
-  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], format: parquet, windows: 2 s}}
+  flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], directory: "file://{data}/lake", windows: 2 s}}
   put: {{kind: hdfs-write, files: 2, file_size: 8 MiB, at_once: 2}}
   get: {{kind: hdfs-read, reads: put, at_once: 2}}
 tests:
@@ -122,6 +122,7 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
     assert all(row["batches"] > 0 and row["batch_s_median"] > 0 and 0 < row["work_pct"] <= 100 for row in queries.values())
     ops = {row["op"]: row for row in summary["hdfs"] if row["is_limit"]}
     assert set(ops) == {"write", "read"}
+    assert list((tmp_path / "data" / "lake").iterdir()) == []
     assert all(row["bytes_per_s"] > 0 and row["per_file_bytes_per_s_mean"] > 0 for row in ops.values())
     assert own_processes(str(tmp_path)) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from hydrotest.spec.checker import Checker
@@ -145,6 +146,10 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
             raise checker.fail((*place, "sinks"), f"{name} needs the system {system}", "Add it under `systems`, or leave that sink out.")
     if "cassandra" in workload.sinks and experiment.systems.cassandra is not None and experiment.systems.cassandra.security is not None:
         raise checker.fail((*place, "sinks"), "a pipeline speaks to Cassandra plainly", "Leave `security` out.")
+    if workload.directory is not None and ("directory" not in workload.sinks or not re.match(r"[a-z][a-z0-9]*://", workload.directory)):
+        raise checker.fail(
+            (*place, "directory"), "it is the address of the sink `directory`", "Write e.g. file:///mnt/lake, and name the sink in `sinks`."
+        )
     if workload.executors is not None:
         _check_executors(workload, spark, place, checker)
     if workload.mode == "real-time":

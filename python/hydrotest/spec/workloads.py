@@ -155,6 +155,11 @@ class Dataflow(Workload):
         description="Where the aggregate goes, several at once: `kafka`, a topic, which is always among them, since it is followed for latency; `directory`, "
         "files on the driver's host; `hdfs`, files there; `cassandra`, rows of a table, by `foreachBatch`.",
     )
+    directory: str | None = Field(
+        None,
+        description="Where the sink `directory` is, as an address that Hadoop's file systems know: file:///mnt/lake, s3a://bucket/lake. Each trial has a folder of "
+        "its own below it, which is removed once it is counted. On the driver's host, with the systems' data, if not given.",
+    )
     consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
     format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
     windows: DurationS | None = Field(

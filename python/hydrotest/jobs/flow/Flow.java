@@ -81,6 +81,9 @@ public final class Flow {
       case "remove":
         for (JsonNode path : wish.get("paths")) {
           org.apache.hadoop.fs.Path gone = new org.apache.hadoop.fs.Path(path.asText());
+          if (!gone.getName().startsWith("hydrotest")) {
+            throw new IllegalArgumentException(gone + " is not hydrotest's own and stays");
+          }
           gone.getFileSystem(spark.sparkContext().hadoopConfiguration()).delete(gone, true);
         }
         for (JsonNode table : wish.get("tables")) {

@@ -119,15 +119,16 @@ class Flow(Follower):
         own = f"hydrotest-{self.bench.run}-{self.name}-{number}"
         local = (self.host.scratch(self.bench.run) / own).resolve().as_uri()
         hdfs = self.bench.systems.get("hdfs")
-        folders = {"directory": local}
+        folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
         if isinstance(hdfs, HdfsSystem):
             folders["hdfs"] = f"{hdfs.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
         # Where the aggregate goes to HDFS, so do the checkpoints, as it would be where a driver may come up on another host.
         checkpoints = f"{folders['hdfs' if 'hdfs' in files else 'directory']}/checkpoints"
+        roots = sorted({path.rsplit("/", 1)[0] for path in (*files.values(), checkpoints)})
         branches = {level: f"{own}-{level}" for level in self.source.spec.levels}
         windows = None if self.spec.windows is None else f"{own}-windows"
-        return Places(self.source.topic(number), branches, f"{own}-aggregate", files, checkpoints, windows)
+        return Places(self.source.topic(number), branches, f"{own}-aggregate", files, checkpoints, roots, windows)
 
     async def _accounted(self, load: Load, source: Load, places: Places, number: int, plan: TrialPlan) -> Load:
         assert load.outcome is not None

@@ -28,6 +28,8 @@ class Places:
     files: dict[str, str]
     """Folders by sink."""
     checkpoints: str
+    roots: list[str]
+    """The trial's own folders, which hold these."""
     windows: str | None = None
     """The topic of windowed counts, where there are any."""
 

@@ -158,7 +158,7 @@ class SparkEngine(Engine):
         if self._kept.driver is None or not self._kept.driver.is_alive:
             raise TrialFailedError(f"{self.driver_name} is gone, and cannot remove what it wrote")
         tables = [self.sink(name, places) for name in self.spec.sinks if name == "cassandra"]
-        await self._kept.driver.ask("remove", END_S_MAX, paths=[*places.files.values(), places.checkpoints], tables=tables)
+        await self._kept.driver.ask("remove", END_S_MAX, paths=places.roots, tables=tables)
 
     async def leave(self) -> None:
         await self._kept.leave()
