@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.analysis.squeezed import uses_in
 from hydrotest.analysis.verdict import judge
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer
@@ -100,3 +101,13 @@ def test_littles_law_holds_in_the_made_up_system(run: MadeUpRun) -> None:
     measured = run.measured(run.trial("search", 8_000))
     assert measured.latency is not None
     assert measured.latency["mean"] == pytest.approx(2.0, rel=0.002)
+
+
+def test_this_machine_by_another_address_is_no_other_machine(run: MadeUpRun) -> None:
+    measured = run.measured(run.trial("search", 8_000))
+    windows = [(measured.trial, measured.start_s, measured.end_s)]
+    here = run.folder.read_json(layout.ENVIRONMENT)["hosts"][0]
+    assert {use.host for use in uses_in(run.folder, windows, [here])} == {"here"}
+    # Only the first is told of; the samples that there are are the second's.
+    assert uses_in(run.folder, windows, [here | {"name": "first"}, here]) == []
+    assert uses_in(run.folder, windows, [here | {"name": "first", "connect": "netns"}, here]) != []

@@ -40,9 +40,13 @@ class Squeezed:
 
 
 def uses_in(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
-    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json."""
+    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json; several that are this machine itself,
+    by other addresses, share all of it and are told as the first."""
     uses = []
+    here = [host["name"] for host in hosts if host.get("connect") == "local"]
     for host in hosts:
+        if host["name"] in here[1:]:
+            continue
         frames = [trial_host_rates(run, trial, host["name"], begin, end) for trial, begin, end in windows]
         frames = [frame for frame in frames if not frame.is_empty()]
         if frames:
