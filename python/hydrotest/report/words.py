@@ -66,8 +66,9 @@ def _how_much(summary: Summary) -> list[str]:
         held = [row for row in levels if row["accepted"]]
         missed = [row for row in levels if row["accepted"] is False]
         top = max(levels, key=lambda row: row["achieved"])
-        out.append(f"{len(levels)} levels were measured, the highest rate {show_rate(top['achieved'])}/s by {top['workload']} ({top['client']} client)"
-                   + (f"; {len(held)} were sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
+        measured = f"{len(levels)} levels were measured, the highest rate" if len(levels) > 1 else "One level was measured,"
+        out.append(f"{measured} {show_rate(top['achieved'])}/s by {top['workload']} ({top['client']} client)"
+                   + (f"; {len(held)} sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
     out += soak_sentences(summary.get("soak", []))
     out += profile_sentences(summary.get("profiles", []))
     out += files_sentences(summary.get("hdfs", []))
