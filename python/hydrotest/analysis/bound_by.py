@@ -142,7 +142,9 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, int
         return BoundBy("resource", detail, use.host, use.resource, evidence=evidence, ruled_out=ruled_out)
     if near:
         names = " and ".join(f"{use.resource} of {use.host} ({use})" for use in near)
-        return BoundBy("undecided", f"{names} were {'both' if len(near) == 2 else 'all'} near their ceilings", evidence=evidence, ruled_out=ruled_out)
+        return BoundBy(
+            "undecided", f"{names} were {'both' if len(near) == 2 else 'all'} near their ceilings", evidence=evidence, ruled_out=ruled_out
+        )
     if full:
         detail = f"{'; '.join(map(str, full))}, while no resource came near its ceiling"
         return BoundBy("system", detail, full[0].host, evidence=evidence, ruled_out=ruled_out)

@@ -196,12 +196,14 @@ def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
         strayed = sum(row["wrong_branch"] for row in own) + sum(row["wrong_branch"] for row in of_flow if row["hop"] == "splitter")
         faults = sum(row["fault"] is not None for row in own)
         seen = f"{lost:,} lost" if lost else "no loss"
+        own_doubles = sum(row["doubled_here"] for row in own)
         seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
+        seen += " (all of them doubled by the steps before it)" if more and not own_doubles else ""
         seen += f" and {strayed:,} in a wrong branch" if strayed else ""
         late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
         # What was lost before the pipeline, or doubled by the step before, is not this one's doing.
         lost_within = lost - sum(row["lost"] for row in of_flow if row["hop"] == "input")
-        broken = lost_within > 0 or (own[0]["promise"] == "exactly once" and any(row["doubled_here"] for row in own))
+        broken = lost_within > 0 or (own[0]["promise"] == "exactly once" and own_doubles > 0)
         promise = own[0]["promise"]
         told = (
             f"its engine promises {promise}" + (", which did NOT hold" if broken else "")
