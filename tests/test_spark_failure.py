@@ -34,39 +34,22 @@ def test_causes_are_named(said: str, meaning: str) -> None:
 
 
 def test_a_driver_without_memory_is_not_taken_for_an_executor_that_once_lost_a_task() -> None:
-    log = "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n" + "INFO all well\n" * 9
-    told = means(log + "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf")
+    told = means(EARLIER + "INFO all well\n" * 9 + "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf")
     assert told is not None
     assert told.startswith("the driver's heap was too small")
 
 
-def test_the_host_is_that_of_the_task_that_failed_so() -> None:
-    log = (
-        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
-        "WARN Lost task 2.0 in stage 3.0 (TID 6) (10.0.0.3 executor 1): java.lang.OutOfMemoryError: Java heap space\n"
-    )
-    told = means(log, {"10.0.0.2": "one", "10.0.0.3": "two"})
-    assert told is not None
-    assert told.startswith("the heap of an executor of two was too small")
+EARLIER = "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
 
 
-def test_a_cause_behind_an_executors_exception_is_the_executors() -> None:
-    log = (
-        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
-        "WARN Lost task 0.3 in stage 3.0 (TID 9) (10.0.0.3 executor 1): org.apache.spark.SparkException: [TASK_WRITE_FAILED] no\n"
-        "\tat org.apache.spark.A.b(A.scala:1)\n\t... 3 more\nCaused by: java.lang.OutOfMemoryError: Java heap space\n"
-    )
-    told = means(log, {"10.0.0.3": "two"})
-    assert told is not None
-    assert told.startswith("the heap of an executor of two was too small")
-
-
-def test_a_lost_executor_is_told_with_its_own_host() -> None:
-    log = (
-        "WARN Lost task 1.0 in stage 3.0 (TID 5) (10.0.0.2 executor 0): FetchFailed\n"
-        "ERROR Lost executor 1 on 10.0.0.3: Command exited with code 52\n"
-    )
-    told = means(log, {"10.0.0.3": "two"})
+@pytest.mark.parametrize("said", [
+    "WARN Lost task 2.0 in stage 3.0 (TID 6) (10.0.0.3 executor 1): java.lang.OutOfMemoryError: Java heap space\n",
+    "WARN Lost task 0.3 in stage 3.0 (TID 9) (10.0.0.3 executor 1): org.apache.spark.SparkException: [TASK_WRITE_FAILED] no\n"
+    "\tat org.apache.spark.A.b(A.scala:1)\n\t... 3 more\nCaused by: java.lang.OutOfMemoryError: Java heap space\n",
+    "ERROR Lost executor 1 on 10.0.0.3: Command exited with code 52\n",
+], ids=["its task's", "a cause behind its task's", "its end"])  # fmt: skip
+def test_the_executor_that_it_is_said_of_is_told_and_no_earlier_one(said: str) -> None:
+    told = means(EARLIER + said, {"10.0.0.2": "one", "10.0.0.3": "two"})
     assert told is not None
     assert told.startswith("the heap of an executor of two was too small")
 

@@ -147,7 +147,7 @@ class Flow(Follower):
             for one in self.engine.progress:
                 if one["query"].startswith(prefix) and one["query"].endswith(suffix):
                     own[one["query"]].append((one["wall_s"], one["seconds"], one["rows"]))
-            rates = [rate for batches in own.values() if (rate := batch_rate(batches, begin_s, end_s)) is not None]
+            rates = [each for batches in own.values() if (each := batch_rate(batches, begin_s, end_s)) is not None]
             return sum(rates) if rates else None
 
         def rate(found: Found, told: float | None) -> float:

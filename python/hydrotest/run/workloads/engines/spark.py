@@ -114,7 +114,7 @@ class SparkEngine(Engine):
         self._whole.clear()
         try:
             await self._kept.driver.ask("halt", END_S_MAX, query=query)
-        except BaseException:
+        except BaseException:  # a query that could not be taken away, or a run that is being ended: nobody will bring it back
             self._whole.set()
             raise
 
