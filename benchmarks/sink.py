@@ -19,7 +19,7 @@ HEAD = """\
 name: sink
 hosts:
   broker: {connect: netns, memory: 2 GiB}
-  store: {connect: netns, cores: 0.5, memory: 4 GiB}
+  store: {connect: netns, cores: 0.2, memory: 4 GiB}
   work: {connect: netns, memory: 5 GiB}
 systems:
   kafka: {hosts: [broker], heap: 512 MiB}
@@ -28,7 +28,7 @@ systems:
 workloads:
   native: {kind: cassandra, mix: {write: 1}, columns: 1, column_size: 200 B, keys: "uniform(0, 1M)", consistency: ONE, on: broker}
   readings: {kind: kafka-produce, partitions: 4, record_size: 200 B, levels: {reading: 1}, on: broker}
-  devices: {kind: dataflow, reads: readings, partitions: 4, sinks: [kafka, cassandra], consistency: ONE, offsets_per_trigger: 2000, drain: 5 min,
+  devices: {kind: dataflow, reads: readings, partitions: 4, sinks: [kafka, cassandra], consistency: ONE, offsets_per_trigger: 10000, drain: 5 min,
     on: work}
 tests:
 """

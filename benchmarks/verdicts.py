@@ -19,18 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydrotest.analysis.bound_by import Use, bound_by
-from hydrotest.analysis.internal import gauged
-from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.squeezed import inside_limits, proven, squeezed, uses_in
+from hydrotest.analysis.bound_by import Use
+from hydrotest.analysis.job_bounds import suspect
+from hydrotest.analysis.squeezed import inside_limits, proven, squeezed, uses_in, window_of
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
-from hydrotest.run.squeezing import Squeezer
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.squeezing import Squeezable, Squeezer
+from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
+from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.store import layout
+from hydrotest.store.records import Trial
 
 BUDGET_S = 125.0
 USUAL = 0.8
@@ -48,11 +49,27 @@ tests: [isolated: [press]]
 search: {window: 4 s, warm_up: 1 s}
 warm_up: {least: 30 s, most: 60 s}
 """
+SPARK_HOSTS = """\
+hosts:
+  driver: {connect: netns, cores: 0.5, memory: 3 GiB, network: 800 Mbit/s}
+  a: {connect: netns, cores: 0.6, memory: 2 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  b: {connect: netns, cores: 0.6, memory: 2 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+"""
 TEXTS = {
     "kafka": "name: verdicts\n" + HOSTS + """\
 systems: {kafka: {hosts: [a, b, c], heap: 512 MiB}}
 workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
 """ + REST,
+    # What is read is several times what the broker's memory can keep of it.
+    "kafka-read": "name: verdicts\n" + """\
+hosts:
+  a: {connect: netns, cores: 0.9, memory: 768 MiB, disk: 200 MB/s, network: 800 Mbit/s}
+  clients: {connect: netns, cores: 0.6}
+systems: {kafka: {hosts: [a], heap: 256 MiB}}
+workloads:
+  source: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}
+  press: {kind: kafka-consume, reads: source, on: clients}
+""" + REST.replace("[press]", "[source, press]").replace("window: 4 s", "window: 4 s, saturated: 20 s"),
     "cassandra": "name: verdicts\n" + HOSTS + """\
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
 workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
@@ -66,7 +83,30 @@ workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_s
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 1, commitlog_sync: batch}}}
 workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
+    "spark": "name: verdicts\n" + SPARK_HOSTS + """\
+systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
+""" + REST,
+    # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
+    "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
+systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
+""" + REST,
+    # Both systems on one host: Cassandra is pressed steadily, Kafka with all that goes.
+    "combined": "name: verdicts\n" + """\
+hosts:
+  a: {connect: netns, cores: 0.9, memory: 4 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  clients: {connect: netns, cores: 0.6}
+systems:
+  kafka: {hosts: [a], heap: 512 MiB}
+  cassandra: {hosts: [a], heap: 1 GiB}
+workloads:
+  press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}
+  beside: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", replication: 1, consistency: ONE, on: clients}
+""" + REST.replace("[press]", "[press, beside]"),
 }  # fmt: skip
+BESIDE = Pressing(in_flight=4)
+"""How the other workload of `combined` presses."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +122,13 @@ class Plant:
     """The setting that bounds what is full inside the system, where that is planted."""
 
 
-def everywhere(**shares: float) -> dict[str, dict[str, float]]:
-    """The same on all hosts of the system."""
-    return {host: dict(shares) for host in ("a", "b", "c")}
+def everywhere(hosts: str = "abc", **shares: float) -> dict[str, dict[str, float]]:
+    """The same on all hosts of the system, each named by a letter."""
+    return {host: dict(shares) for host in hosts}
 
 
 ALL = frozenset("abc")
+BOTH = frozenset("ab")
 PLANTS = {
     "kafka": [
         Plant("CPU of all brokers", everywhere(cores=0.12), binds=("cpu", ALL)),
@@ -110,9 +151,51 @@ PLANTS = {
         Plant("few in flight", pressing=Pressing(in_flight=1)),
         Plant("a rate below every limit", pressing=Pressing(rate_per_s=200.0)),
     ],
+    "kafka-read": [
+        Plant("page cache too small, disk slow", {"a": {"disk": 80 * MBIT}}, binds=("disk", frozenset("a"))),
+        Plant("link out of the broker", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
+    ],
+    "spark": [
+        Plant("CPU of both workers", everywhere("ab", cores=0.3), binds=("cpu", BOTH)),
+        Plant("CPU of one worker", {"b": {"cores": 0.15}}, binds=("cpu", frozenset("b"))),
+        Plant("links of both workers", everywhere("ab", network=12 * MBIT), binds=("network", BOTH)),
+        Plant("link of one worker", {"a": {"network": 8 * MBIT}}, binds=("network", frozenset("a"))),
+        Plant("disks of both workers", everywhere("ab", disk=16 * MBIT), binds=("disk", BOTH)),
+        Plant("CPU of the driver", {"driver": {"cores": 0.06}}, binds=("cpu", frozenset(["driver"]))),
+    ],
+    "combined": [
+        Plant("CPU of the host of both systems", {"a": {"cores": 0.4}}, binds=("cpu", frozenset("a"))),
+        Plant("link of the host of both systems", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
+        Plant("disk of the host of both systems", {"a": {"disk": 16 * MBIT}}, binds=("disk", frozenset("a"))),
+    ],
+    "spark-inside": [Plant("one slot for tasks", inside="cores")],
     "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
     "cassandra-inside": [Plant("one thread that writes", inside="concurrent_writes")],
 }
+
+
+@dataclass(frozen=True)
+class Together:
+    """A workload that is pressed as a plant wants it, and another one beside it, on the same hosts."""
+
+    press: Rated
+    beside: Rated
+
+    @property
+    def name(self) -> str:
+        """That of the one that is asked about."""
+        return self.press.name
+
+    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+        """See `Squeezable`."""
+        runner = self.press.bench.runner
+        number = runner.claim()
+        parts = [self.press.part(number, plan, pressing), self.beside.part(number, plan, BESIDE)]
+        return await runner.press(number, plan, parts, disturbance)
+
+    async def last(self, seconds: float) -> None:
+        """See `Squeezable`."""
+        await self.press.last(seconds)
 
 
 async def give(bench: Bench, shares: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -143,7 +226,7 @@ def environment(bench: Bench) -> list[dict[str, Any]]:
     return found
 
 
-async def case(bench: Bench, press: Rated, plant: Plant, index: int) -> dict[str, Any]:
+async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dict[str, Any]:
     """One planted bottleneck: what was planted, and what was said."""
     began = time.monotonic()
     folder = bench.runner.folder
@@ -152,17 +235,18 @@ async def case(bench: Bench, press: Rated, plant: Plant, index: int) -> dict[str
         hosts = environment(bench)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
         settled = await press.trial(TrialPlan("settle", "warm-up", 0.0, 5.0, index), plant.pressing)
-        saturated = await press.trial(TrialPlan("saturated-press", "saturated", 1.0, 6.0, index), plant.pressing)
-        if saturated.status != "done":
-            raise SystemExit(f"{plant.name}: {settled.reason or saturated.reason}")
+        freely = await press.trial(
+            TrialPlan("freely", "batch" if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing
+        )
+        if freely.status != "done":
+            raise SystemExit(f"{plant.name}: {settled.reason or freely.reason}")
         await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:
         await give(bench, had)
-    measured = Measured.read(folder, saturated, press.name)
-    windows = [(saturated, measured.start_s, measured.end_s)]
+    windows = [window_of(folder, freely, press.name)]
     uses = uses_in(folder, windows, hosts)
     found = squeezed(folder, [trial for trial in folder.trials() if trial.test == index], press.name, hosts)
-    verdict, _ = proven(bound_by(uses, [], "closed-loop", gauged(folder, windows)), found, ["clients"])
+    verdict, _ = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
     resource, planted = plant.binds
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
     if verdict.confirmed:
@@ -174,7 +258,7 @@ async def case(bench: Bench, press: Rated, plant: Plant, index: int) -> dict[str
         word = "right" if resource is None and verdict.kind in ("system", "unknown") else "undecided"
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
-        "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "rate": measured.achieved,
+        "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "seconds": time.monotonic() - began,
@@ -198,14 +282,25 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
     if not order:
         return
     async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
-        press = make_pressables(bench)["press"]
-        assert isinstance(press, Rated)
-        await press.prepare()
+        press = await prepared(bench)
         for index, plant in enumerate(order):
             row = {"family": name, **await case(bench, press, plant, index)}
             with file.open("a") as handle:
                 handle.write(json.dumps(row) + "\n")
             print(f"{name}: {plant.name}: {row['word']} in {row['seconds']:.0f} s: {row['said']}", flush=True)
+
+
+async def prepared(bench: Bench) -> Squeezable:
+    """The workload that is pressed, its system warm; with the one beside it, if there is one."""
+    every = make_pressables(bench)
+    for one in every.values():
+        await one.prepare()
+    press, beside = every["press"], every.get("beside")
+    if isinstance(beside, Rated):
+        assert isinstance(press, Rated)
+        return Together(press, beside)
+    assert isinstance(press, Rated | Batch)
+    return press
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 from hydrotest.analysis.batch import batch_rows
+from hydrotest.analysis.event_log import read_event_log
+from hydrotest.analysis.job_bounds import job_rows, suspect
+from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.squeezed import inside_limits, window_of
 from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
 
@@ -25,8 +31,8 @@ GROUP = "iteration-4"
 """Of tests/data/spark-event-log.jsonl."""
 
 
-def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[str]]:
-    """The one row of a test that was run so often, each time to its end or ended by an error."""
+def ran(folder: Path, *ended: str | None) -> tuple[RunFolder, Experiment, Trial]:
+    """A run with one trial, of a test that was run so often, each time to its end or ended by an error."""
     (folder / "x.yaml").write_text(EXPERIMENT)
     experiment, _ = load_experiment(folder / "x.yaml")
     run = RunFolder(folder / "run")
@@ -41,6 +47,12 @@ def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[str]]:
     load = Load(workload="batch", kind="spark-perf", client="spark", iterations=made, event_log=LOG)
     trial = Trial(number=1, slug="batch", purpose="batch", tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=9, status="done",
                   loads=[load])  # fmt: skip
+    return run, experiment, trial
+
+
+def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[str]]:
+    """The one row of its test, and what is wrong with it."""
+    run, experiment, trial = ran(folder, *ended)
     found = batch_rows(run, experiment, [trial])
     (row,) = found.rows
     return row, found.problems
@@ -62,3 +74,28 @@ def test_where_no_run_ended_what_was_done_is_told(tmp_path: Path) -> None:
     row, _ = rows(tmp_path, "an executor was lost")
     assert (row["finished"], row["accepted"]) == (False, False)
     assert row["tasks_done"] > 0
+
+
+def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
+    run, _, trial = ran(tmp_path, None)
+    log = run.path / LOG
+    two_cores = {"Event": "SparkListenerExecutorAdded", "Executor ID": "0", "Executor Info": {"Total Cores": 2}}
+    log.write_text(json.dumps(two_cores) + "\n" + log.read_text())
+    busy_s = read_event_log(log).groups[GROUP].total("duration_s") / 2
+    (load,) = trial.loads
+    (once,) = load.iterations or []
+    for seconds, is_full in ((1.01 * busy_s, True), (3 * busy_s, False)):
+        told = trial.model_copy(update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": seconds})]})]})
+        bound = suspect(run, [window_of(run, told, "batch")], "batch", [])
+        assert ("cores" in {entry["setting"] for entry in inside_limits(bound)}) == is_full
+
+
+def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:
+    run, experiment, trial = ran(tmp_path, None, None, None)
+    (row,) = job_rows(Limits(run, experiment, [trial], []))
+    assert (row["workload"], row["tests"], row["bound_by"]["kind"], row["bound_by"]["confirmed"]) == (
+        "batch",
+        ["agg-by-key"],
+        "unknown",
+        False,
+    )

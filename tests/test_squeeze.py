@@ -17,6 +17,7 @@ from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.squeeze import (
     LEFT,
     RELIEF,
+    SETTLE_S,
     TURN_S,
     Candidate,
     Squeezing,
@@ -26,18 +27,25 @@ from hydrotest.analysis.squeeze import (
     elasticities,
     elasticity,
     groups,
+    rate_in,
+    rounds_in,
     within,
 )
 from hydrotest.analysis.squeezed import Relief, Squeezed, proven
 from hydrotest.report.advice import advice
 from hydrotest.report.words import bound_sentence
-from hydrotest.store.records import SqueezeTurn
+from hydrotest.store.records import Iteration, SqueezeTurn
 
 CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
 ALL = [CPU_A, CPU_B, LINK, DISK]
 ROUNDS_MAX = 20
 Rate = Callable[[Mapping[Candidate, float]], float]
 """What a system does, by the share of each resource that is left."""
+
+
+def rates_of(progress: Sequence[Reading]) -> Callable[[SqueezeTurn], float | None]:
+    """The rate of each turn, as that of a workload with generators is read."""
+    return lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s)
 
 
 def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = ALL) -> Squeezing:
@@ -63,7 +71,7 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
                 at += 0.1
                 done += per_s * 0.1
                 progress.append(Reading(at, round(done), 0))
-        state.tell(elasticities(changes(turns, progress)))
+        state.tell(elasticities(changes(turns, rates_of(progress))))
         if state.decide().is_made:
             break
     return state
@@ -180,7 +188,7 @@ def test_a_drift_of_the_machine_is_taken_out() -> None:
         progress.append(Reading(at, round(done), 0))
         speed = 1000 * (1 - at / 24)
         done += 0.1 * speed * (0.5 if 4 <= at < 8 else 1.0)
-    ((_, before, after),) = changes(turns, progress)
+    ((_, before, after),) = changes(turns, rates_of(progress))
     assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
 
 
@@ -263,3 +271,18 @@ def test_where_no_squeeze_moves_the_rate_it_is_the_system() -> None:
     bound = verdict({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
     assert (bound["kind"], bound["confirmed"]) == ("system", False)
     assert "squeezing none of the resources" in bound["detail"]
+
+
+def ended(start_s: float, end_s: float) -> Iteration:
+    return Iteration(test="sort-by-key", group="g", started_wall_s=start_s, ended_wall_s=end_s, seconds=end_s - start_s, finished=True,
+                     correct=True, cut=False)  # fmt: skip
+
+
+def test_a_batch_workload_goes_as_fast_as_its_iterations_end() -> None:
+    # Two a turn, and twice as long while half of the core is away; the second turn begins a little after its first iteration.
+    iterations = [ended(0, 2), ended(2, 4), ended(4, 8), ended(8, 12), ended(12, 14), ended(14, 16)]
+    turns = [SqueezeTurn(hosts=["a"] if i == 1 else [], resource="cpu" if i == 1 else None, given=0.5 if i == 1 else 1.0, start_wall_s=start,
+                         end_wall_s=end) for i, (start, end) in enumerate([(0, 4.05), (4.05, 12.05), (12.05, 16)])]  # fmt: skip
+    ((_, before, after),) = changes(turns, lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s))
+    assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
+    assert rounds_in(iterations, 20, 24) is None

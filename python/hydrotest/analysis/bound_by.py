@@ -88,7 +88,7 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
             "cores",
             float(throttled) if isinstance(throttled, int | float) else None,
         ),
-        Use("disk", host, mean("disk_write_bytes_per_s"), ceilings.get("disk_write_bytes_per_s"), "bytes/s written"),
+        _disk_use(host, mean("disk_write_bytes_per_s"), mean("disk_read_bytes_per_s"), ceilings),
         # A link carries as much in each direction: the busier one binds.
         Use(
             "network",
@@ -99,6 +99,13 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
         ),
         Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
     ]
+
+
+def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, float]) -> Use:
+    """A disk has a ceiling in each direction: the one that is nearer to its own binds."""
+    writes = Use("disk", host, written, ceilings.get("disk_write_bytes_per_s"), "bytes/s written")
+    reads = Use("disk", host, read, ceilings.get("disk_read_bytes_per_s"), "bytes/s read")
+    return reads if (reads.share or 0.0) > (writes.share or 0.0) else writes
 
 
 def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, internals: Sequence[Gauged] = ()) -> BoundBy:
@@ -148,5 +155,6 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, int
     if full:
         detail = f"{'; '.join(map(str, full))}, while no resource came near its ceiling"
         return BoundBy("system", detail, full[0].host, evidence=evidence, ruled_out=ruled_out)
-    detail = f"no resource came near its ceiling, and no internal limit of which there is a gauge; the search stopped on {stopped_by}"
+    how = "it was pressed without schedule" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
+    detail = f"no resource came near its ceiling, and no internal limit of which there is a gauge; {how}"
     return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)

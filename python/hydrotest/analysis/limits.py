@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.squeezed import proven, squeezed, uses_in
+from hydrotest.analysis.squeezed import proven, squeezed, uses_in, window_of
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
@@ -85,7 +86,7 @@ class Limits:
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by,
-            "bound_by": self._proven(index, workload, suspicion),
+            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload)),
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated[-1].achieved) for i in range(len(limit.searches))],
@@ -125,14 +126,14 @@ class Limits:
 
     def suspect(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
         """What may bind, by what was used and full in some trials."""
-        windows = [(m.trial, m.start_s, m.end_s) for m in trials]
+        windows = [window_of(self.run, m.trial, m.load.workload) for m in trials]
         uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
-    def _proven(self, index: int, workload: str, suspicion: BoundBy) -> dict[str, Any]:
-        """The verdict in the words of the contract, after what squeezes showed."""
+    def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str]) -> dict[str, Any]:
+        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else."""
         own = [trial for trial in self.trials if trial.test == index]
-        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), self.experiment.generators_apart(workload))
+        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), generators)
         return asdict(bound) | extra
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
@@ -149,7 +150,7 @@ class Limits:
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
             "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons),
             "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
-            "bound_by": asdict(verdict), "valid": not invalid, "invalid_because": invalid,
+            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload)), "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m in trials],
         }  # fmt: skip
 

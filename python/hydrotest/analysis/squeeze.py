@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hydrotest.analysis.bound_by import Use
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation
-from hydrotest.store.records import SqueezeTurn
+from hydrotest.store.records import Iteration, SqueezeTurn
 
 LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.5, "network": 0.75}
 """What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
@@ -28,6 +28,8 @@ RELIEF = 1.5
 TURN_S: dict[str, float] = {"cpu": 4.0, "disk": 6.0, "network": 4.0}
 SETTLE_S = 1.0
 """Cut off at the beginning of each turn: buffers fill and drain."""
+TINY_S = 1e-3
+"""The shortest time that anything is said to take."""
 CANDIDATES_MAX = 5
 SHARE_MIN = 0.3
 """A resource that is used less than this, of its ceiling, when all is pressed out of the system is no candidate."""
@@ -202,14 +204,23 @@ def rate_in(progress: Sequence[Reading], begin_s: float, end_s: float) -> float 
     return (inside[-1].completed - inside[0].completed) / (inside[-1].at_s - inside[0].at_s)
 
 
-def changes(turns: Sequence[SqueezeTurn], progress: Sequence[Reading]) -> list[tuple[SqueezeTurn, float, float]]:
+def rounds_in(iterations: Sequence[Iteration], begin_s: float, end_s: float) -> float | None:
+    """Iterations of a batch workload a second between two moments, each spread evenly over its own time; None without any."""
+    done = 0.0
+    for one in iterations:
+        inside = min(end_s, one.ended_wall_s) - max(begin_s, one.started_wall_s)
+        done += max(0.0, inside) / max(one.ended_wall_s - one.started_wall_s, TINY_S)
+    return done / (end_s - begin_s) if done > 0 and end_s > begin_s else None
+
+
+def changes(turns: Sequence[SqueezeTurn], rate: Callable[[SqueezeTurn], float | None]) -> list[tuple[SqueezeTurn, float, float]]:
     """Each turn in which something was squeezed or relieved, with the rate beside it (the mean of the turns before and after) and in it.
-    `progress` counts seconds as the turns do."""
-    rates = [rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s) for turn in turns]
+    `rate`: of a turn, None where it is not known."""
+    rates = [rate(turn) for turn in turns]
     found = []
     for at, turn in enumerate(turns):
         beside = [
-            rate for side in (at - 1, at + 1) if 0 <= side < len(turns) and not turns[side].hosts and (rate := rates[side]) is not None
+            value for side in (at - 1, at + 1) if 0 <= side < len(turns) and not turns[side].hosts and (value := rates[side]) is not None
         ]
         inside = rates[at]
         if turn.hosts and inside is not None and beside and sum(beside) > 0:

@@ -12,13 +12,29 @@ from hydrotest.analysis.bound_by import MACHINE, BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, Decision, Squeezing, candidates, changes, elasticities
+from hydrotest.analysis.squeeze import (
+    BINDS,
+    LEFT,
+    SETTLE_S,
+    Candidate,
+    Decision,
+    Squeezing,
+    candidates,
+    changes,
+    elasticities,
+    rate_in,
+    rounds_in,
+)
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 
 NEXT_MIN = 0.7
 """Of its ceiling: what comes next after a relief is named from here on."""
+
+
+Window = tuple[Trial, float, float]
+"""A trial, and from when to when, wall time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class Squeezed:
     relief: Relief | None
 
 
-def uses_in(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
     """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json; several that are this machine itself,
     by other addresses, share all of it and are told as the first."""
     uses = []
@@ -61,15 +77,31 @@ def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> lis
     return [Use("cpu", MACHINE, sum(own), float(next(iter(emulated.values()))), "cores")] if own else []
 
 
-def candidates_of(run: RunFolder, saturated: Sequence[Trial], hosts: Sequence[Mapping[str, Any]],
+def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:
+    """When a workload was measured in a trial: a batch workload from the beginning of its first test to the end of its last."""
+    iterations = trial.load(workload).iterations
+    if iterations is not None:
+        return (
+            trial,
+            min((one.started_wall_s for one in iterations), default=0.0),
+            max((one.ended_wall_s for one in iterations), default=0.0),
+        )
+    measured = Measured.read(run, trial, workload)
+    return trial, measured.start_s, measured.end_s
+
+
+def candidates_of(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]],
                   squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:  # fmt: skip
-    """What is worth squeezing, by what was used when the workload pressed without schedule."""
-    measured = [Measured.read(run, trial, trial.loads[0].workload) for trial in saturated]
-    return candidates(uses_in(run, [(m.trial, m.start_s, m.end_s) for m in measured], hosts), squeezable)
+    """What is worth squeezing, by what was used in windows in which the workload did as much as it could."""
+    return candidates(uses_in(run, windows, hosts), squeezable)
 
 
 def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
-    return changes(trial.turns, readings(run.seconds(trial, workload), 0.0))
+    iterations = trial.load(workload).iterations
+    if iterations is not None:
+        return changes(trial.turns, lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s))
+    progress = readings(run.seconds(trial, workload), 0.0)
+    return changes(trial.turns, lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s))
 
 
 def found_in(run: RunFolder, trial: Trial, workload: str) -> dict[Candidate, float]:

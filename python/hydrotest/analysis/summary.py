@@ -17,6 +17,7 @@ from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.files import file_rows
 from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
+from hydrotest.analysis.job_bounds import job_rows
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -85,6 +86,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "interference": interference,
         "integrity": integrity_rows(trials, journal),
         "spark": batch.rows,
+        "jobs": job_rows(limits),
         "scaling": scaling_rows(batch.rows),
         "speedup": speedup_rows(batch.rows),
         "ernest": ernest_rows(batch.rows),

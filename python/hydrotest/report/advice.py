@@ -8,6 +8,7 @@ from hydrotest.report.topology import SYSTEM_OF
 
 KAFKA = "https://kafka.apache.org/documentation/"
 CASSANDRA = "https://cassandra.apache.org/doc/5.0/cassandra/managing/operating/hardware.html"
+SPARK = "https://spark.apache.org/docs/latest/"
 
 ADVICE: dict[tuple[str, str], tuple[str, str]] = {
     ("kafka", "cpu"): (
@@ -19,7 +20,12 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
     ("cassandra", "cpu"): ("add cores or nodes: writes and cached reads are bound by CPU before anything else", CASSANDRA),
     ("cassandra", "disk"): ("give the nodes faster disks, and the commit log one of its own", CASSANDRA),
     ("cassandra", "network"): ("give the nodes a faster link, or fewer copies", CASSANDRA),
-}
+    ("spark", "cpu"): ("give the workers more cores, or add workers", f"{SPARK}hardware-provisioning.html#cpu-cores"),
+    ("spark", "disk"): ("give the workers faster disks, or several (`spark.local.dir`), or more memory, so that less is spilled",
+                        f"{SPARK}hardware-provisioning.html#local-disks"),
+    ("spark", "network"): ("give the workers a faster link, or shuffle less (combine before the shuffle, broadcast small tables)",
+                           f"{SPARK}hardware-provisioning.html#network"),
+}  # fmt: skip
 """By system and resource: what to do, and the vendor's own page."""
 
 

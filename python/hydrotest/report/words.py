@@ -132,6 +132,8 @@ def _bound_sentences(summary: Summary) -> list[str]:
             stopped = STOPPED[row["stopped_by"]]
             what_to_do = advice(row)
             out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
+    for row in summary.get("jobs", []):
+        out.append(f"{row['workload']}, {' and '.join(row['tests'])} in turn: {bound_sentence(row)} {advice(row) or ''}".rstrip())
     out += doubling_sentences(summary.get("doublings", []))
     out += step_sentences(summary.get("queries", []))
     out += job_sentences(summary["spark"])

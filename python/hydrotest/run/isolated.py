@@ -11,7 +11,7 @@ from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.errors import RunFailedError
 from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
-from hydrotest.run.squeezing import Squeezer
+from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated
 from hydrotest.run.workloads.batch import Batch
@@ -44,7 +44,8 @@ class IsolatedTest:
         """Carries the test out."""
         searchers = await self._searchers()
         consumers = [p for p in self.pressables if isinstance(p, Consume)]
-        for batch in (p for p in self.pressables if isinstance(p, Batch)):
+        batches = [p for p in self.pressables if isinstance(p, Batch)]
+        for batch in batches:
             await self._times(batch)
         for files in (p for p in self.pressables if isinstance(p, Files)):
             await self._passes(files)
@@ -58,7 +59,8 @@ class IsolatedTest:
                 break
         if self.test.squeeze is not None:
             # What goes through in batches of seconds does not show what turns of seconds take from it.
-            for pressable in (p for p in self._searched if not isinstance(p, Follower)):
+            flowing: list[Squeezable] = [p for p in self._searched if not isinstance(p, Follower)]
+            for pressable in [*flowing, *consumers, *batches]:
                 await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:

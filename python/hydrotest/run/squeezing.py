@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, within
-from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed
-from hydrotest.hosts.base import Host
+from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed, window_of
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
+from hydrotest.run.trial import Disturbance, TrialPlan
+from hydrotest.run.turns import Turns
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressing
 from hydrotest.store import layout
-from hydrotest.store.records import SqueezeTurn, Trial
+from hydrotest.store.records import Trial
 
 RELIEF_TURNS = 3
+FREELY = ("saturated", "catch-up", "batch")
+"""Purposes of trials in which a workload does as much as it can."""
 
 
-class Turns:
-    """Takes from hosts and gives back, turn by turn, while generators press."""
+class Squeezable(Protocol):
+    """A workload that goes on for as long as it is let, whatever is taken from its hosts."""
 
-    def __init__(self, hosts: Mapping[str, Host], turns: Sequence[Turn], delay_s: float) -> None:
-        self.hosts = hosts
-        self.turns = turns
-        self.delay_s = delay_s
-        self.done: list[SqueezeTurn] = []
-        self.records: dict[str, Any] = {"turns": self.done}
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
 
-    async def carry_out(self) -> None:
-        """See `Disturbance`."""
-        await asyncio.sleep(self.delay_s)
-        for turn in self.turns:
-            hosts = [host for name in turn.hosts if isinstance(host := self.hosts[name], NetnsHost)]
-            try:
-                for host in hosts:
-                    await host.give(turn.resource or "", turn.given)
-                began = time.time()
-                await asyncio.sleep(turn.seconds)
-                ended = time.time()
-            finally:
-                for host in hosts:
-                    await host.give(turn.resource or "", 1.0)
-            self.done.append(SqueezeTurn.model_validate({"hosts": list(turn.hosts), "resource": turn.resource, "given": turn.given,
-                                                         "start_wall_s": began, "end_wall_s": ended}))  # fmt: skip
+    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+        """One trial of it alone; without a disturbance for as long as planned."""
+        ...
+
+    async def last(self, seconds: float) -> None:
+        """Returns after so many seconds or a little more, when what it does can be counted."""
 
 
 class Squeezer:
     """Proves what binds one workload of an isolated test."""
 
     def __init__(
-        self, index: int, pressable: Rated, budget_s: float, bench: Bench, done: list[Trial], pressing: Pressing = SATURATING
+        self, index: int, pressable: Squeezable, budget_s: float, bench: Bench, done: list[Trial], pressing: Pressing = SATURATING
     ) -> None:
         self.index = index
         self.pressing = pressing
@@ -65,18 +53,18 @@ class Squeezer:
         """Squeezes, and relieves what was proven to bind. Nothing is squeezed that emulated hosts do not have."""
         name, folder = self.pressable.name, self.bench.runner.folder
         squeezable = {host.name: host.squeezable for host in self.bench.hosts.values() if isinstance(host, NetnsHost)}
-        saturated = [
-            t for t in folder.trials() if t.test == self.index and t.purpose == "saturated" and t.status == "done" and t.is_about(name)
-        ]
-        over = candidates_of(folder, saturated, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
+        freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
+        over = candidates_of(
+            folder, [window_of(folder, t, name) for t in freely], folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable
+        )
         state = Squeezing(within(over, groups(over, self.bench.experiment.generators_apart(name)), self.budget_s), self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
-        spent = sum(trial.window_s for trial in self.done)
+        spent = sum(map(_seconds, self.done))
         while over and not state.decide().is_made and spent < self.budget_s:
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
             trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]))
-            spent += trial.window_s
+            spent += _seconds(trial)
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
         decision = state.decide()
@@ -90,7 +78,7 @@ class Squeezer:
         warm_up = self.bench.experiment.search.warm_up
         plan = TrialPlan(f"squeeze-{self.pressable.name}", "squeeze", warm_up, sum(turn.seconds for turn in turns), self.index)
         return await until_done(
-            self.bench, lambda: self.pressable.trial(plan, self.pressing, Turns(self.bench.hosts, turns, plan.warm_up_s))
+            self.bench, lambda: self.pressable.trial(plan, self.pressing, Turns(self.bench.hosts, turns, plan.warm_up_s, self.pressable.last))
         )  # fmt: skip
 
     async def _relieve(self, binds: Sequence[Candidate]) -> None:
@@ -98,6 +86,11 @@ class Squeezer:
         self.bench.listener.phase(f"{self.pressable.name}: relieving what binds it")
         hosts, resource = [host for one in binds for host in one.hosts], binds[0].resource
         self.bench.listener.trial_ended(await self._round(course([(hosts, resource, RELIEF)] * RELIEF_TURNS)), None, "measured")
+
+
+def _seconds(trial: Trial) -> float:
+    """Length of a round's turns."""
+    return trial.turns[-1].end_wall_s - trial.turns[0].start_wall_s if trial.turns else 0.0
 
 
 def _told(state: Squeezing) -> str:

@@ -114,7 +114,7 @@ def make_plan(experiment: Experiment) -> Plan:
 def _squeeze_step(experiment: Experiment, name: str, budget_s: float) -> list[Step]:
     """Nothing for what is not squeezed."""
     workload = experiment.workloads[name]
-    if not isinstance(workload, KafkaProduce | CassandraLoad):
+    if not isinstance(workload, KafkaProduce | KafkaConsume | CassandraLoad | SparkPerf):
         return []
     trials = max(1, math.ceil(budget_s / SQUEEZE_ROUND_S)) + 1
     return [Step(test="isolated", workload=name, trials=trials, seconds=budget_s + trials * (experiment.search.warm_up + OVERHEAD_S),

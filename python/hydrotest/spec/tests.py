@@ -17,7 +17,7 @@ class Isolated(Model):
     workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
     squeeze: DurationS | None = Field(
         None, description="Prove what binds each limit, for at most so long each: parts of the resources of emulated hosts are taken away while "
-        "the workload presses without schedule, and given back. Without it what binds is only suspected.")  # fmt: skip
+        "the workload presses without schedule (tests of Spark: over and over), and given back. Without it what binds is only suspected.")  # fmt: skip
 
 
 class Levels(Model):

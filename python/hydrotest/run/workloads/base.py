@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -149,6 +150,10 @@ class Rated(Pressable):
         """One trial of this workload alone."""
         number = self.bench.runner.claim()
         return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)], disturbance)
+
+    async def last(self, seconds: float) -> None:
+        """Returns after so many seconds: what it does can be counted at any moment."""
+        await asyncio.sleep(seconds)
 
     async def open_loop(self, rate_per_s: float, plan: TrialPlan) -> Trial:
         """One trial by schedule."""

@@ -11,7 +11,7 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
-from hydrotest.run.trial import Background, Part, TrialPlan
+from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing
 from hydrotest.run.workloads.submission import Kept
 from hydrotest.spec.fields import PropertyValue
@@ -31,6 +31,8 @@ class Batch(Pressable):
             return await Driver.start(name, spec, application, self.host, folder, log)
 
         properties: dict[str, PropertyValue] = {} if spec.cores is None else {"spark.cores.max": spec.cores}
+        self._ended: list[Iteration] = []
+        """Of the trial that runs."""
         self.kept = Kept(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
@@ -74,6 +76,40 @@ class Batch(Pressable):
             return [self.load(iterations, driver)]
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body)
+
+    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+        """Its tests in turn, over and over, for as long as the disturbance takes, or as planned."""
+        number = self.bench.runner.claim()
+        self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
+
+        async def body() -> list[Load]:
+            driver = await self.kept.running()
+            self._ended = []
+            driver.press()
+            try:
+                await (self.last(plan.seconds) if disturbance is None else disturbance.carry_out())
+            except JobHungError:
+                await self.kept.leave()
+                raise
+            finally:
+                driver.rest()
+            await driver.rested()
+            return [self.load(self._ended, driver)]
+
+        return await self.bench.runner.record(number, plan, [self.load([], None)], body, disturbance)
+
+    async def last(self, seconds: float) -> None:
+        """Returns after so many seconds, when each test has come to its end as often as the others. Raises `TrialFailedError` if one does not."""
+        driver = await self.kept.running()
+        until = time.monotonic() + seconds
+        while True:
+            for _ in self.spec.tests:
+                ended = await self._next(driver)
+                if not ended.finished:
+                    raise TrialFailedError(f"{self.name}: {ended.test} failed: {ended.error}")
+                self._ended.append(ended)
+            if time.monotonic() >= until:
+                return
 
     async def _give_up(self, driver: Driver, hung: JobHungError) -> Iteration:
         """Ends a driver whose test does not come to its end; what it did by then stands in its event log."""

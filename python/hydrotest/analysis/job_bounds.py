@@ -1,0 +1,69 @@
+"""What binds a batch workload: the resources and gauges while its tests ran one after the other, what Spark's event log tells of its executors, and
+what squeezes showed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydrotest.analysis.bound_by import BoundBy, bound_by
+from hydrotest.analysis.event_log import read_event_log
+from hydrotest.analysis.internal import Gauged, Internal, gauged
+from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.squeezed import Window, uses_in, window_of
+from hydrotest.spec.tests import Isolated
+from hydrotest.spec.workloads import SparkPerf
+from hydrotest.store.folder import RunFolder
+
+SPARK_DOCS = "https://spark.apache.org/docs/latest/"
+EVENT_LOG = "event log"
+SLOTS = Internal("share of the executors' slots that ran a task", EVENT_LOG, "mean", "above", 0.9, "cores",
+                 SPARK_DOCS + "spark-standalone.html#cluster-launch-scripts")  # fmt: skip
+COLLECTING = Internal("share of the tasks' time in garbage collection", EVENT_LOG, "mean", "above", 0.1, "memory",
+                      SPARK_DOCS + "tuning.html#garbage-collection-tuning")  # fmt: skip
+SPILLING = Internal("share of what was shuffled that was spilled to disk first", EVENT_LOG, "mean", "above", 0.1, "memory",
+                    SPARK_DOCS + "tuning.html#memory-usage-of-reduce-tasks")  # fmt: skip
+
+
+def job_rows(limits: Limits) -> list[dict[str, Any]]:
+    """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
+    rows = []
+    for index, test in enumerate(limits.experiment.tests):
+        for workload in test.workloads if isinstance(test, Isolated) else []:
+            spec = limits.experiment.workloads[workload]
+            own = [
+                t
+                for t in limits.trials
+                if t.test == index and t.purpose == "batch" and t.is_about(workload) and t.load(workload).iterations
+            ]
+            if isinstance(spec, SparkPerf) and own:
+                suspicion = suspect(limits.run, [window_of(limits.run, trial, workload) for trial in own], workload, limits.hosts)
+                # Its driver is a part of the system, not a generator that should have more room.
+                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests),
+                             "bound_by": limits.proven(index, workload, suspicion, [])})  # fmt: skip
+    return rows
+
+
+def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]]) -> BoundBy:
+    """What may bind, by what was used and full in some windows."""
+    return bound_by(uses_in(run, windows, hosts), [], "closed-loop", [*gauged(run, windows), *_executors(run, windows, workload)])
+
+
+def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:
+    """Gauges of all executors together, from the event log: of the time in which tests ran, and of their tasks."""
+    seconds, slots, busy, running, collecting, shuffled, spilled = 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for trial, _, _ in windows:
+        load = trial.load(workload)
+        log = read_event_log(run.path / load.event_log) if load.event_log is not None else None
+        for one in load.iterations or []:
+            if log is None or one.cut or one.group not in log.groups:
+                continue
+            group, slots = log.groups[one.group], log.cores
+            seconds += one.seconds
+            busy += group.total("duration_s")
+            running += group.total("run_s")
+            collecting += group.total("gc_s")
+            shuffled += group.total("shuffle_write_bytes")
+            spilled += group.total("spill_bytes")
+    shares = [(SLOTS, busy, seconds * slots), (COLLECTING, collecting, running), (SPILLING, spilled, shuffled)]
+    return [Gauged(limit, "", "the executors", part / whole) for limit, part, whole in shares if whole > 0]
