@@ -85,12 +85,17 @@ workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", o
 """ + REST,
     "spark": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
+""" + REST,
+    # What is shuffled is on the disk before the next stage begins, not in the page cache.
+    "spark-disk": "name: verdicts\n" + SPARK_HOSTS + """\
+systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB, config: {spark.shuffle.sync: true}}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
 """ + REST,
     # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
     "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
 systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
 """ + REST,
     # Both systems on one host: Cassandra is pressed steadily, Kafka with all that goes.
     "combined": "name: verdicts\n" + """\
@@ -158,10 +163,13 @@ PLANTS = {
     "spark": [
         Plant("CPU of both workers", everywhere("ab", cores=0.3), binds=("cpu", BOTH)),
         Plant("CPU of one worker", {"b": {"cores": 0.15}}, binds=("cpu", frozenset("b"))),
-        Plant("links of both workers", everywhere("ab", network=12 * MBIT), binds=("network", BOTH)),
-        Plant("link of one worker", {"a": {"network": 8 * MBIT}}, binds=("network", frozenset("a"))),
-        Plant("disks of both workers", everywhere("ab", disk=16 * MBIT), binds=("disk", BOTH)),
+        Plant("links of both workers", everywhere("ab", network=6 * MBIT), binds=("network", BOTH)),
+        Plant("link of one worker", {"a": {"network": 4 * MBIT}}, binds=("network", frozenset("a"))),
         Plant("CPU of the driver", {"driver": {"cores": 0.06}}, binds=("cpu", frozenset(["driver"]))),
+    ],
+    "spark-disk": [
+        Plant("disks of both workers", everywhere("ab", disk=8 * MBIT), binds=("disk", BOTH)),
+        Plant("disk of one worker", {"b": {"disk": 6 * MBIT}}, binds=("disk", frozenset("b"))),
     ],
     "combined": [
         Plant("CPU of the host of both systems", {"a": {"cores": 0.4}}, binds=("cpu", frozenset("a"))),

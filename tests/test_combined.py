@@ -109,6 +109,16 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     assert (
         told == "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20)."
     )
+    beside = [
+        *services,
+        {"host": "here", "service": "spark-worker-0", "cpu_cores": 0.2},
+        {"host": "here", "service": "spark-driver-x", "cpu_cores": 0.2},
+    ]
+    (shared,) = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.97}], beside)
+    assert shared["frees"] == pytest.approx({"cassandra": 1.2 / 1.61, "spark": 0.4 / 1.61})
+    assert starved_sentences([shared])[0].endswith(
+        " Moving cassandra away would free 75% or spark away would free 25% of what is used there."
+    )
     assert "of what store is short is not known" in starved_sentences(unknown)[0]
 
 

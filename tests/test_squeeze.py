@@ -99,8 +99,9 @@ def test_the_same_resource_of_hosts_that_share_the_work_is_found_together() -> N
 def test_hosts_none_of_which_binds_alone_are_found_as_a_group() -> None:
     """What one cannot do the others do: taken from one of three, a little is lost; taken from all, as much as is taken."""
     hosts = [Candidate.of(host, "cpu") for host in "abc"]
-    over = [*hosts, LINK, *groups([*hosts, LINK, Candidate.of("clients", "cpu")], ["clients"])]
-    assert over[-1] == Candidate(("a", "b", "c"), "cpu")
+    over = [*hosts, LINK, *groups([*hosts, LINK, Candidate.of("clients", "cpu")], ["abc", "ab", "abc"])]
+    assert over[-2:] == [Candidate(("a", "b", "c"), "cpu"), Candidate(("a", "b"), "cpu")]
+    del over[-1]
 
     def rate(left: Mapping[Candidate, float]) -> float:
         return min(1.0, sum(left.get(one, 1.0) for one in hosts) / 3 + 0.1)
@@ -127,7 +128,7 @@ def test_one_that_binds_and_a_group_that_clears_it_are_not_told_apart() -> None:
 
 def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
     brokers = [Candidate.of(host, "cpu") for host in "abc"]
-    together = groups(brokers, [])
+    together = groups(brokers, ["abc"])
     assert within(brokers, together, 125.0) == [*brokers, *together]
     assert within(brokers, together, 60.0) == brokers
     assert within([], [], 60.0) == []
@@ -153,6 +154,16 @@ def test_nothing_is_decided_before_there_is_enough_to_go_by() -> None:
         state.tell({CPU_A: 1.0, LINK: 0.0})
         assert not state.decide().is_made
     assert not Squeezing([], 0).decide().is_made
+
+
+def test_what_is_out_after_two_rounds_is_left_out_of_the_third() -> None:
+    state = Squeezing([CPU_A, LINK, DISK], 0)
+    state.tell({CPU_A: 1.0, LINK: 0.02, DISK: 0.5})
+    state.tell({CPU_A: 1.01, LINK: 0.0, DISK: 0.5})
+    assert sorted(state.propose()) == [CPU_A, DISK]
+    assert not state.decide().is_made
+    state.tell({CPU_A: 0.99, DISK: 0.49})
+    assert state.decide().binds == [CPU_A]
 
 
 def test_a_candidate_of_which_a_round_told_nothing_is_tried_again() -> None:

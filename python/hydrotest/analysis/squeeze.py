@@ -34,6 +34,9 @@ CANDIDATES_MAX = 5
 SHARE_MIN = 0.3
 """A resource that is used less than this, of its ceiling, when all is pressed out of the system is no candidate."""
 ROUNDS_MIN = 3
+"""Before anything is decided."""
+ROUNDS_OUT = 2
+"""Before anything is left out."""
 BINDS = 0.3
 """What binds has an elasticity above this. Two bottlenecks in series may share, a pipeline of three hosts hardly more."""
 STRICT = 0.99
@@ -73,15 +76,16 @@ def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> 
     return worth[:CANDIDATES_MAX]
 
 
-def groups(over: Sequence[Candidate], apart: Collection[str]) -> list[Candidate]:
-    """The same resource of all hosts that may bind by it, but for those `apart` (of generators alone). Where each waits for the slowest of them, which is
+def groups(over: Sequence[Candidate], peers: Sequence[Collection[str]]) -> list[Candidate]:
+    """The same resource of all hosts that may bind by it and do the same work (`peers`: the hosts of a system). Where each waits for the slowest of them, which is
     now this one and now that, none alone moves the rate by much, and all together do."""
-    found = []
+    found: dict[Candidate, None] = {}
     for resource in dict.fromkeys(one.resource for one in over):
-        hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host not in apart)
-        if len(hosts) > 1:
-            found.append(Candidate(tuple(hosts), resource))
-    return found
+        for own in peers:
+            hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host in own)
+            if len(hosts) > 1:
+                found[Candidate(tuple(hosts), resource)] = None
+    return list(found)
 
 
 def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float) -> list[Candidate]:
@@ -136,7 +140,7 @@ class Squeezing:
 
     def propose(self) -> list[Candidate]:
         """Those of the next round, in its order: all at first, then those that may still be what binds."""
-        rounds = max((len(values) for values in self.values.values()), default=0)
+        rounds = self._rounds
         alive = [one for one in self.over if not self._is_known(one) or self._interval(one).high >= BINDS] or list(self.over)
         random.Random(f"{self.seed} {rounds}").shuffle(alive)
         return alive
@@ -146,9 +150,14 @@ class Squeezing:
         for candidate, value in found.items():
             self.values.setdefault(candidate, []).append(value)
 
+    @property
+    def _rounds(self) -> int:
+        return max((len(values) for values in self.values.values()), default=0)
+
     def _is_known(self, candidate: Candidate) -> bool:
-        """A round may tell nothing of one: its own turns are counted, not the rounds."""
-        return len(self.values.get(candidate, ())) >= ROUNDS_MIN
+        """A round may tell nothing of one: its own turns are counted, not the rounds. What is out by then is left out of further ones."""
+        turns = len(self.values.get(candidate, ()))
+        return turns >= ROUNDS_MIN or (turns >= ROUNDS_OUT and self._interval(candidate).high < BINDS)
 
     def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
         """Of its elasticity. How much a turn's rate scatters is the machine's and the load's doing, not the candidate's: it is told from the turns
@@ -158,7 +167,7 @@ class Squeezing:
 
     def decide(self) -> Decision:
         """What is known by now."""
-        if not self.over or not all(self._is_known(one) for one in self.over):
+        if not self.over or self._rounds < ROUNDS_MIN or not all(self._is_known(one) for one in self.over):
             return Decision([])
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):

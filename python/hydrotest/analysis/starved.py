@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,6 +18,22 @@ from hydrotest.store.samples import read_samples
 
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
+
+
+BY_SERVICE = {"cpu": "cpu_cores", "disk": "disk_write_bytes_per_s"}
+"""Resources of which it is known how much each service used, and where that is written."""
+FREES_MIN = 0.05
+"""Less than this part of what is used is not worth moving anything for."""
+
+
+def _frees(services: Sequence[Mapping[str, Any]], column: str) -> dict[str, float]:
+    """What each system among these services has of what all of them use: so much would be free if it ran elsewhere. Most first; empty where that is not known."""
+    by_system: dict[str, float] = defaultdict(float)
+    for service in services:
+        by_system[service["service"].partition("-")[0]] += service.get(column) or 0.0
+    whole = sum(by_system.values())
+    shares = {system: used / whole for system, used in by_system.items() if whole and used / whole >= FREES_MIN}
+    return dict(sorted(shares.items(), key=lambda item: -item[1])) if len(shares) > 1 else {}
 
 
 def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,9 +70,11 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
     top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
     there = [service for service in services if top is not None and top["host"] in (service["host"], MACHINE)]
+    frees = _frees(there, BY_SERVICE.get(top["resource"], "") if top else "")
     users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
     return [
         {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
-         "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else []}
+         "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
+         "frees": frees}
         for workload, changes in worse.items()
     ]  # fmt: skip

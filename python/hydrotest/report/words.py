@@ -242,6 +242,11 @@ def _change(row: dict[str, Any]) -> str:
     return f"{row['change_pct']:+.0f} % [{row['low_pct']:+.0f}, {row['high_pct']:+.0f}]"
 
 
+def _freed(row: dict[str, Any]) -> str:
+    told = " or ".join(f"{system} away would free {share:.0%}" for system, share in row.get("frees", {}).items())
+    return f" Moving {told} of what is used there." if told else ""
+
+
 def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """Who is starved, of what: one sentence for all that are short of the same."""
     short_of: dict[tuple[str | None, str | None], list[dict[str, Any]]] = defaultdict(list)
@@ -256,7 +261,9 @@ def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
             )
             continue
         users = f" (cores used there: {', '.join(own[0]['users'])})" if own[0]["users"] else ""
-        out.append(f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average while all pressed{users}.")
+        out.append(
+            f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average while all pressed{users}.{_freed(own[0])}"
+        )
     return out
 
 

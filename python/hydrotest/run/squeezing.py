@@ -57,7 +57,7 @@ class Squeezer:
         over = candidates_of(
             folder, [window_of(folder, t, name) for t in freely], folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable
         )
-        state = Squeezing(within(over, groups(over, self.bench.experiment.generators_apart(name)), self.budget_s), self.index)
+        state = Squeezing(within(over, groups(over, self.bench.experiment.peers()), self.budget_s), self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(map(_seconds, self.done))

@@ -234,6 +234,11 @@ class Experiment(Model):
         systems = {host for system in self.systems.present().values() for host in system.hosts}
         return [host for host in self.generator_hosts(workload) if host not in systems]
 
+    def peers(self) -> list[list[str]]:
+        """Of each system the hosts that do the same work: of Spark its workers, of the others all."""
+        spark = self.systems.spark
+        return [spark.workers if spark is not None and system is spark else system.hosts for system in self.systems.present().values()]
+
     def machines(self, workload: str) -> dict[str, set[str]]:
         """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
         spec = self.workloads[workload]
