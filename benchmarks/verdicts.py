@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydrotest.analysis.bound_by import Use
+from scipy.stats import binomtest
+
+from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.job_bounds import suspect
 from hydrotest.analysis.squeezed import inside_limits, proven, squeezed, uses_in, window_of
 from hydrotest.hosts.lab.netns import NetnsHost
@@ -33,7 +35,7 @@ from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.store import layout
 from hydrotest.store.records import Trial
 
-BUDGET_S = 140.0
+BUDGET_S = 120.0
 USUAL = 0.8
 MBIT = 1e6
 
@@ -85,17 +87,17 @@ workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", o
 """ + REST,
     "spark": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.1, on: driver}}
 """ + REST,
     # What is shuffled is on the disk before the next stage begins, not in the page cache.
     "spark-disk": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB, config: {spark.shuffle.sync: true}}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.1, on: driver}}
 """ + REST,
     # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
     "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
 systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.1, on: driver}}
 """ + REST,
     # Both systems on one host: Cassandra is pressed steadily, Kafka with all that goes.
     "combined": "name: verdicts\n" + """\
@@ -163,8 +165,8 @@ PLANTS = {
     "spark": [
         Plant("CPU of both workers", everywhere("ab", cores=0.3), binds=("cpu", BOTH)),
         Plant("CPU of one worker", {"b": {"cores": 0.15}}, binds=("cpu", frozenset("b"))),
-        Plant("links of both workers", everywhere("ab", network=6 * MBIT), binds=("network", BOTH)),
-        Plant("link of one worker", {"a": {"network": 4 * MBIT}}, binds=("network", frozenset("a"))),
+        Plant("links of both workers", everywhere("ab", network=4 * MBIT), binds=("network", BOTH)),
+        Plant("link of one worker", {"a": {"network": 3 * MBIT}}, binds=("network", frozenset("a"))),
         Plant("CPU of the driver", {"driver": {"cores": 0.06}}, binds=("cpu", frozenset(["driver"]))),
     ],
     "spark-disk": [
@@ -227,7 +229,7 @@ def environment(bench: Bench) -> list[dict[str, Any]]:
         spec = host.spec
         ceilings: dict[str, float] = {"cpu_cores": host.cores}
         if spec.disk is not None:
-            ceilings["disk_write_bytes_per_s"] = spec.disk / 8
+            ceilings |= {"disk_write_bytes_per_s": spec.disk / 8, "disk_read_bytes_per_s": spec.disk / 8}
         if spec.network is not None:
             ceilings["network_bytes_per_s"] = spec.network / 8
         found.append({"name": name, "connect": "netns", "cores": host.cores, "memory_bytes": spec.memory or 0, "ceilings": ceilings})
@@ -267,10 +269,25 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
         "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
+        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict, found.decision.is_none),
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "seconds": time.monotonic() - began,
     }  # fmt: skip
+
+
+def kind_of(resource: str | None, inside: str | None) -> str:
+    """What was planted, in a word: a column of the confusion matrix."""
+    return resource or ("inside" if inside is not None else "nothing")
+
+
+def named_kind(word: str, verdict: BoundBy, is_none: bool) -> str:
+    """What was named, in the same words."""
+    if verdict.confirmed:
+        return verdict.resource or "nothing"
+    if word != "right" and not is_none:
+        return "undecided"
+    return "inside" if inside_limits(verdict) else "nothing"
 
 
 def usual(busiest: Use, plant: Plant) -> str:
@@ -329,7 +346,23 @@ def table(rows: list[dict[str, Any]]) -> str:
     ours, theirs = Counter(row["word"] for row in rows), Counter(row["usual_word"] for row in rows)
     lines.append("| all | | " + " | ".join(str(ours[word]) for word in words) + " | "
                  + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *confusion(rows)]) + "\n"
+
+
+KINDS = ("cpu", "network", "disk", "inside", "nothing")
+
+
+def confusion(rows: list[dict[str, Any]]) -> list[str]:
+    """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval."""
+    cells = Counter((row["planted_kind"], row["named_kind"]) for row in rows)
+    lines = ["| planted \\ named | " + " | ".join([*KINDS, "undecided"]) + " |", "|---" * (len(KINDS) + 2) + "|"]
+    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, "undecided")) + " |" for planted in KINDS]
+    told = []
+    for word in ("right", "wrong"):
+        count = sum(row["word"] == word for row in rows)
+        interval = binomtest(count, len(rows)).proportion_ci(0.95, "exact") if rows else None
+        told.append(f"{word}: {count} of {len(rows)}" + (f" [{interval.low:.0%}, {interval.high:.0%}]" if interval is not None else ""))
+    return [*lines, "", "; ".join(told) + "."]
 
 
 def main() -> None:

@@ -93,6 +93,9 @@ def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
     assert sum(excuses.excuse(verdict(False, "kafka-0")) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
 
 
+TOP = {"host": "here", "hosts": ["here"], "resource": "cpu", "share": 0.97, "used": 2.0, "unit": "cores"}
+
+
 def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     rows = [
         {"workload": "store", "metric": "p99_ms", "change_pct": 210.0, "significant": True},
@@ -101,24 +104,28 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     ]
     services = [{"host": "here", "service": "cassandra-0", "cpu_cores": 1.2}, {"host": "here", "service": "kafka-0", "cpu_cores": 0.01},
                 {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
-    found = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.97}], services)
+    found = starved(rows, [TOP], services)
     assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
-    unknown = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.5}], services)
+    unknown = starved(rows, [TOP | {"share": 0.5}], services)
     assert unknown[0]["resource"] is None
     (told,) = starved_sentences([found[0], found[0] | {"workload": "drain"}])
-    assert (
-        told == "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20)."
+    assert told == (
+        "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20). "
+        "Moving cassandra away would free 60% of what is used there."
     )
     beside = [
         *services,
         {"host": "here", "service": "spark-worker-0", "cpu_cores": 0.2},
         {"host": "here", "service": "spark-driver-x", "cpu_cores": 0.2},
     ]
-    (shared,) = starved(rows, [{"host": "here", "resource": "cpu", "share": 0.97}], beside)
-    assert shared["frees"] == pytest.approx({"cassandra": 1.2 / 1.61, "spark": 0.4 / 1.61})
+    (shared,) = starved(rows, [TOP], beside)
+    # What generators use there is nobody's that could be moved.
+    assert shared["frees"] == pytest.approx({"cassandra": 0.6, "spark": 0.2})
     assert starved_sentences([shared])[0].endswith(
-        " Moving cassandra away would free 75% or spark away would free 25% of what is used there."
+        " Moving cassandra away would free 60% or spark away would free 20% of what is used there."
     )
+    (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside)
+    assert reading["frees"] == {}
     assert "of what store is short is not known" in starved_sentences(unknown)[0]
 
 

@@ -108,10 +108,12 @@ def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, flo
     return reads if (reads.share or 0.0) > (writes.share or 0.0) else writes
 
 
-def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, internals: Sequence[Gauged] = ()) -> BoundBy:
-    """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own limits then."""
+def bound_by(
+    uses: list[Use], generator_reasons: list[str], stopped_by: str, internals: Sequence[Gauged] = (), *, has_generator: bool = True
+) -> BoundBy:
+    """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own limits then. Without a generator nothing is said of it."""
     evidence = [
-        {"what": f"{use.resource} of {use.host} at the limit, share of its ceiling", "host": use.host,
+        {"what": f"{use.resource} of {use.host}, share of its ceiling that was used", "host": use.host,
          "value": use.share, "unit": None, "used": use.used, "ceiling": use.ceiling, "used_unit": use.unit}
         for use in uses
     ] + [
@@ -120,14 +122,13 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, int
         if use.throttled is not None
     ] + [internal.evidence() for internal in internals if internal.is_full]  # fmt: skip
     ruled_out = [
-        {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used at the limit"}
-        for use in uses
-        if use.is_far
+        {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used"} for use in uses if use.is_far
     ]
     if generator_reasons:
         detail = "the generator had no room: " + "; ".join(generator_reasons)
         return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
-    ruled_out.append({"what": "the generator", "why": "every check of its room held"})
+    if has_generator:
+        ruled_out.append({"what": "the generator", "why": "every check of its room held"})
     if not uses:
         return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
     full = [internal for internal in internals if internal.is_full]
@@ -154,7 +155,7 @@ def bound_by(uses: list[Use], generator_reasons: list[str], stopped_by: str, int
         )
     if full:
         detail = f"{'; '.join(map(str, full))}, while no resource came near its ceiling"
-        return BoundBy("system", detail, full[0].host, evidence=evidence, ruled_out=ruled_out)
+        return BoundBy("system", detail, full[0].host or None, evidence=evidence, ruled_out=ruled_out)
     how = "it was pressed without schedule" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
     detail = f"no resource came near its ceiling, and no internal limit of which there is a gauge; {how}"
     return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)

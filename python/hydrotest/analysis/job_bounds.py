@@ -10,7 +10,7 @@ from hydrotest.analysis.bound_by import BoundBy, bound_by
 from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.internal import Gauged, Internal, gauged
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.squeezed import Window, uses_in, window_of
+from hydrotest.analysis.squeezed import Window, pass_s, uses_in, window_of
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -28,25 +28,25 @@ SPILLING = Internal("share of what was shuffled that was spilled to disk first",
 def job_rows(limits: Limits) -> list[dict[str, Any]]:
     """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
     rows = []
+    spark = limits.experiment.systems.spark
     for index, test in enumerate(limits.experiment.tests):
         for workload in test.workloads if isinstance(test, Isolated) else []:
             spec = limits.experiment.workloads[workload]
-            own = [
-                t
-                for t in limits.trials
-                if t.test == index and t.purpose == "batch" and t.is_about(workload) and t.load(workload).iterations
-            ]
-            if isinstance(spec, SparkPerf) and own:
-                suspicion = suspect(limits.run, [window_of(limits.run, trial, workload) for trial in own], workload, limits.hosts)
+            trials = [t for t in limits.trials if t.test == index and t.purpose == "batch" and t.is_about(workload)]
+            windows = [window_of(limits.run, trial, workload) for trial in trials if pass_s(trial, workload) > 0]
+            if isinstance(spec, SparkPerf) and spark is not None and windows:
+                suspicion = suspect(limits.run, windows, workload, limits.hosts)
                 # Its driver is a part of the system, not a generator that should have more room.
-                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests),
+                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests), "workers": list(spark.workers),
                              "bound_by": limits.proven(index, workload, suspicion, [])})  # fmt: skip
     return rows
 
 
 def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]]) -> BoundBy:
     """What may bind, by what was used and full in some windows."""
-    return bound_by(uses_in(run, windows, hosts), [], "closed-loop", [*gauged(run, windows), *_executors(run, windows, workload)])
+    return bound_by(
+        uses_in(run, windows, hosts), [], "closed-loop", [*gauged(run, windows), *_executors(run, windows, workload)], has_generator=False
+    )
 
 
 def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:
@@ -56,7 +56,7 @@ def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list
         load = trial.load(workload)
         log = read_event_log(run.path / load.event_log) if load.event_log is not None else None
         for one in load.iterations or []:
-            if log is None or one.cut or one.group not in log.groups:
+            if log is None or not one.finished or one.group not in log.groups:
                 continue
             group, slots = log.groups[one.group], log.cores
             seconds += one.seconds

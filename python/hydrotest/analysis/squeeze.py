@@ -39,6 +39,8 @@ ROUNDS_OUT = 2
 """Before anything is left out."""
 BINDS = 0.3
 """What binds has an elasticity above this. Two bottlenecks in series may share, a pipeline of three hosts hardly more."""
+NONE = 0.5
+"""Nothing of what was squeezed binds only where the elasticities of single hosts add up to less."""
 STRICT = 0.99
 """Confidence for decisions: the intervals are looked at after every round, and shown at 95 %."""
 RATE_MIN = 1e-3
@@ -76,23 +78,27 @@ def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> 
     return worth[:CANDIDATES_MAX]
 
 
-def groups(over: Sequence[Candidate], peers: Sequence[Collection[str]]) -> list[Candidate]:
-    """The same resource of all hosts that may bind by it and do the same work (`peers`: the hosts of a system). Where each waits for the slowest of them, which is
+def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]:
+    """The same resource of all hosts that may bind by it and do the same work (`peers`). Where each waits for the slowest of them, which is
     now this one and now that, none alone moves the rate by much, and all together do."""
-    found: dict[Candidate, None] = {}
+    found = []
     for resource in dict.fromkeys(one.resource for one in over):
-        for own in peers:
-            hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host in own)
-            if len(hosts) > 1:
-                found[Candidate(tuple(hosts), resource)] = None
-    return list(found)
+        hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host in peers)
+        if len(hosts) > 1:
+            found.append(Candidate(tuple(hosts), resource))
+    return found
 
 
-def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float) -> list[Candidate]:
-    """Both, if so many rounds of them as a decision takes are to be had in that time; else those of one host alone."""
-    every = [*over, *together]
-    seconds = sum(turn.seconds for turn in course([(one.hosts, one.resource, LEFT[one.resource]) for one in every])) if every else 0.0
-    return every if (ROUNDS_MIN - 1) * seconds < budget_s else list(over)
+def reach_s(over: Sequence[Candidate], least_s: float = 0.0) -> float:
+    """Seconds that a decision over these takes at least, but for its last round, which may be shorter. `least_s`: of a turn."""
+    turns = course([(one.hosts, one.resource, LEFT[one.resource]) for one in over], least_s)
+    return (ROUNDS_MIN - 1) * sum(turn.seconds for turn in turns)
+
+
+def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float, least_s: float = 0.0) -> list[Candidate]:
+    """Both, if so many rounds of them as a decision takes are to be had in that time; else those of one host alone, or none."""
+    tried = ([*over, *together], list(over))
+    return next((some for some in tried if reach_s(some, least_s) < budget_s), [])
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,12 @@ class Turn:
     seconds: float
 
 
-def course(changed: Sequence[tuple[Sequence[str], str, float]]) -> list[Turn]:
-    """The turns of a round: each of `changed` (hosts, resource, times what it is to be) between two in which nothing is, as long as they are."""
-    lengths = [TURN_S[resource] for _, resource, _ in changed]
+def course(changed: Sequence[tuple[Sequence[str], str, float]], least_s: float = 0.0) -> list[Turn]:
+    """The turns of a round: each of `changed` (hosts, resource, times what it is to be) between two in which nothing is, as long as they are; none
+    without any. `least_s`: the shortest turn that tells something."""
+    if not changed:
+        return []
+    lengths = [max(TURN_S[resource], least_s) for _, resource, _ in changed]
     turns = [Turn((), None, 1.0, lengths[0])]
     for at, (hosts, resource, given) in enumerate(changed):
         turns.append(Turn(tuple(hosts), resource, given, lengths[at]))
@@ -171,7 +180,9 @@ class Squeezing:
             return Decision([])
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
-            return Decision([], is_none=True)
+            # What little each of many does may be all there is to do.
+            moved = sum(interval.value for one, interval in found.items() if not one.is_group)
+            return Decision([], is_none=moved < NONE)
         alone, together = self._alone(found), self._together(found)
         # One host that binds, and a group with it that clears all else, it too: more rounds will tell.
         return Decision([] if alone and together else alone or together)

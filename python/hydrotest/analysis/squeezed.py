@@ -78,16 +78,19 @@ def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> lis
 
 
 def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:
-    """When a workload was measured in a trial: a batch workload from the beginning of its first test to the end of its last."""
+    """When a workload was measured in a trial: a batch workload from the beginning of the first test that came to its end to the end of the last."""
     iterations = trial.load(workload).iterations
     if iterations is not None:
-        return (
-            trial,
-            min((one.started_wall_s for one in iterations), default=0.0),
-            max((one.ended_wall_s for one in iterations), default=0.0),
-        )
+        ended = [one for one in iterations if one.finished]
+        return trial, min((one.started_wall_s for one in ended), default=0.0), max((one.ended_wall_s for one in ended), default=0.0)
     measured = Measured.read(run, trial, workload)
     return trial, measured.start_s, measured.end_s
+
+
+def pass_s(trial: Trial, workload: str) -> float:
+    """How long a batch workload took for each of its tests once, on average; 0 for one with a rate."""
+    ended = [one for one in trial.load(workload).iterations or [] if one.finished]
+    return sum(one.seconds for one in ended) / len(ended) * len({one.test for one in ended}) if ended else 0.0
 
 
 def candidates_of(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]],
@@ -153,6 +156,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
                 "resource": one.resource,
                 "left": LEFT[one.resource],
                 "binds": one in found.decision.binds,
+                "out": mean.high < BINDS,
                 **asdict(mean),
             }
             for one, mean in found.elasticities.items()
@@ -170,7 +174,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         # Of a group with one that binds in it nothing more is known.
         if not set(one.hosts) & {host for bind in binds if bind.resource == one.resource and one.is_group for host in bind.hosts}
         and one not in binds
-        and (found.decision.is_made or mean.high < BINDS)
+        and mean.high < BINDS
     ]
     if found.decision.is_none:
         full = inside_limits(bound)

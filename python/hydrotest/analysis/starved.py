@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,20 +21,24 @@ SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
 
 
-BY_SERVICE = {"cpu": "cpu_cores", "disk": "disk_write_bytes_per_s"}
-"""Resources of which it is known how much each service used, and where that is written."""
+BY_SERVICE = {"cores": "cpu_cores", "bytes/s written": "disk_write_bytes_per_s"}
+"""What each service used is known of these, by their units, and where that is written."""
+SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")
+"""Of which system a service is; what is none of these is a program of its own."""
 FREES_MIN = 0.05
 """Less than this part of what is used is not worth moving anything for."""
 
 
-def _frees(services: Sequence[Mapping[str, Any]], column: str) -> dict[str, float]:
-    """What each system among these services has of what all of them use: so much would be free if it ran elsewhere. Most first; empty where that is not known."""
+def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dict[str, float]:
+    """What each system has, among these services, of what is used of a resource (`top`): so much would be free if it ran elsewhere. Most first; empty where
+    that is not known, and where there is only one."""
+    column = BY_SERVICE.get(top["unit"], "")
     by_system: dict[str, float] = defaultdict(float)
     for service in services:
-        by_system[service["service"].partition("-")[0]] += service.get(column) or 0.0
-    whole = sum(by_system.values())
-    shares = {system: used / whole for system, used in by_system.items() if whole and used / whole >= FREES_MIN}
-    return dict(sorted(shares.items(), key=lambda item: -item[1])) if len(shares) > 1 else {}
+        found = SYSTEM.match(service["service"])
+        by_system[service["service"] if found is None else found[found.lastindex or 0]] += service.get(column) or 0.0
+    shares = {system: used / top["used"] for system, used in by_system.items() if top["used"] and used / top["used"] >= FREES_MIN}
+    return dict(sorted(shares.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
 
 
 def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -45,7 +50,14 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
             start = outcome.started_wall_s + trial.warm_up_s
             windows.append((trial, start, start + trial.window_s))
     uses = uses_in(run, windows, hosts)
-    out = [{"host": use.host, "resource": use.resource, "share": use.share} for use in uses if use.share is not None]
+    here = [host["name"] for host in hosts if host.get("connect") == "local"]
+    out = [
+        {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
+         # By however many names this machine is told, its services are on it.
+         "hosts": [host["name"] for host in hosts] if use.host == MACHINE else here if use.host in here else [use.host]}
+        for use in uses
+        if use.share is not None
+    ]  # fmt: skip
     return sorted(out, key=lambda row: -row["share"])
 
 
@@ -69,12 +81,11 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
         if row["significant"] and is_worse:
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
     top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
-    there = [service for service in services if top is not None and top["host"] in (service["host"], MACHINE)]
-    frees = _frees(there, BY_SERVICE.get(top["resource"], "") if top else "")
+    there = [service for service in services if top is not None and service["host"] in top["hosts"]]
     users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
     return [
         {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
          "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
-         "frees": frees}
+         "frees": {} if top is None else _frees(there, top)}
         for workload, changes in worse.items()
     ]  # fmt: skip

@@ -68,6 +68,20 @@ class Host(Protocol):
         """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine."""
         ...
 
+    @property
+    def squeezable(self) -> list[str]:
+        """Resources (`cpu`, `disk`, `network`) of which part can be taken away while it runs."""
+        ...
+
+    @property
+    def relievable(self) -> bool:
+        """True if more than it has can be given of these."""
+        ...
+
+    async def give(self, resource: str, factor: float) -> None:
+        """Gives it so many times what it is to have of a `squeezable` resource, at once, also to what runs already; with 1 all of it again."""
+        ...
+
     def free_port(self) -> int:
         """A TCP port of `address` that nothing listens on."""
         ...

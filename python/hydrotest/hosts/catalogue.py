@@ -47,19 +47,28 @@ class Site:
 
 
 def check_rights(experiment: Experiment) -> None:
-    """Raises `BadInputError` where hosts are to be emulated by somebody who may not."""
+    """Raises `BadInputError` where hosts are to be emulated or squeezed by somebody who may not."""
     emulated = [name for name, host in experiment.hosts.items() if isinstance(host, NetnsSpec)]
     if emulated and os.geteuid() != 0:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
                             "Run it with sudo, or use `connect: local`.")  # fmt: skip
+    squeezed = [name for name, host in experiment.hosts.items() if isinstance(host, LocalSpec) and host.squeeze == "allow"]
+    if squeezed and os.geteuid() != 0:
+        raise BadInputError(
+            f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or leave it out."
+        )
 
 
 async def make_site(experiment: Experiment, scratch: Path) -> Site:
     """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
     then."""
     emulated = {name: spec for name, spec in experiment.hosts.items() if isinstance(spec, NetnsSpec)}
+    local = {name: spec for name, spec in experiment.hosts.items() if isinstance(spec, LocalSpec)}
+    may_squeeze = any(spec.squeeze == "allow" for spec in local.values())
     hosts: dict[str, Host] = {
-        name: LocalHost(name, scratch, spec.address) for name, spec in experiment.hosts.items() if isinstance(spec, LocalSpec)
+        # By however many names: it is one machine.
+        name: LocalHost(name, scratch, spec.address, may_squeeze)
+        for name, spec in local.items()
     }
     if not emulated:
         return Site(hosts)

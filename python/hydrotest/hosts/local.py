@@ -54,8 +54,10 @@ async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], op
 class LocalHost:
     """The machine that the controller runs on."""
 
-    def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1") -> None:
+    def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
         self.name = name
+        self._may_squeeze = may_squeeze
+        self._burden: Node | None = None
         self.address = address
         self._scratch = scratch
 
@@ -68,6 +70,23 @@ class LocalHost:
 
     def emulated(self) -> dict[str, Any] | None:
         return None
+
+    @property
+    def squeezable(self) -> list[str]:
+        return ["cpu"] if self._may_squeeze else []
+
+    @property
+    def relievable(self) -> bool:
+        return False
+
+    async def give(self, resource: str, factor: float) -> None:
+        """See `Host`. Cores are taken from all that runs on this machine, but for generators. Raises `TrialFailedError` where that is refused."""
+        if self._burden is not None:
+            await self._burden.close()
+            self._burden = None
+        if factor < 1:
+            self._burden = await self.node("burden", {"left": factor})
+            await self._burden.expect("ready")
 
     async def facts(self) -> HostFacts:
         return HostFacts(

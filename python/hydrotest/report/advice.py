@@ -17,6 +17,10 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
     ),
     ("kafka", "disk"): ("give the brokers faster disks, or several (`log.dirs`), or compress", f"{KAFKA}#diskandfs"),
     ("kafka", "network"): ("give the brokers a faster link, or compress (`compression`)", f"{KAFKA}#producerconfigs_compression.type"),
+    ("kafka-consume", "cpu"): ("give the brokers more cores, or let consumers fetch more at a time (`fetch.min.bytes`)",
+                               f"{KAFKA}#consumerconfigs_fetch.min.bytes"),
+    ("kafka-consume", "disk"): ("give the brokers more memory, so that what is read is still in the page cache, or faster disks", f"{KAFKA}#diskandfs"),
+    ("kafka-consume", "network"): ("give the brokers a faster link, or let producers compress", f"{KAFKA}#producerconfigs_compression.type"),
     ("cassandra", "cpu"): ("add cores or nodes: writes and cached reads are bound by CPU before anything else", CASSANDRA),
     ("cassandra", "disk"): ("give the nodes faster disks, and the commit log one of its own", CASSANDRA),
     ("cassandra", "network"): ("give the nodes a faster link, or fewer copies", CASSANDRA),
@@ -26,7 +30,7 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
     ("spark", "network"): ("give the workers a faster link, or shuffle less (combine before the shuffle, broadcast small tables)",
                            f"{SPARK}hardware-provisioning.html#network"),
 }  # fmt: skip
-"""By system and resource: what to do, and the vendor's own page."""
+"""By system, or kind of workload, and resource: what to do, and the vendor's own page."""
 
 
 def advice(row: dict[str, Any]) -> str | None:
@@ -36,5 +40,7 @@ def advice(row: dict[str, Any]) -> str | None:
         return "Give the generators more, or run them on more hosts: this limit is not the system's."
     if not bound["confirmed"] or bound["resource"] is None:
         return None
-    found = ADVICE.get((SYSTEM_OF[row["kind"]], bound["resource"]))
+    if not set(bound["binds"]) <= set(row.get("workers", bound["binds"])):
+        return f"What to do: give {' and '.join(bound['binds'])}, where no tasks run but the driver or the master, more of it, or put them elsewhere."
+    found = ADVICE.get((row["kind"], bound["resource"]), ADVICE.get((SYSTEM_OF[row["kind"]], bound["resource"])))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

@@ -133,7 +133,8 @@ def _bound_sentences(summary: Summary) -> list[str]:
             what_to_do = advice(row)
             out.append(f"{row['workload']}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
     for row in summary.get("jobs", []):
-        out.append(f"{row['workload']}, {' and '.join(row['tests'])} in turn: {bound_sentence(row)} {advice(row) or ''}".rstrip())
+        tests = " and ".join(row["tests"]) + (" in turn" if len(row["tests"]) > 1 else "")
+        out.append(f"{row['workload']}, {tests}: {bound_sentence(row)} {advice(row) or ''}".rstrip())
     out += doubling_sentences(summary.get("doublings", []))
     out += step_sentences(summary.get("queries", []))
     out += job_sentences(summary["spark"])
@@ -173,7 +174,7 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     for row in own:
         cost = [(1 - row["left"] ** row[key]) * 100 for key in ("low", "value", "high")]
         share = shares.get((row["host"], row["resource"]))
-        used = f"{share:.0%} of its ceiling used at the limit; " if share is not None else ""
+        used = f"{share:.0%} of its ceiling used; " if share is not None else ""
         parts.append(f"the {NAMES[row['resource']]} of {row['host']} ({used}with {1 - row['left']:.0%} of it taken away the rate fell by "
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
     whose = "the generator, by " if bound["kind"] == "generator" else ""
@@ -194,15 +195,22 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     # A group with one that binds in it falls with that one.
     others = [row for row in bound["squeezed"] if row not in own
               and not any(row["resource"] == bind["resource"] and set(bind["hosts"]) < set(row["hosts"]) for bind in own)]  # fmt: skip
-    if others:
-        grouped = {(bind["resource"], host) for bind in own if len(bind["hosts"]) > 1 for host in bind["hosts"]}
-        alone = [" alone" if (row["resource"], row["host"]) in grouped else "" for row in others]
-        told = "; ".join(
-            f"{NAMES[row['resource']]} of {row['host']}{word} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
-            for row, word in zip(others, alone, strict=True)
-        )
-        out += f" Not the {told}."
-    return out
+    grouped = {(bind["resource"], host) for bind in own if len(bind["hosts"]) > 1 for host in bind["hosts"]}
+    # Summaries of before told of none that it shares.
+    out += _others([row for row in others if row.get("out", True)], grouped, " Not the")
+    # What a host of the group does by itself is a part of what the group does.
+    sharing = [row for row in others if not row.get("out", True) and (row["resource"], row["host"]) not in grouped]
+    return out + _others(sharing, grouped, " It shares this with the")
+
+
+def _others(rows: list[dict[str, Any]], grouped: set[tuple[str, str]], head: str) -> str:
+    """What else was squeezed, with its elasticities; empty without any. `grouped`: what binds as one of a group."""
+    alone = [" alone" if (row["resource"], row["host"]) in grouped else "" for row in rows]
+    told = "; ".join(
+        f"{NAMES[row['resource']]} of {row['host']}{word} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
+        for row, word in zip(rows, alone, strict=True)
+    )
+    return f"{head} {told}." if told else ""
 
 
 NAMES = {"cpu": "CPU", "disk": "disk", "network": "link"}

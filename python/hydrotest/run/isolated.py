@@ -60,7 +60,9 @@ class IsolatedTest:
         if self.test.squeeze is not None:
             # What goes through in batches of seconds does not show what turns of seconds take from it.
             flowing: list[Squeezable] = [p for p in self._searched if not isinstance(p, Follower)]
-            for pressable in [*flowing, *consumers, *batches]:
+            for prepared in [*consumers, *batches]:
+                await prepared.prepare()  # not yet, where a resumed run has their trials
+            for pressable in [*flowing, *consumers, *[batch for batch in batches if self._always_ends(batch)]]:
                 await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:
@@ -119,6 +121,15 @@ class IsolatedTest:
             f"{i.test} {'not ended after ' if i.hung else '' if i.finished else 'failed after '}{i.seconds:.1f} s" for i in runs
         )
         self.bench.listener.trial_ended(trial, None, times)
+
+    def _always_ends(self, batch: Batch) -> bool:
+        """True if all its tests came to their ends; else nothing can be told of how many a second do."""
+        runs = [run for trial in self.bench.runner.folder.trials() if trial.test == self.index and trial.purpose == "batch" and trial.is_about(batch.name)
+                for run in trial.load(batch.name).iterations or []]  # fmt: skip
+        broken = next((run for run in runs if not run.finished), None)
+        if broken is not None:
+            self.bench.listener.say(f"{batch.name} is not squeezed: {broken.test} does not always come to its end")
+        return broken is None
 
     async def _passes(self, files: Files) -> None:
         """Files have no schedule: more at once, until no more goes through; then as often as there are searches with what was best."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, within
-from hydrotest.analysis.squeezed import candidates_of, found_in, squeezed, window_of
-from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, reach_s, within
+from hydrotest.analysis.squeezed import candidates_of, found_in, pass_s, squeezed, window_of
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.turns import Turns
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing
 from hydrotest.store import layout
 from hydrotest.store.records import Trial
+from hydrotest.units import show_duration
 
 RELIEF_TURNS = 3
 FREELY = ("saturated", "catch-up", "batch")
@@ -46,29 +46,36 @@ class Squeezer:
         self.pressing = pressing
         self.pressable = pressable
         self.budget_s = budget_s
+        self._turn_s = 0.0
+        """The least that a turn must last."""
         self.bench = bench
         self.done = [trial for trial in done if trial.test == index and trial.purpose == "squeeze" and trial.is_about(pressable.name)]
 
     async def run(self) -> None:
-        """Squeezes, and relieves what was proven to bind. Nothing is squeezed that emulated hosts do not have."""
+        """Squeezes, and relieves what was proven to bind, where there is more to give."""
         name, folder = self.pressable.name, self.bench.runner.folder
-        squeezable = {host.name: host.squeezable for host in self.bench.hosts.values() if isinstance(host, NetnsHost)}
+        squeezable = {host.name: host.squeezable for host in self.bench.hosts.values()}
         freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
-        over = candidates_of(
-            folder, [window_of(folder, t, name) for t in freely], folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable
-        )
-        state = Squeezing(within(over, groups(over, self.bench.experiment.peers()), self.budget_s), self.index)
+        windows = [window_of(folder, trial, name) for trial in freely]
+        over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
+        self._turn_s = max((pass_s(trial, name) for trial in freely), default=0.0)
+        chosen = within(over, groups(over, self.bench.experiment.peers(name)), self.budget_s, self._turn_s)
+        if over and not chosen:
+            self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(over)} resources that may bind it; "
+                                    f"give at least {show_duration(reach_s(over, self._turn_s))}")  # fmt: skip
+        state = Squeezing(chosen, self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(map(_seconds, self.done))
-        while over and not state.decide().is_made and spent < self.budget_s:
+        while chosen and not state.decide().is_made and spent < self.budget_s:
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
-            trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]))
-            spent += _seconds(trial)
+            trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()], self._turn_s))
+            spent += max(_seconds(trial), trial.window_s)
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
         decision = state.decide()
-        if decision.binds and squeezed(folder, self._trials(), name).relief is None:
+        is_relievable = all(self.bench.hosts[host].relievable for one in decision.binds for host in one.hosts)
+        if decision.binds and is_relievable and squeezed(folder, self._trials(), name).relief is None:
             await self._relieve(decision.binds)
 
     def _trials(self) -> list[Trial]:
@@ -85,7 +92,9 @@ class Squeezer:
         """Gives more of what binds, on all hosts where it does, to see how far the rate rises and what binds next."""
         self.bench.listener.phase(f"{self.pressable.name}: relieving what binds it")
         hosts, resource = [host for one in binds for host in one.hosts], binds[0].resource
-        self.bench.listener.trial_ended(await self._round(course([(hosts, resource, RELIEF)] * RELIEF_TURNS)), None, "measured")
+        self.bench.listener.trial_ended(
+            await self._round(course([(hosts, resource, RELIEF)] * RELIEF_TURNS, self._turn_s)), None, "measured"
+        )
 
 
 def _seconds(trial: Trial) -> float:

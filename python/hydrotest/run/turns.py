@@ -9,7 +9,6 @@ from typing import Any
 
 from hydrotest.analysis.squeeze import Turn
 from hydrotest.hosts.base import Host
-from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.store.records import SqueezeTurn
 
 
@@ -31,7 +30,7 @@ class Turns:
         """See `Disturbance`."""
         await self.last(self.delay_s)
         for turn in self.turns:
-            hosts = [host for name in turn.hosts if isinstance(host := self.hosts[name], NetnsHost)]
+            hosts = [self.hosts[name] for name in turn.hosts]
             try:
                 for host in hosts:
                     await host.give(turn.resource or "", turn.given)

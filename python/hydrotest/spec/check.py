@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check_fault import check_fault
 from hydrotest.spec.check_workloads import check_shares, check_stock, check_workload
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.hosts import AnyHost, NetnsHost
+from hydrotest.spec.hosts import LocalHost, NetnsHost, Share
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import AnySystem, Cassandra, Experiment, Hdfs, Kafka, Spark
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
@@ -232,14 +233,11 @@ def _check_jobs(experiment: Experiment, test: Combined | Soak | Fault, index: in
 
 def _check_squeeze(experiment: Experiment, test: Isolated, index: int, checker: Checker) -> None:
     place: Path_ = ("tests", index, test.test, "squeeze")
-    if test.squeeze is not None and not any(_has_share(experiment, host) for host in experiment.hosts.values()):
+    shares = any(experiment.has_share(name, resource) for name in experiment.hosts for resource in get_args(Share))
+    may = any(isinstance(host, LocalHost) and host.squeeze == "allow" for host in experiment.hosts.values())
+    if test.squeeze is not None and not shares and not may:
         raise checker.fail(place, "no host has a share of something that could be squeezed",
-                           "Give emulated hosts (`connect: netns`) `cores`, `disk` or `network`, or leave it out.")  # fmt: skip
-
-
-def _has_share(experiment: Experiment, host: AnyHost) -> bool:
-    is_scaled = experiment.lab is not None and host.type is not None
-    return isinstance(host, NetnsHost) and (is_scaled or any(share is not None for share in (host.cores, host.disk, host.network)))
+                           "Give emulated hosts (`connect: netns`) `cores`, `disk` or `network`, or write `squeeze: allow` at a host, or leave it out.")  # fmt: skip
 
 
 def _check_soak(experiment: Experiment, test: Soak, index: int, checker: Checker) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.hosts import NetnsHost
+from hydrotest.spec.hosts import NetnsHost, Share
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Fault
@@ -15,7 +15,10 @@ POSSIBLE = {
     "host": ("pause", "cut", "mute", "deafen", "slow", "fill"),
     "system": ("roll",),
 }
-NEEDS = {"slow": ("network", "speed that could be a tenth"), "fill": ("disk", "disk of its own that could be full")}
+NEEDS: dict[str, tuple[Share, str]] = {
+    "slow": ("network", "speed that could be a tenth"),
+    "fill": ("disk", "disk of its own that could be full"),
+}
 """What a host must have of its own for an action, as a field and in words."""
 
 FAULT_BEFORE_S_MIN = 5.0
@@ -86,8 +89,6 @@ def check_fault(experiment: Experiment, test: Fault, index: int, checker: Checke
                            f"{test.duration:g} s", f"Let `duration` be {test.at + test.down + FAULT_AFTER_S_MIN:g} s at least.")  # fmt: skip
 
 
-def _check_has(experiment: Experiment, name: str, share: str, what: str, index: int, checker: Checker) -> None:
-    host = experiment.hosts[name]
-    machine = experiment.lab.types[host.type] if experiment.lab is not None and host.type is not None else None
-    if isinstance(host, NetnsHost) and getattr(host, share) is None and (machine is None or getattr(machine, share) is None):
+def _check_has(experiment: Experiment, name: str, share: Share, what: str, index: int, checker: Checker) -> None:
+    if isinstance(experiment.hosts[name], NetnsHost) and not experiment.has_share(name, share):
         raise checker.fail(("tests", index), f"{name} has no {what}", f"Give {name} a `{share}`.")

@@ -11,6 +11,8 @@ from hydrotest.spec.fields import BitsPerS, Loopback, Name, SizeBytes
 from hydrotest.units import show_bytes
 
 GIB = 1 << 30
+Share = Literal["cores", "disk", "network"]
+"""What of a machine an emulated host may be given a part of, by its key in the file; of memory nothing can be taken away while it is used."""
 
 
 class Placed(Model):
@@ -28,6 +30,9 @@ class LocalHost(Placed):
     connect: Literal["local"] = Field(description="How the host is reached: `local`.")
     address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
                               "Nodes of one ring need an address each.")  # fmt: skip
+    squeeze: Literal["allow"] | None = Field(
+        None, description="`allow`: where a test squeezes, part of this machine's cores may be taken away for seconds from everything that runs on it, but for the "
+        "generators. Needs root.")  # fmt: skip
 
 
 class NetnsHost(Placed):

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from hydrotest.spec.base import Client, Model
 from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, SizeBytes
-from hydrotest.spec.hosts import Host, LocalHost
+from hydrotest.spec.hosts import Host, LocalHost, NetnsHost, Share
 from hydrotest.spec.scale import Lab
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
 from hydrotest.spec.workloads import AnyWorkload, Command, Dataflow, RatedWorkload
@@ -234,17 +234,21 @@ class Experiment(Model):
         systems = {host for system in self.systems.present().values() for host in system.hosts}
         return [host for host in self.generator_hosts(workload) if host not in systems]
 
-    def peers(self) -> list[list[str]]:
-        """Of each system the hosts that do the same work: of Spark its workers, of the others all."""
-        spark = self.systems.spark
-        return [spark.workers if spark is not None and system is spark else system.hosts for system in self.systems.present().values()]
+    def has_share(self, name: str, resource: Share) -> bool:
+        """True if an emulated host has a share of its own of that, written at it or at the type of machine that it is made after."""
+        host = self.hosts[name]
+        machine = self.lab.types.get(host.type) if self.lab is not None and host.type is not None else None
+        return isinstance(host, NetnsHost) and any(getattr(one, resource) is not None for one in (host, machine) if one is not None)
 
-    def machines(self, workload: str) -> dict[str, set[str]]:
-        """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
+    def peers(self, workload: str) -> list[str]:
+        """The hosts that do the same work of the system that a workload presses on: of Spark its workers, of HDFS its DataNodes, of the others all."""
+        system = self.systems.present()[self._system(workload)]
+        return system.workers if isinstance(system, Spark) else system.datanodes if isinstance(system, Hdfs) else system.hosts
+
+    def _system(self, workload: str) -> str:
+        """By name."""
         spec = self.workloads[workload]
-        if isinstance(spec, Command):
-            return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
-        name = {
+        return {
             "kafka-produce": "kafka",
             "kafka-consume": "kafka",
             "spark-perf": "spark",
@@ -252,6 +256,13 @@ class Experiment(Model):
             "hdfs-write": "hdfs",
             "hdfs-read": "hdfs",
         }.get(spec.kind, spec.kind)
+
+    def machines(self, workload: str) -> dict[str, set[str]]:
+        """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
+        spec = self.workloads[workload]
+        if isinstance(spec, Command):
+            return {workload: {self._machine(host) for host in self.generator_hosts(workload)}}
+        name = self._system(workload)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 
     def listens_at(self, host: str) -> str:

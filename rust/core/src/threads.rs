@@ -50,6 +50,9 @@ pub struct Priority {
     pub nice: i32,
 }
 
+/// Above what takes cores away from others in a squeeze.
+const PRIORITY: i32 = 2;
+
 /// Asks for real-time scheduling, and for `nice` where that is refused; tells what was got. Refusal is
 /// no error: the room checks tell whether it mattered. At `nice` 0 nothing is asked for.
 ///
@@ -58,7 +61,9 @@ pub struct Priority {
 /// limit (95 % by default) keeps a runaway generator from taking the machine.
 pub fn raise_priority(nice: i32) -> Priority {
     if nice < 0 {
-        let parameters = libc::sched_param { sched_priority: 1 };
+        let parameters = libc::sched_param {
+            sched_priority: PRIORITY,
+        };
         // SAFETY: the call reads one plain struct that outlives it.
         if unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) } == 0 {
             return Priority {

@@ -2,6 +2,7 @@
 //! answers with JSON lines on stdout, listens on nothing, and ends when stdin does.
 
 mod asks;
+mod burden;
 mod place;
 mod sample;
 mod supervise;
@@ -44,6 +45,8 @@ enum Command {
     Sink,
     /// Tell what this host's clock shows, as often as asked.
     Clock,
+    /// Take a part of this machine's cores away from all but generators, until stdin ends.
+    Burden,
     /// Ask a system one question: readiness, set-up, the state of what was stored.
     Ask,
 }
@@ -69,6 +72,7 @@ fn main() {
         Command::Supervise => supervise::run(),
         Command::Sink => asks::sink(),
         Command::Clock => asks::clock(),
+        Command::Burden => burden::run(),
         Command::Ask => asks::ask(),
     });
     if let Err(error) = result {

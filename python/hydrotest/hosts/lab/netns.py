@@ -112,12 +112,16 @@ class NetnsHost:
 
     @property
     def squeezable(self) -> list[str]:
-        """Resources that it has a share of, which can be made smaller and larger while it runs."""
+        """See `Host`: those that it has a share of."""
         given = {"cpu": self.spec.cores, "disk": self.spec.disk, "network": self.spec.network}
         return [resource for resource, share in given.items() if share is not None]
 
+    @property
+    def relievable(self) -> bool:
+        return True
+
     async def give(self, resource: str, factor: float) -> None:
-        """Gives it so many times what it is to have of a `squeezable` resource, at once, also to what runs already."""
+        """See `Host`."""
         await asyncio.to_thread(self._give, resource, factor)
 
     def _give(self, resource: str, factor: float) -> None:

@@ -31,12 +31,26 @@ class Batch(Pressable):
             return await Driver.start(name, spec, application, self.host, folder, log)
 
         properties: dict[str, PropertyValue] = {} if spec.cores is None else {"spark.cores.max": spec.cores}
+        self._warm: Driver | None = None
+        """The one that was warmed up."""
         self._ended: list[Iteration] = []
         """Of the trial that runs."""
         self.kept = Kept(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
+        await self.warmed()
+
+    async def warmed(self) -> Driver:
+        """The driver, warm: also one that was started after the first, which another workload's or its own death has ended."""
         driver = await self.kept.running()
+        if driver is not self._warm:
+            with self.bench.unhurried():
+                await self._warm_up(driver)
+            # One that hung while it was cold has been ended.
+            driver = self._warm = await self.kept.running()
+        return driver
+
+    async def _warm_up(self, driver: Driver) -> None:
         self.bench.listener.phase(f"warming up spark with {self.name}")
         # Each test at least twice: the first runs of anything on a JVM say little.
         driver.press()
@@ -61,7 +75,7 @@ class Batch(Pressable):
         self.bench.listener.trial_started(number, f"{self.name}: {', '.join(self.spec.tests)}, {repeats} times each", plan.seconds)
 
         async def body() -> list[Load]:
-            driver = await self.kept.running()
+            driver = await self.warmed()
             driver.press()
             iterations: list[Iteration] = []
             try:
@@ -83,7 +97,7 @@ class Batch(Pressable):
         self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
 
         async def body() -> list[Load]:
-            driver = await self.kept.running()
+            driver = await self.warmed()
             self._ended = []
             driver.press()
             try:
@@ -93,7 +107,9 @@ class Batch(Pressable):
                 raise
             finally:
                 driver.rest()
-            await driver.rested()
+                if driver.is_alive:
+                    # Also after a failure: what it tells of a test that is cut short is not the next trial's.
+                    await driver.rested()
             return [self.load(self._ended, driver)]
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body, disturbance)
@@ -156,7 +172,7 @@ class _Looping(Background):
         self.driver: Driver | None = None
 
     async def ready(self) -> None:
-        self.driver = await self.batch.kept.running()
+        self.driver = await self.batch.warmed()
 
     async def begin(self) -> None:
         assert self.driver is not None
