@@ -35,7 +35,7 @@ from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.store import layout
 from hydrotest.store.records import Trial
 
-BUDGET_S = 120.0
+BUDGET_S = 150.0
 USUAL = 0.8
 MBIT = 1e6
 

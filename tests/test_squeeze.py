@@ -101,6 +101,7 @@ def test_hosts_none_of_which_binds_alone_are_found_as_a_group() -> None:
     hosts = [Candidate.of(host, "cpu") for host in "abc"]
     over = [*hosts, LINK, *groups([*hosts, LINK, Candidate.of("clients", "cpu")], "abc")]
     assert over[-1] == Candidate(("a", "b", "c"), "cpu")
+    assert groups(hosts, "ab") == []
 
     def rate(left: Mapping[Candidate, float]) -> float:
         return min(1.0, sum(left.get(one, 1.0) for one in hosts) / 3 + 0.1)

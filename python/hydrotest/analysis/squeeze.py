@@ -33,6 +33,8 @@ TINY_S = 1e-3
 CANDIDATES_MAX = 5
 SHARE_MIN = 0.3
 """A resource that is used less than this, of its ceiling, when all is pressed out of the system is no candidate."""
+GROUP_MIN = 3
+"""Hosts of a group."""
 ROUNDS_MIN = 3
 """Before anything is decided."""
 ROUNDS_OUT = 2
@@ -80,11 +82,12 @@ def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> 
 
 def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]:
     """The same resource of all hosts that may bind by it and do the same work (`peers`). Where each waits for the slowest of them, which is
-    now this one and now that, none alone moves the rate by much, and all together do."""
+    now this one and now that, none alone moves the rate by much, and all together do. Of two, each shows half of it at least, and their turns are better spent
+    on themselves."""
     found = []
     for resource in dict.fromkeys(one.resource for one in over):
         hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host in peers)
-        if len(hosts) > 1:
+        if len(hosts) >= GROUP_MIN:
             found.append(Candidate(tuple(hosts), resource))
     return found
 
