@@ -169,7 +169,7 @@ PLANTS = {
         Plant("CPU of one worker", {"b": {"cores": 0.12}}, binds=("cpu", frozenset("b"))),
         Plant("links of both workers", everywhere("ab", network=4 * MBIT), binds=("network", BOTH)),
         Plant("link of one worker", {"a": {"network": 3 * MBIT}}, binds=("network", frozenset("a"))),
-        Plant("CPU of the driver", {"driver": {"cores": 0.06}}, binds=("cpu", frozenset(["driver"]))),
+        Plant("CPU of the driver", {"driver": {"cores": 0.1}}, binds=("cpu", frozenset(["driver"]))),
     ],
     "spark-disk": [
         Plant("disks of both workers", everywhere("ab", disk=8 * MBIT), binds=("disk", BOTH)),

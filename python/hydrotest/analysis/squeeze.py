@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,9 +36,11 @@ SHARE_MIN = 0.3
 GROUP_MIN = 3
 """Hosts of a group."""
 ROUNDS_MIN = 3
-"""Before anything is decided."""
+"""Squeezed turns of each candidate before anything is decided."""
 ROUNDS_OUT = 2
-"""Before anything is left out."""
+"""Those of one before it is left out."""
+SQUEEZED_MIN = 3
+"""Turns of a round in which something is squeezed."""
 BINDS = 0.3
 """What binds has an elasticity above this. Two bottlenecks in series may share, a pipeline of three hosts hardly more."""
 NONE = 0.5
@@ -148,22 +150,22 @@ class Squeezing:
     over: list[Candidate]
     seed: int
     values: dict[Candidate, list[float]] = field(default_factory=dict)
-    """Elasticities, one a round."""
+    """Elasticities, one a turn."""
 
     def propose(self) -> list[Candidate]:
-        """Those of the next round, in its order: all at first, then those that may still be what binds."""
-        rounds = self._rounds
+        """Those of the next round, in its order: all at first, then those that may still be what binds; few of them several times, since each round has a
+        beginning and an end of its own."""
         alive = [one for one in self.over if not self._is_known(one) or self._interval(one).high >= BINDS] or list(self.over)
-        random.Random(f"{self.seed} {rounds}").shuffle(alive)
-        return alive
+        random.Random(f"{self.seed} {self._turns}").shuffle(alive)
+        return alive * math.ceil(SQUEEZED_MIN / len(alive)) if alive else []
 
-    def tell(self, found: Mapping[Candidate, float]) -> None:
-        """What a round showed."""
-        for candidate, value in found.items():
+    def tell(self, found: Iterable[tuple[Candidate, float]]) -> None:
+        """What a round showed, in its order."""
+        for candidate, value in found:
             self.values.setdefault(candidate, []).append(value)
 
     @property
-    def _rounds(self) -> int:
+    def _turns(self) -> int:
         return max((len(values) for values in self.values.values()), default=0)
 
     def _is_known(self, candidate: Candidate) -> bool:
@@ -179,7 +181,7 @@ class Squeezing:
 
     def decide(self) -> Decision:
         """What is known by now."""
-        if not self.over or self._rounds < ROUNDS_MIN or not all(self._is_known(one) for one in self.over):
+        if not self.over or self._turns < ROUNDS_MIN or not all(self._is_known(one) for one in self.over):
             return Decision([])
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
@@ -256,10 +258,10 @@ def elasticity(given: float, before: float, after: float) -> float:
     return math.log(max(after / before, RATE_MIN)) / math.log(given)
 
 
-def elasticities(found: Sequence[tuple[SqueezeTurn, float, float]]) -> dict[Candidate, float]:
-    """Those of one round."""
-    return {
-        Candidate(tuple(turn.hosts), turn.resource or ""): elasticity(turn.given, before, after)
+def elasticities(found: Sequence[tuple[SqueezeTurn, float, float]]) -> list[tuple[Candidate, float]]:
+    """Those of one round, in its order."""
+    return [
+        (Candidate(tuple(turn.hosts), turn.resource or ""), elasticity(turn.given, before, after))
         for turn, before, after in found
         if turn.given < 1
-    }
+    ]

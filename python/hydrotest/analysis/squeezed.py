@@ -107,7 +107,7 @@ def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeT
     return changes(trial.turns, lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s))
 
 
-def found_in(run: RunFolder, trial: Trial, workload: str) -> dict[Candidate, float]:
+def found_in(run: RunFolder, trial: Trial, workload: str) -> list[tuple[Candidate, float]]:
     """The elasticities that one round showed."""
     return elasticities(_changes(run, trial, workload))
 
@@ -116,7 +116,7 @@ def squeezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequ
     """All that `trials` (of one test) show."""
     own = [t for t in trials if t.purpose == "squeeze" and t.status == "done" and any(load.workload == workload for load in t.loads)]
     rounds = [found for trial in own if (found := found_in(run, trial, workload))]
-    state = Squeezing(list(dict.fromkeys(one for found in rounds for one in found)), 0)
+    state = Squeezing(list(dict.fromkeys(one for found in rounds for one, _ in found)), 0)
     for found in rounds:
         state.tell(found)
     return Squeezed(state.shown(), state.decide(), _relief(run, own, workload, hosts))
