@@ -161,8 +161,8 @@ PLANTS = {
         Plant("a rate below every limit", pressing=Pressing(rate_per_s=200.0)),
     ],
     "kafka-read": [
-        Plant("page cache too small, disk slow", {"a": {"disk": 80 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("link out of the broker", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
+        Plant("page cache too small, disk slow", {"a": {"disk": 320 * MBIT}}, binds=("disk", frozenset("a"))),
+        Plant("link out of the broker", {"a": {"network": 120 * MBIT}}, binds=("network", frozenset("a"))),
     ],
     "spark": [
         Plant("CPU of both workers", everywhere("ab", cores=0.2), binds=("cpu", BOTH)),
@@ -263,6 +263,8 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
     if verdict.confirmed:
         word = "right" if verdict.resource == resource and named <= planted else "wrong"
+    elif found.decision.is_none and resource is not None:
+        word = "wrong"
     elif plant.inside is not None:
         settings = {one["setting"] for one in inside_limits(verdict)}
         word = "right" if found.decision.is_none and settings == {plant.inside} else "undecided"

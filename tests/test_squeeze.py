@@ -28,6 +28,7 @@ from hydrotest.analysis.squeeze import (
     elasticity,
     groups,
     rate_in,
+    reach_s,
     rounds_in,
     within,
 )
@@ -129,8 +130,10 @@ def test_one_that_binds_and_a_group_that_clears_it_are_not_told_apart() -> None:
 def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
     brokers = [Candidate.of(host, "cpu") for host in "abc"]
     together = groups(brokers, "abc")
+    assert reach_s(brokers) == pytest.approx(1.1 * 2 * 7 * 4)
+    assert within(brokers, [], reach_s(brokers)) == brokers
     assert within(brokers, together, 125.0) == [*brokers, *together]
-    assert within(brokers, together, 60.0) == brokers
+    assert within(brokers, together, 65.0) == brokers
     # Of single hosts neither, or where tests are so long that their turns are.
     assert within(brokers, together, 40.0) == []
     assert within(brokers, together, 125.0, least_s=15.0) == []
@@ -254,6 +257,27 @@ def test_what_is_little_used_or_cannot_be_squeezed_is_no_candidate() -> None:
     ]  # fmt: skip
     found = candidates(uses, {"a": ["cpu", "disk", "network"], "b": ["cpu"]})
     assert found == [Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network")]
+
+
+def test_where_all_cores_stand_still_at_once_only_full_ones_are_squeezed() -> None:
+    uses = [Use("cpu", "here", 1.0, 2.0, "cores")]
+    assert candidates(uses, {"here": ["cpu"]}) == [Candidate.of("here", "cpu")]
+    assert candidates(uses, {"here": ["cpu"]}, ["here"]) == []
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0])
+def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None:
+    full = {"what": "disk of a, share of its ceiling that was used", "host": "a", "value": 0.97, "unit": None, "used": 1.0}
+    state = Squeezing([CPU_A, CPU_B], 0)
+    for _ in range(3):
+        state.tell({CPU_A: own, CPU_B: 0.01}.items())
+    found = Squeezed(state.shown(), state.decide(), None)
+    bound, _ = proven(BoundBy("resource", "disk of a was full", "a", "disk", evidence=[full]), found, [])
+    assert (bound.resource, bound.confirmed) == ("cpu" if own else "disk", False)
+    assert "could not be squeezed" in bound.detail or not own
+    # A generator without room is no more the system's limit than before.
+    generator, _ = proven(BoundBy("generator", "no room"), found, [])
+    assert generator.kind == ("resource" if own else "generator")
 
 
 def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:

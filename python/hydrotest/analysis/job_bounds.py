@@ -37,9 +37,15 @@ def job_rows(limits: Limits) -> list[dict[str, Any]]:
             if isinstance(spec, SparkPerf) and spark is not None and windows:
                 suspicion = suspect(limits.run, windows, workload, limits.hosts)
                 # Its driver is a part of the system, not a generator that should have more room.
-                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests), "workers": list(spark.workers),
+                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests), "workers": _worker_names(spark.workers, limits.hosts),
                              "bound_by": limits.proven(index, workload, suspicion, [])})  # fmt: skip
     return rows
+
+
+def _worker_names(workers: Sequence[str], hosts: Sequence[dict[str, Any]]) -> list[str]:
+    """The hosts of workers by all their names: this machine is told by one of its own."""
+    here = [host["name"] for host in hosts if host.get("connect") == "local"]
+    return list(dict.fromkeys([*workers, *(here if set(here) & set(workers) else [])]))
 
 
 def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]]) -> BoundBy:

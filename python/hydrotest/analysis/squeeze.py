@@ -39,6 +39,8 @@ ROUNDS_MIN = 3
 """Squeezed turns of each candidate before anything is decided."""
 ROUNDS_OUT = 2
 """Those of one before it is left out."""
+MARGIN = 1.1
+"""Turns take a little longer than they are to."""
 SQUEEZED_MIN = 3
 """Turns of a round in which something is squeezed."""
 BINDS = 0.3
@@ -71,13 +73,14 @@ class Candidate(NamedTuple):
         return f"{self.resource} of {' and '.join(self.hosts)}{' together' if self.is_group else ''}"
 
 
-def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:
-    """What is worth squeezing, most used first. `squeezable`: of each host the resources that can be."""
+def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:
+    """What is worth squeezing, most used first. `squeezable`: of each host the resources that can be. Of the hosts `only_near` only what is near its ceiling: there
+    all cores stand still at once for a part of the time, and one thread of many that is busy all the time would lose as much as if they were all used up."""
     used = sorted(uses, key=lambda use: -max(use.share or 0.0, use.throttled or 0.0))
     worth = [
         Candidate.of(use.host, use.resource)
         for use in used
-        if use.resource in squeezable.get(use.host, ()) and ((use.share or 0.0) >= SHARE_MIN or use.is_near)
+        if use.resource in squeezable.get(use.host, ()) and (use.is_near or ((use.share or 0.0) >= SHARE_MIN and use.host not in only_near))
     ]
     return worth[:CANDIDATES_MAX]
 
@@ -97,13 +100,13 @@ def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]
 def reach_s(over: Sequence[Candidate], least_s: float = 0.0) -> float:
     """Seconds that a decision over these takes at least, but for its last round, which may be shorter. `least_s`: of a turn."""
     turns = course([(one.hosts, one.resource, LEFT[one.resource]) for one in over], least_s)
-    return (ROUNDS_MIN - 1) * sum(turn.seconds for turn in turns)
+    return MARGIN * (ROUNDS_MIN - 1) * sum(turn.seconds for turn in turns)
 
 
 def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float, least_s: float = 0.0) -> list[Candidate]:
     """Both, if so many rounds of them as a decision takes are to be had in that time; else those of one host alone, or none."""
     tried = ([*over, *together], list(over))
-    return next((some for some in tried if reach_s(some, least_s) < budget_s), [])
+    return next((some for some in tried if reach_s(some, least_s) <= budget_s), [])
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,10 @@ class Squeezing:
     def _is_known(self, candidate: Candidate) -> bool:
         """A round may tell nothing of one: its own turns are counted, not the rounds. What is out by then is left out of further ones."""
         turns = len(self.values.get(candidate, ()))
-        return turns >= ROUNDS_MIN or (turns >= ROUNDS_OUT and self._interval(candidate).high < BINDS)
+        # Turns of one round that squeeze the same share the turns between them.
+        return turns >= (ROUNDS_MIN if len(self.over) > 1 else SQUEEZED_MIN + 1) or (
+            turns >= ROUNDS_OUT and self._interval(candidate).high < BINDS
+        )
 
     def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
         """Of its elasticity. How much a turn's rate scatters is the machine's and the load's doing, not the candidate's: it is told from the turns
@@ -186,7 +192,7 @@ class Squeezing:
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
             # What little each of many does may be all there is to do.
-            moved = sum(interval.value for one, interval in found.items() if not one.is_group)
+            moved = sum(max(0.0, interval.value) for one, interval in found.items() if not one.is_group)
             return Decision([], is_none=moved < NONE)
         alone, together = self._alone(found), self._together(found)
         # One host that binds, and a group with it that clears all else, it too: more rounds will tell.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import MACHINE, BoundBy, Use, resource_uses
+from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING, BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
@@ -94,9 +94,9 @@ def pass_s(trial: Trial, workload: str) -> float:
 
 
 def candidates_of(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]],
-                  squeezable: Mapping[str, Sequence[str]]) -> list[Candidate]:  # fmt: skip
-    """What is worth squeezing, by what was used in windows in which the workload did as much as it could."""
-    return candidates(uses_in(run, windows, hosts), squeezable)
+                  squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:  # fmt: skip
+    """What is worth squeezing, by what was used in windows in which the workload did as much as it could. See `candidates`."""
+    return candidates(uses_in(run, windows, hosts), squeezable, only_near)
 
 
 def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
@@ -144,6 +144,13 @@ def inside_limits(bound: BoundBy) -> list[dict[str, Any]]:
     return [entry for entry in bound.evidence if "setting" in entry]
 
 
+def _untried(bound: BoundBy, found: Squeezed) -> list[str]:
+    """Resources near their ceilings that no squeeze has tried."""
+    tried = {f"{one.resource} of {host}" for one in found.elasticities for host in one.hosts}
+    near = [entry["what"].partition(",")[0] for entry in bound.evidence if "used" in entry and (entry["value"] or 0.0) >= NEAR_CEILING]
+    return [what for what in near if what not in tried and not what.startswith("memory")]
+
+
 def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[BoundBy, dict[str, Any]]:
     """A suspicion as the squeezes leave it, and what the contract has beside it (`elasticity`, `next`). `generators`: hosts that nothing
     but generators run on: what binds there binds the generator."""
@@ -168,6 +175,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         return bound, extra
     ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
     binds = found.decision.binds
+    untried = _untried(bound, found)
     ruled_out += [
         {"what": str(one), "why": f"elasticity {mean}"}
         for one, mean in found.elasticities.items()
@@ -176,6 +184,9 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         and one not in binds
         and mean.high < BINDS
     ]
+    if not binds and (bound.kind == "generator" or untried):
+        # What was suspected was not tried: that other things do not bind makes it no less likely.
+        return replace(bound, ruled_out=ruled_out), extra
     if found.decision.is_none:
         full = inside_limits(bound)
         inside = (
@@ -204,7 +215,10 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
             f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
         )
         detail += f", and next is the {after.resource} of {after.host} ({after.share:.0%} of its ceiling then)" if after else ""
+    # A part of what is lost with it may be another's.
+    untried = [what for what in untried if not what.endswith(MACHINE)]
+    detail += "".join(f"; {what} was near its ceiling, too, and could not be squeezed" for what in untried)
     is_generator = all(host in generators for host in named)
     bound = replace(bound, kind="generator" if is_generator else "resource", host=named[0] if len(named) == 1 else None, resource=top.resource,
-                    detail=detail, confirmed=True, ruled_out=ruled_out)  # fmt: skip
+                    detail=detail, confirmed=not untried, ruled_out=ruled_out)  # fmt: skip
     return bound, extra

@@ -17,6 +17,7 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.hosts import LocalHost as LocalSpec
 from hydrotest.spec.hosts import NetnsHost as NetnsSpec
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Isolated
 
 LAB = "lab"
 """Where a lab's files are, below a run's scratch."""
@@ -52,8 +53,9 @@ def check_rights(experiment: Experiment) -> None:
     if emulated and os.geteuid() != 0:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
                             "Run it with sudo, or use `connect: local`.")  # fmt: skip
+    is_squeezed = any(isinstance(test, Isolated) and test.squeeze is not None for test in experiment.tests)
     squeezed = [name for name, host in experiment.hosts.items() if isinstance(host, LocalSpec) and host.squeeze == "allow"]
-    if squeezed and os.geteuid() != 0:
+    if is_squeezed and squeezed and os.geteuid() != 0:
         raise BadInputError(
             f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or leave it out."
         )

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import MissingToolError, SystemFailedError
+from hydrotest.errors import MissingToolError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.node import LINE_BYTES_MAX, Node
 
@@ -82,8 +82,11 @@ class LocalHost:
     async def give(self, resource: str, factor: float) -> None:
         """See `Host`. Cores are taken from all that runs on this machine, but for generators. Raises `TrialFailedError` where that is refused."""
         if self._burden is not None:
-            await self._burden.close()
-            self._burden = None
+            burden, self._burden = self._burden, None
+            has_lasted = burden.is_running
+            await burden.close()
+            if not has_lasted:
+                raise TrialFailedError(await burden.epitaph())
         if factor < 1:
             self._burden = await self.node("burden", {"left": factor})
             await self._burden.expect("ready")

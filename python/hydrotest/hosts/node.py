@@ -34,6 +34,11 @@ class Node:
         """The node's process id on its host."""
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """False once it has ended."""
+        return self._process.returncode is None
+
     async def send(self, message: dict[str, Any]) -> None:
         """Sends one JSON line. A node that is gone already shows so in its events."""
         assert self._process.stdin is not None

@@ -40,7 +40,7 @@ def advice(row: dict[str, Any]) -> str | None:
         return "Give the generators more, or run them on more hosts: this limit is not the system's."
     if not bound["confirmed"] or bound["resource"] is None:
         return None
-    if not set(bound["binds"]) <= set(row.get("workers", bound["binds"])):
+    if set(bound["binds"]).isdisjoint(row.get("workers", bound["binds"])):
         return f"What to do: give {' and '.join(bound['binds'])}, where no tasks run but the driver or the master, more of it, or put them elsewhere."
     found = ADVICE.get((row["kind"], bound["resource"]), ADVICE.get((SYSTEM_OF[row["kind"]], bound["resource"])))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

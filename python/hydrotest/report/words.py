@@ -199,8 +199,9 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     # Summaries of before told of none that it shares.
     out += _others([row for row in others if row.get("out", True)], grouped, " Not the")
     # What a host of the group does by itself is a part of what the group does.
-    sharing = [row for row in others if not row.get("out", True) and (row["resource"], row["host"]) not in grouped]
-    return out + _others(sharing, grouped, " It shares this with the")
+    rest = [row for row in others if not row.get("out", True) and (row["resource"], row["host"]) not in grouped]
+    out += _others([row for row in rest if row["low"] > 0], grouped, " It shares this with the")
+    return out + _others([row for row in rest if row["low"] <= 0], grouped, " Nothing can be told of the")
 
 
 def _others(rows: list[dict[str, Any]], grouped: set[tuple[str, str]], head: str) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, reach_s, within
 from hydrotest.analysis.squeezed import candidates_of, found_in, pass_s, squeezed, window_of
+from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.turns import Turns
@@ -16,6 +17,8 @@ from hydrotest.store.records import Trial
 from hydrotest.units import show_duration
 
 RELIEF_TURNS = 3
+PASS = 0.8
+"""Of the mean time of a pass: passes differ."""
 FREELY = ("saturated", "catch-up", "batch")
 """Purposes of trials in which a workload does as much as it can."""
 
@@ -57,8 +60,12 @@ class Squeezer:
         squeezable = {host.name: host.squeezable for host in self.bench.hosts.values()}
         freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
         windows = [window_of(folder, trial, name) for trial in freely]
-        over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable)
-        self._turn_s = max((pass_s(trial, name) for trial in freely), default=0.0)
+        bounded = [host.name for host in self.bench.hosts.values() if not host.relievable]
+        over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable, bounded)
+        if not await self._may_take(over):
+            return
+        # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
+        self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
         chosen = within(over, groups(over, self.bench.experiment.peers(name)), self.budget_s, self._turn_s)
         if over and not chosen:
             self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(over)} resources that may bind it; "
@@ -77,6 +84,17 @@ class Squeezer:
         is_relievable = all(self.bench.hosts[host].relievable for one in decision.binds for host in one.hosts)
         if decision.binds and is_relievable and squeezed(folder, self._trials(), name).relief is None:
             await self._relieve(decision.binds)
+
+    async def _may_take(self, over: Sequence[Candidate]) -> bool:
+        """Tries once whether what is no share of an emulated host can be taken. Says so if not."""
+        for host, resource in {(host, one.resource): None for one in over for host in one.hosts if not self.bench.hosts[host].relievable}:
+            try:
+                await self.bench.hosts[host].give(resource, LEFT[resource])
+                await self.bench.hosts[host].give(resource, 1.0)
+            except TrialFailedError as error:
+                self.bench.listener.say(f"{self.pressable.name} is not squeezed: {error.message}")
+                return False
+        return True
 
     def _trials(self) -> list[Trial]:
         return [t for t in self.bench.runner.folder.trials() if t.test == self.index]

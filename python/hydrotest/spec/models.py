@@ -230,9 +230,9 @@ class Experiment(Model):
         return [hosts[number % len(hosts)] for number in range(count or len(hosts))]
 
     def generators_apart(self, workload: str) -> list[str]:
-        """Those of the hosts of its generators on which no system runs."""
-        systems = {host for system in self.systems.present().values() for host in system.hosts}
-        return [host for host in self.generator_hosts(workload) if host not in systems]
+        """Those of the hosts of its generators on whose machines no system runs."""
+        systems = {self._machine(host) for system in self.systems.present().values() for host in system.hosts}
+        return [host for host in self.generator_hosts(workload) if self._machine(host) not in systems]
 
     def has_share(self, name: str, resource: Share) -> bool:
         """True if an emulated host has a share of its own of that, written at it or at the type of machine that it is made after."""

@@ -2,6 +2,7 @@
 //! made smaller.
 
 use std::mem;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use hydrotest_core::control::{listen, read_settings};
@@ -13,6 +14,9 @@ use serde::Deserialize;
 const PERIOD: Duration = Duration::from_millis(10);
 /// Above all that is not scheduled in real time, below generators (`hydrotest_core::threads`).
 const PRIORITY: i32 = 1;
+
+/// No turn of a squeeze is as long.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// What `burden` takes.
 #[derive(Deserialize)]
@@ -48,8 +52,11 @@ pub fn run() -> Result<(), String> {
         nice: 0,
         real_time: true,
     });
-    while control.commands.recv().is_ok() {}
-    Ok(())
+    // Stdin's end ends the process from the thread that listens; a controller that stands still does not end it.
+    match control.commands.recv_timeout(LONGEST) {
+        Err(RecvTimeoutError::Timeout) => Err(format!("nobody ended it within {LONGEST:?}")),
+        _ => Ok(()),
+    }
 }
 
 /// The cores that this process may run on.

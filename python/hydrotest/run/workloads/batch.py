@@ -105,14 +105,23 @@ class Batch(Pressable):
             except JobHungError:
                 await self.kept.leave()
                 raise
+            except TrialFailedError:
+                driver.rest()
+                await self._quieten(driver)
+                raise
             finally:
                 driver.rest()
-                if driver.is_alive:
-                    # Also after a failure: what it tells of a test that is cut short is not the next trial's.
-                    await driver.rested()
+            await driver.rested()
             return [self.load(self._ended, driver)]
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body, disturbance)
+
+    async def _quieten(self, driver: Driver) -> None:
+        """After a failure: what it tells of a test that is cut short is not the next trial's. One that does not come to rest is ended."""
+        try:
+            await driver.rested()
+        except TrialFailedError:  # the failure that came first is told
+            await self.kept.leave()
 
     async def last(self, seconds: float) -> None:
         """Returns after so many seconds, when each test has come to its end as often as the others. Raises `TrialFailedError` if one does not."""
