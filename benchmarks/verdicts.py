@@ -84,7 +84,7 @@ systems: {kafka: {hosts: [a, b, c], heap: 512 MiB, config: {num.io.threads: 1, l
 workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
 """ + REST,
     "cassandra-inside": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 1, commitlog_sync: batch}}}
+systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 2, commitlog_sync: batch}}}
 workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
     "spark": "name: verdicts\n" + SPARK_HOSTS + """\
@@ -182,7 +182,7 @@ PLANTS = {
     ],
     "spark-inside": [Plant("one slot for tasks", inside="cores")],
     "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
-    "cassandra-inside": [Plant("one thread that writes", inside="concurrent_writes")],
+    "cassandra-inside": [Plant("two threads that write", inside="concurrent_writes")],
 }
 
 
