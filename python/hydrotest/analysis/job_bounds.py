@@ -24,6 +24,9 @@ COLLECTING = Internal("share of the tasks' time in garbage collection", EVENT_LO
 SPILLING = Internal("share of what was shuffled that was spilled to disk first", EVENT_LOG, "mean", "above", 0.1, "memory",
                     SPARK_DOCS + "tuning.html#memory-usage-of-reduce-tasks")  # fmt: skip
 
+SCHEDULING = Internal("share of the tasks' time in being sent out and heard of", EVENT_LOG, "mean", "above", 0.3, "spark.default.parallelism",
+                      SPARK_DOCS + "tuning.html#level-of-parallelism")  # fmt: skip
+
 
 def job_rows(limits: Limits) -> list[dict[str, Any]]:
     """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
@@ -57,7 +60,7 @@ def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Seq
 
 def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:
     """Gauges of all executors together, from the event log: of the time in which tests ran, and of their tasks."""
-    seconds, slots, busy, running, collecting, shuffled, spilled = 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0
+    seconds, slots, busy, running, collecting, scheduling, shuffled, spilled = 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for trial, _, _ in windows:
         load = trial.load(workload)
         log = read_event_log(run.path / load.event_log) if load.event_log is not None else None
@@ -69,7 +72,10 @@ def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list
             busy += group.total("duration_s")
             running += group.total("run_s")
             collecting += group.total("gc_s")
+            scheduling += group.total("scheduler_delay_s") + group.total("getting_result_s")
             shuffled += group.total("shuffle_write_bytes")
             spilled += group.total("spill_bytes")
-    shares = [(SLOTS, busy, seconds * slots), (COLLECTING, collecting, running), (SPILLING, spilled, shuffled)]
+    shares = [
+        (SLOTS, busy, seconds * slots), (COLLECTING, collecting, running), (SCHEDULING, scheduling, busy), (SPILLING, spilled, shuffled)
+    ]  # fmt: skip
     return [Gauged(limit, "", "the executors", part / whole) for limit, part, whole in shares if whole > 0]
