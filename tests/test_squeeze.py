@@ -34,7 +34,7 @@ from hydrotest.analysis.squeeze import (
 )
 from hydrotest.analysis.squeezed import Relief, Squeezed, proven
 from hydrotest.report.advice import advice
-from hydrotest.report.words import bound_sentence
+from hydrotest.report.bounds import bound_sentence
 from hydrotest.store.records import Iteration, SqueezeTurn
 
 CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
