@@ -546,3 +546,11 @@ def test_what_spark_would_wait_for_in_vain_is_refused(tmp_path: Path, given: str
 @pytest.mark.parametrize("jars", ["local:/opt/own.jar", "file:/opt/own.jar", "hdfs://a:1/own.jar", "/opt/jars/*.jar"])
 def test_what_spark_looks_for_itself_is_left_to_it(tmp_path: Path, jars: str) -> None:
     load_experiment(write(tmp_path, DATAFLOW.replace("workers: [a]}", f"workers: [a], config: {{spark.jars: '{jars}'}}}}")))
+
+
+@pytest.mark.parametrize("connect", ["local", "netns"])
+def test_a_generator_is_apart_only_on_a_machine_of_its_own(connect: str, tmp_path: Path) -> None:
+    text = GOOD.replace("  here: {connect: local}", f"  clients: {{connect: {connect}}}\n  here: {{connect: {connect}}}")
+    experiment, _ = load_experiment(write(tmp_path, text))
+    assert experiment.generators_apart("ingest") == (["clients"] if connect == "netns" else [])
+    assert experiment.peers("ingest") == ["here"]
