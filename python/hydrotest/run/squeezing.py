@@ -62,6 +62,8 @@ class Squeezer:
         windows = [window_of(folder, trial, name) for trial in freely]
         bounded = [host.name for host in self.bench.hosts.values() if not host.relievable]
         over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable, bounded)
+        if not over:
+            self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
         if not await self._may_take(over):
             return
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
