@@ -261,19 +261,21 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     verdict, _ = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
     resource, planted = plant.binds
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
+    # Said so: what is full and was not squeezed stays a suspicion.
+    is_none = found.decision.is_none and verdict.kind == "system"
     if verdict.confirmed:
         word = "right" if verdict.resource == resource and named <= planted else "wrong"
-    elif found.decision.is_none and resource is not None:
+    elif is_none and resource is not None:
         word = "wrong"
     elif plant.inside is not None:
         settings = {one["setting"] for one in inside_limits(verdict)}
-        word = "right" if found.decision.is_none and settings == {plant.inside} else "undecided"
+        word = "right" if is_none and settings == {plant.inside} else "undecided"
     else:
         word = "right" if resource is None and verdict.kind in ("system", "unknown") else "undecided"
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
         "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
-        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict, found.decision.is_none),
+        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict, is_none),
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "seconds": time.monotonic() - began,

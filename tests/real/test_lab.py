@@ -72,31 +72,19 @@ async def site_of(tmp_path: Path, scratch: Scratch) -> Site:
     return await make_site(experiment, scratch.path)
 
 
-SURVEYS = 4
-ASKED = {
-    ("one", "cpu_cores"): 0.5, ("two", "cpu_cores"): 0.3,
-    ("one", "network_bytes_per_s"): 100e6 / 8, ("two", "network_bytes_per_s"): 400e6 / 8,
-    # Its own, though the host that it is measured to has a tenth of it.
-    ("three", "network_bytes_per_s"): 1e9 / 8,
-    ("one", "disk_write_bytes_per_s"): 40e6, ("two", "disk_read_bytes_per_s"): 20e6,
-}  # fmt: skip
-
-
 async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) -> None:
-    """What else runs on the machine can take from a host for a while, but nothing adds to it: each survey is bounded from above, the best
-    of several from below."""
     site = await site_of(tmp_path, scratch)
     said: list[str] = []
-    best = dict.fromkeys(ASKED, 0.0)
-    for _ in range(SURVEYS):
-        surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
-        for (host, what), asked in ASKED.items():
-            given = surveyed[host][what]
-            assert given < 1.15 * asked, (host, what)
-            best[host, what] = max(best[host, what], given)
-        if all(best[key] > 0.85 * asked for key, asked in ASKED.items()):
-            break
-    assert best == pytest.approx(ASKED, rel=0.15)
+    surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
+    # What else runs on the machine can take from it, but nothing adds to it.
+    assert surveyed["one"]["cpu_cores"] == pytest.approx(0.5, rel=0.15)
+    assert surveyed["two"]["cpu_cores"] == pytest.approx(0.3, rel=0.15)
+    assert surveyed["one"]["network_bytes_per_s"] == pytest.approx(100e6 / 8, rel=0.1)
+    assert surveyed["two"]["network_bytes_per_s"] == pytest.approx(400e6 / 8, rel=0.1)
+    # Its own, though the host that it is measured to has a tenth of it.
+    assert surveyed["three"]["network_bytes_per_s"] == pytest.approx(1e9 / 8, rel=0.15)
+    assert surveyed["one"]["disk_write_bytes_per_s"] == pytest.approx(40e6, rel=0.15)
+    assert surveyed["two"]["disk_read_bytes_per_s"] == pytest.approx(20e6, rel=0.15)
     assert any(line.startswith("one gives") for line in said)
     assert await site.clear() == []
 

@@ -13,7 +13,7 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.squeezed import proven, squeezed, uses_in, window_of
+from hydrotest.analysis.squeezed import proven, squeezed, uses_in
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
@@ -126,7 +126,7 @@ class Limits:
 
     def suspect(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
         """What may bind, by what was used and full in some trials."""
-        windows = [window_of(self.run, m.trial, m.load.workload) for m in trials]
+        windows = [(m.trial, m.start_s, m.end_s) for m in trials]
         uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 

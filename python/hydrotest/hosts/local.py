@@ -88,8 +88,13 @@ class LocalHost:
             if not has_lasted:
                 raise TrialFailedError(await burden.epitaph())
         if factor < 1:
-            self._burden = await self.node("burden", {"left": factor})
-            await self._burden.expect("ready")
+            burden = await self.node("burden", {"left": factor})
+            try:
+                await burden.expect("ready")
+            except BaseException:  # refused, or a run that is being ended: it takes nothing any longer
+                await burden.close()
+                raise
+            self._burden = burden
 
     async def facts(self) -> HostFacts:
         return HostFacts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.report.topology import SYSTEM_OF
+from hydrotest.spec.models import SYSTEM_OF
 
 KAFKA = "https://kafka.apache.org/documentation/"
 CASSANDRA = "https://cassandra.apache.org/doc/5.0/cassandra/managing/operating/hardware.html"

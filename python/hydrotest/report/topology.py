@@ -6,10 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from hydrotest.spec.hosts import AnyHost, NetnsHost
-from hydrotest.spec.models import Experiment
+from hydrotest.spec.models import SYSTEM_OF, Experiment
 from hydrotest.spec.workloads import Dataflow, HdfsRead, KafkaConsume
-
-SYSTEM_OF = {"kafka-produce": "kafka", "kafka-consume": "kafka", "cassandra": "cassandra", "spark-perf": "spark", "hdfs-write": "hdfs"}
 
 
 @dataclass

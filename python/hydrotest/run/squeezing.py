@@ -64,12 +64,13 @@ class Squeezer:
         over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable, bounded)
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
+            return
         if not await self._may_take(over):
             return
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
         chosen = within(over, groups(over, self.bench.experiment.peers(name)), self.budget_s, self._turn_s)
-        if over and not chosen:
+        if not chosen:
             self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(over)} resources that may bind it; "
                                     f"give at least {show_duration(reach_s(over, self._turn_s))}")  # fmt: skip
         state = Squeezing(chosen, self.index)
@@ -89,7 +90,7 @@ class Squeezer:
 
     async def _may_take(self, over: Sequence[Candidate]) -> bool:
         """Tries once whether what is no share of an emulated host can be taken. Says so if not."""
-        for host, resource in {(host, one.resource): None for one in over for host in one.hosts if not self.bench.hosts[host].relievable}:
+        for host, resource in {(host, one.resource) for one in over for host in one.hosts if not self.bench.hosts[host].relievable}:
             try:
                 await self.bench.hosts[host].give(resource, LEFT[resource])
                 await self.bench.hosts[host].give(resource, 1.0)

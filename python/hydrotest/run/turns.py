@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -15,9 +14,7 @@ from hydrotest.store.records import SqueezeTurn
 class Turns:
     """Takes from hosts and gives back, turn by turn, while generators press."""
 
-    def __init__(
-        self, hosts: Mapping[str, Host], turns: Sequence[Turn], delay_s: float, last: Callable[[float], Awaitable[None]] = asyncio.sleep
-    ) -> None:
+    def __init__(self, hosts: Mapping[str, Host], turns: Sequence[Turn], delay_s: float, last: Callable[[float], Awaitable[None]]) -> None:
         """`last`: returns after so many seconds or a little more, when a turn may end."""
         self.last = last
         self.hosts = hosts

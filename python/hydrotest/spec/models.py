@@ -199,6 +199,17 @@ def _tests(value: Any) -> Any:
     return out
 
 
+SYSTEM_OF = {
+    "kafka-produce": "kafka",
+    "kafka-consume": "kafka",
+    "cassandra": "cassandra",
+    "spark-perf": "spark",
+    "hdfs-write": "hdfs",
+    "hdfs-read": "hdfs",
+}
+"""Which system a kind of workload presses on; a dataflow's is its engine's, and a command has its own."""
+
+
 class Experiment(Model):
     """One experiment file."""
 
@@ -248,14 +259,7 @@ class Experiment(Model):
     def _system(self, workload: str) -> str:
         """By name."""
         spec = self.workloads[workload]
-        return {
-            "kafka-produce": "kafka",
-            "kafka-consume": "kafka",
-            "spark-perf": "spark",
-            "dataflow": "spark" if isinstance(spec, Dataflow) and spec.uses_spark else "kafka",
-            "hdfs-write": "hdfs",
-            "hdfs-read": "hdfs",
-        }.get(spec.kind, spec.kind)
+        return ("spark" if spec.uses_spark else "kafka") if isinstance(spec, Dataflow) else SYSTEM_OF[spec.kind]
 
     def machines(self, workload: str) -> dict[str, set[str]]:
         """Which system (a command is one of its own) a workload presses on, and the machines that it has. All `local` hosts are one."""
