@@ -20,6 +20,7 @@ const DISK_ROUNDS: usize = 3;
 /// Ten periods of the usual 100 ms.
 const QUOTA_TIME: Duration = Duration::from_millis(1_000);
 const LINK_TIME: Duration = Duration::from_millis(1_000);
+const LINK_SLICE: Duration = Duration::from_millis(100);
 const WAKES: u32 = 1_000;
 const WAKE_AFTER: Duration = Duration::from_micros(250);
 const BLOCK_BYTES: usize = 1 << 20;
@@ -32,8 +33,7 @@ const SEND_BYTES: usize = 64 << 10;
 pub fn cpu_cores() -> f64 {
     let count = thread::available_parallelism().map_or(1, usize::from);
     let mut ratios: Vec<f64> = (0..CPU_ROUNDS).map(|_| rounds(count) / rounds(1)).collect();
-    ratios.sort_by(f64::total_cmp);
-    ratios[CPU_ROUNDS / 2].min(count as f64)
+    median(&mut ratios).min(count as f64)
 }
 
 /// How many cores' worth of CPU time the host is given: threads that want more than that, their time over the wall's. It is
@@ -145,8 +145,13 @@ fn usual(mut round: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<f
         let bytes = round()?;
         *rate = bytes as f64 / begin.elapsed().as_secs_f64();
     }
-    rates.sort_by(f64::total_cmp);
-    Ok(rates[DISK_ROUNDS / 2])
+    Ok(median(&mut rates))
+}
+
+/// Of at least one figure; they are sorted by it.
+fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 fn aligned_block() -> Vec<u8> {
@@ -206,20 +211,27 @@ pub fn send_to(address: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes a second of one connection, from its first to its last.
+/// Bytes a second of one connection: the median of slices of its time. A segment whose repetition is lost too stops a connection for
+/// 200 ms and more, which is the connection's doing and not the link's; where there is less than a slice, it is that.
 pub fn receive(listener: &TcpListener) -> Result<f64, String> {
     let failed = |error: std::io::Error| format!("nothing can be received: {error}");
     let (mut stream, _) = listener.accept().map_err(failed)?;
     let mut block = vec![0u8; BLOCK_BYTES];
-    let first = stream.read(&mut block).map_err(failed)?;
-    let (begin, mut bytes) = (Instant::now(), 0usize);
-    if first == 0 {
+    if stream.read(&mut block).map_err(failed)? == 0 {
         return Err("the other host sent nothing".into());
     }
+    let mut slices = Vec::new();
+    let (mut begin, mut bytes) = (Instant::now(), 0usize);
     loop {
-        match stream.read(&mut block).map_err(failed)? {
-            0 => return Ok(bytes as f64 / begin.elapsed().as_secs_f64()),
-            read => bytes += read,
+        let read = stream.read(&mut block).map_err(failed)?;
+        bytes += read;
+        let time = begin.elapsed();
+        if time >= LINK_SLICE || (read == 0 && slices.is_empty()) {
+            slices.push(bytes as f64 / time.as_secs_f64());
+            (begin, bytes) = (Instant::now(), 0);
+        }
+        if read == 0 {
+            return Ok(median(&mut slices));
         }
     }
 }
