@@ -123,8 +123,19 @@ def test_one_that_binds_is_no_group() -> None:
 
 def test_one_that_binds_and_a_group_that_clears_it_are_not_told_apart() -> None:
     third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
-    bound = verdict({CPU_A: [0.6, 0.62, 0.58], CPU_B: [0.2, 0.22, 0.18], third: [0.2, 0.19, 0.21], group: [1.0, 1.02, 0.98]})
+    values = {CPU_A: [0.6, 0.62, 0.58], CPU_B: [0.2, 0.22, 0.18], third: [0.2, 0.19, 0.21], group: [1.0, 1.02, 0.98]}
+    bound = verdict(values)
     assert (bound["kind"], bound["binds"]) == ("undecided", [])
+    # When no more rounds come: it does bind, whatever the others add.
+    assert after(values).decide(is_last=True).binds == [CPU_A]
+
+
+def test_what_is_not_known_of_a_further_host_takes_nothing_from_one_that_binds() -> None:
+    values = {CPU_A: [1.2, 1.6, 1.4], CPU_B: [0.0, 0.9, 0.6], DISK: [0.02, 0.0, -0.01]}
+    assert not after(values).decide().is_made
+    assert after(values).decide(is_last=True).binds == [CPU_A]
+    # What is not known of another resource does.
+    assert not after({CPU_A: values[CPU_A], DISK: values[CPU_B]}).decide(is_last=True).is_made
 
 
 def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
@@ -280,11 +291,17 @@ def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None
     assert generator.kind == ("resource" if own else "generator")
 
 
-def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
-    """A verdict in the words of the contract, from elasticities by round."""
+def after(values: dict[Candidate, list[float]]) -> Squeezing:
+    """Rounds that showed these elasticities."""
     state = Squeezing(list(values), 0)
     for number in range(len(next(iter(values.values())))):
         state.tell({one: own[number] for one, own in values.items()}.items())
+    return state
+
+
+def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
+    """A verdict in the words of the contract, from elasticities by round."""
+    state = after(values)
     more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores")) if relief else None
     bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), more), ["clients"])
     return asdict(bound) | extra
@@ -304,6 +321,19 @@ def test_a_proven_verdict_in_words() -> None:
     assert "Not the disk of a (elasticity -0.00" in told
     row = {"kind": "kafka-produce", "bound_by": bound}
     assert "compress" in str(advice(row))
+
+
+def test_a_cpu_that_collects_garbage_is_told_with_the_heap() -> None:
+    full = {"what": "share of the time in garbage collection, cassandra-0", "value": 0.4, "unit": None, "full": True, "setting": "heap"}
+    bound = verdict({CPU_A: [0.95, 1.0, 1.02], CPU_B: [0.02, 0.0, -0.03]})
+    own, other = (bound | {"evidence": [full | {"host": host}]} for host in "ab")
+    assert "Full inside it: share of the time in garbage collection, cassandra-0: 0.4 (bounded by `heap`)." in bound_sentence(
+        {"bound_by": own}
+    )
+    assert "a larger heap" in str(advice({"kind": "cassandra", "bound_by": own}))
+    # That of a host that binds nothing explains nothing.
+    assert "Full inside" not in bound_sentence({"bound_by": other})
+    assert "add cores" in str(advice({"kind": "cassandra", "bound_by": other}))
 
 
 def test_what_binds_the_generator_is_no_limit_of_the_system() -> None:

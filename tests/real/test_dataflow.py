@@ -41,6 +41,8 @@ workloads:
   flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, directory, hdfs], directory: "file://{data}/lake", windows: 2 s}}
   put: {{kind: hdfs-write, files: 2, file_size: 8 MiB, at_once: 2}}
   get: {{kind: hdfs-read, reads: put, at_once: 2}}
+# Nobody is as quick: the level is refused, whatever this machine does.
+objectives: {{flow: {{p99: 1 ms}}}}
 tests:
   - isolated: [put, get]
   - levels: {{workload: flow, rates: [1K], duration: 20 s}}
@@ -98,7 +100,7 @@ def rows_of(
 
 def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Path, start_run: Start) -> None:
     process = start_run(WHOLE.format(data=tmp_path / "data"))
-    summary, rows = rows_of(process, tmp_path, 1)  # a level whose latency has no objective is not judged by it, but by its backlog
+    summary, rows = rows_of(process, tmp_path, 1)
     steps = [("input", None), ("splitter", None), ("persister", "kafka"), ("persister", "directory"), ("persister", "hdfs")]
     acked = rows["flow", "input", None]["acked"]
     assert acked > 9_000

@@ -73,8 +73,9 @@ async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench
     assert not load.is_even
     # Within five standard deviations of a Poisson count, or one burst.
     assert load.fates.sent == pytest.approx(40_000, abs=1_000)
-    # To 1 %, but for a burst that has come with the window's end.
-    assert measured.achieved == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
+    # But for what had come by the window's end and was not answered yet.
+    owed = measured.open_at_end / measured.duration_s
+    assert measured.achieved + owed == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)
     assert measured.wait is not None
     assert measured.wait["p99"] is not None
@@ -115,7 +116,7 @@ async def test_zeros_compress_and_the_rest_does_not(bench: Bench) -> None:
 def network_bytes(bench: Bench, trial: Trial, measured: Measured) -> float:
     """Bytes a second on loopback in the window."""
     rates = trial_host_rates(bench.runner.folder, trial, "here", measured.start_s, measured.end_s)
-    return float(rates["network_out_bytes_per_s"].sum())
+    return float(rates["network_out_bytes_per_s"].mean())  # type: ignore[arg-type] # of numbers
 
 
 async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing(bench: Bench) -> None:
@@ -125,7 +126,7 @@ async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing
     assert load.outcome is not None
     ended = load.outcome.extra["transactions"]
     assert ended["aborted"] == pytest.approx(0.25 * (ended["committed"] + ended["aborted"]), abs=1)
-    assert ended["aborted"] > 10
+    assert ended["aborted"] >= 1
     assert load.outcome.errors == {}
     # Aborted ones were sent, but never acknowledged; they are there for nobody who reads what is committed.
     assert 0.6 * load.fates.sent < load.fates.acked < 0.9 * load.fates.sent

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.real
 Start = Callable[..., subprocess.Popen[str]]
 
 DURATION_S = 35
+KILLED_S = 60
+"""A JVM that was killed starts anew, and is cold then."""
 TEXT = """\
 name: recovery
 hosts:
@@ -34,7 +36,7 @@ warm_up: {{least: 8 s, most: 8 s}}
 
 
 def run(tmp_path: Path, start_run: Start, systems: str, workloads: str, tests: list[str]) -> tuple[dict[str, Any], str]:
-    body = "".join(f"  - fault: {{{test}, at: 5 s, down: 4 s, duration: {DURATION_S} s}}\n" for test in tests)
+    body = "".join(f"  - fault: {{{test}, at: 5 s, down: 4 s}}\n" for test in tests)
     process = start_run(TEXT.format(data=tmp_path / "data", systems=systems, workloads=workloads, tests=body))
     out, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
@@ -47,7 +49,11 @@ def run(tmp_path: Path, start_run: Start, systems: str, workloads: str, tests: l
 def test_a_broker_away_costs_time_and_no_record(tmp_path: Path, start_run: Start) -> None:
     systems = "  kafka: {hosts: [here], heap: 512 MiB}"
     workloads = "  ingest: {kind: kafka-produce}\n  drain: {kind: kafka-consume, reads: ingest}"
-    tests = [f"workloads: [ingest, drain], rates: {{ingest: 5K}}, service: kafka-0, action: {how}" for how in ("kill", "stop", "pause")]
+    seconds = {"kill": KILLED_S, "stop": KILLED_S, "pause": DURATION_S}
+    tests = [
+        f"workloads: [ingest, drain], rates: {{ingest: 5K}}, service: kafka-0, action: {how}, duration: {lasts} s"
+        for how, lasts in seconds.items()
+    ]
     summary, out = run(tmp_path, start_run, systems, workloads, tests)
     assert [row["action"] for row in summary["faults"]] == ["kill", "stop", "pause"]
     for row in summary["faults"]:
@@ -66,7 +72,7 @@ def test_a_broker_away_costs_time_and_no_record(tmp_path: Path, start_run: Start
             assert load["latency_ms"]["before"]["p50"] < load["latency_ms"]["during"]["p50"]
         # The producer is idempotent: what is sent again is stored once.
         assert loads["ingest"]["fates"]["duplicated"] == 0
-        assert loads["ingest"]["fates"]["acked"] == pytest.approx((DURATION_S + 1) * 5_000, rel=0.02)
+        assert loads["ingest"]["fates"]["acked"] == pytest.approx((seconds[row["action"]] + 1) * 5_000, rel=0.02)
     assert summary["faults"][2]["workloads"][0]["sent_again"] == 0
     assert "Faults" in out
     assert "kafka-0 was killed and answered again after" in out
@@ -76,9 +82,8 @@ def test_a_broker_away_costs_time_and_no_record(tmp_path: Path, start_run: Start
 def test_a_node_away_fails_operations_and_no_row(tmp_path: Path, start_run: Start) -> None:
     systems = "  cassandra: {hosts: [here], heap: 1 GiB}"
     workloads = '  store: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 10K)"}'
-    summary, _ = run(
-        tmp_path, start_run, systems, workloads, ["workloads: [store], rates: {store: 1K}, service: cassandra-0, action: kill"]
-    )
+    tests = [f"workloads: [store], rates: {{store: 1K}}, service: cassandra-0, action: kill, duration: {KILLED_S} s"]
+    summary, _ = run(tmp_path, start_run, systems, workloads, tests)
     (load,) = summary["faults"][0]["workloads"]
     assert load["recovery"]["longest_stall_s"] >= 3.5
     assert load["recovery"]["recovered_s"] is not None
@@ -92,7 +97,7 @@ def test_a_node_away_fails_operations_and_no_row(tmp_path: Path, start_run: Star
 def test_a_spark_worker_away_delays_its_jobs_and_nobody_else(tmp_path: Path, start_run: Start) -> None:
     systems = "  kafka: {hosts: [here], heap: 512 MiB}\n  spark: {master: here, workers: [here], memory: 512 MiB}"
     workloads = "  ingest: {kind: kafka-produce}\n  batch: {kind: spark-perf, tests: [agg-by-key, sort-by-key], scale_factor: 0.02, data_scale: 0.02}"
-    tests = ["workloads: [ingest, batch], rates: {ingest: 2K}, service: spark-worker-0, action: kill"]
+    tests = [f"workloads: [ingest, batch], rates: {{ingest: 2K}}, service: spark-worker-0, action: kill, duration: {DURATION_S} s"]
     summary, _ = run(tmp_path, start_run, systems, workloads, tests)
     (row,) = summary["faults"]
     (load,) = row["workloads"]

@@ -128,13 +128,14 @@ async def test_a_node_that_joins_is_found(tmp_path: Path) -> None:
         assert isinstance(system, CassandraSystem)
         subject = store(bench, consistency="ONE", replication=1)
         await subject.fill()
-        pressing = asyncio.create_task(subject.open_loop(RATE, TrialPlan("ring", "level", 1.0, 60.0, patience_s=60.0)))
-        await asyncio.sleep(5)
+        pressing = asyncio.create_task(subject.open_loop(RATE, TrialPlan("ring", "level", 1.0, 75.0, patience_s=75.0)))
+        await asyncio.sleep(3)
         assert not pressing.done()
         await system.add_node(bench.hosts["three"], Place("datacenter1", "r3"), print)
         before = await counted(bench, "cassandra_completed_tasks")
         await asyncio.sleep(5)
         after = await counted(bench, "cassandra_completed_tasks")
+        assert not pressing.done(), "the node took longer to join than the load lasted"
         outcome = outcome_of(await pressing)
         await subject.finish()
         assert sum(outcome.errors.values()) == 0, outcome.errors

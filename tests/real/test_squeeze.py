@@ -30,7 +30,7 @@ systems:
 workloads:
   ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, on: clients}
 tests:
-  - isolated: {workloads: [ingest], squeeze: 80 s}
+  - isolated: {workloads: [ingest], squeeze: 150 s}
 search: {window: 3 s, warm_up: 1 s}
 warm_up: {least: 8 s, most: 8 s}
 """
@@ -45,7 +45,7 @@ async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
         assert isinstance(ingest, Rated)
         await ingest.prepare()
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)
-        await Squeezer(0, ingest, 80.0, bench, []).run()
+        await Squeezer(0, ingest, 150.0, bench, []).run()
         found = squeezed(folder, folder.trials(), "ingest", hosts)
     assert found.decision.binds == [Candidate.of("broker", "network")], found
     elasticity = found.elasticities[Candidate.of("broker", "network")]

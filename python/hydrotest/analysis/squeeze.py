@@ -185,8 +185,8 @@ class Squeezing:
         deviation, freedom = pooled_deviation([[value * _scale(one) for value in values] for one, values in self.values.items()])
         return interval_with(self.values[candidate], deviation / _scale(candidate), freedom, confidence)
 
-    def decide(self) -> Decision:
-        """What is known by now."""
+    def decide(self, *, is_last: bool = False) -> Decision:
+        """What is known by now. `is_last`: no more rounds come, which could tell of further hosts that they bind by the same resource."""
         if not self.over or self._turns < ROUNDS_MIN or not all(self._is_known(one) for one in self.over):
             return Decision([])
         found = {one: self._interval(one) for one in self.over}
@@ -194,19 +194,22 @@ class Squeezing:
             # What little each of many does may be all there is to do.
             moved = sum(max(0.0, interval.value) for one, interval in found.items() if not one.is_group)
             return Decision([], is_none=moved < NONE)
-        alone, together = self._alone(found), self._together(found)
-        # One host that binds, and a group with it that clears all else, it too: more rounds will tell.
-        return Decision([] if alone and together else alone or together)
+        alone, together = self._alone(found, is_last), self._together(found)
+        named, members = ({host for one in some for host in one.hosts} for some in (alone, together))
+        # Some hosts that bind, and a group that clears all else, them too: more rounds will tell whether all of it do.
+        return Decision([] if alone and together and named != members and not is_last else alone or together)
 
-    def _alone(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:
-        """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work."""
+    def _alone(self, found: Mapping[Candidate, Mean], is_last: bool) -> list[Candidate]:
+        """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work. In the end
+        what is not known of a further such host takes nothing from those that bind."""
         single = [one for one in self.over if not one.is_group]
         positive = [one for one in single if found[one].low > 0]
         if not positive:
             return []
         top = max(positive, key=lambda one: found[one].value)
         own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
-        is_clear = all(found[one].high < found[top].low for one in single if one not in own)
+        rivals = [one for one in single if one not in own and not (is_last and one.resource == top.resource)]
+        is_clear = all(found[one].high < found[top].low for one in rivals)
         return own if is_clear and sum(found[one].low for one in own) > BINDS else []
 
     def _together(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:

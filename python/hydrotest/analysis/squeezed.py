@@ -119,7 +119,7 @@ def squeezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequ
     state = Squeezing(list(dict.fromkeys(one for found in rounds for one, _ in found)), 0)
     for found in rounds:
         state.tell(found)
-    return Squeezed(state.shown(), state.decide(), _relief(run, own, workload, hosts))
+    return Squeezed(state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts))
 
 
 def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Relief | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hydrotest.report.bounds import full_inside
 from hydrotest.spec.models import SYSTEM_OF
 
 KAFKA = "https://kafka.apache.org/documentation/"
@@ -29,8 +30,11 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
                         f"{SPARK}hardware-provisioning.html#local-disks"),
     ("spark", "network"): ("give the workers a faster link, or shuffle less (combine before the shuffle, broadcast small tables)",
                            f"{SPARK}hardware-provisioning.html#network"),
+    ("kafka", "heap"): ("give the brokers a larger heap: garbage collection takes a part of the CPU that binds", f"{KAFKA}#java"),
+    ("cassandra", "heap"): ("give the nodes a larger heap: garbage collection takes a part of the CPU that binds", CASSANDRA),
+    ("spark", "memory"): ("give the executors more memory: garbage collection takes a part of the CPU that binds", f"{SPARK}tuning.html#memory-tuning"),
 }  # fmt: skip
-"""By system, or kind of workload, and resource: what to do, and the vendor's own page."""
+"""By system, or kind of workload, and resource, or the setting that costs CPU: what to do, and the vendor's own page."""
 
 
 def advice(row: dict[str, Any]) -> str | None:
@@ -42,5 +46,8 @@ def advice(row: dict[str, Any]) -> str | None:
         return None
     if set(bound["binds"]).isdisjoint(row.get("workers", bound["binds"])):
         return f"What to do: give {' and '.join(bound['binds'])}, where no tasks run but the driver or the master, more of it, or put them elsewhere."
-    found = ADVICE.get((row["kind"], bound["resource"]), ADVICE.get((SYSTEM_OF[row["kind"]], bound["resource"])))
+    system = SYSTEM_OF[row["kind"]]
+    full = {entry["setting"] for entry in full_inside(bound)} if bound["resource"] == "cpu" else set()
+    short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound["resource"])
+    found = ADVICE.get((row["kind"], short), ADVICE.get((system, short)))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

@@ -33,6 +33,8 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
     whose = "the generator, by " if bound["kind"] == "generator" else ""
     out = f"Proven by squeezing: bound by {whose}{' and '.join(parts)}."
+    full = [f"{entry['what']}: {entry['value']:.2g} (bounded by `{entry['setting']}`)" for entry in full_inside(bound)]
+    out += f" Full inside it: {'; '.join(full)}." if full else ""
     more = bound["next"]
     if more is not None:
         out += (f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % "
@@ -56,6 +58,11 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     rest = [row for row in others if not row.get("out", True) and (row["resource"], row["host"]) not in grouped]
     out += _others([row for row in rest if row["low"] > 0], grouped, " It shares this with the")
     return out + _others([row for row in rest if row["low"] <= 0], grouped, " Nothing can be told of the")
+
+
+def full_inside(bound: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of a proven verdict's evidence the limits inside the system that were full on the hosts that bind; the executors' are those of all hosts."""
+    return [entry for entry in bound["evidence"] if "setting" in entry and (not entry["host"] or entry["host"] in bound["binds"])]
 
 
 def _others(rows: list[dict[str, Any]], grouped: set[tuple[str, str]], head: str) -> str:

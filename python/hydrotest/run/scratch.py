@@ -52,7 +52,8 @@ def is_owned(path: Path) -> bool:
 
 def abandoned(root: Path) -> list[Path]:
     """What killed runs left below a data root."""
-    there = sorted(root.glob(f"{PREFIX}*")) if root.exists() else []
+    # Mounts and processes are known by their whole paths.
+    there = sorted(root.resolve().glob(f"{PREFIX}*")) if root.exists() else []
     return [path for path in there if (path / LOCK).exists() and not is_owned(path)]
 
 

@@ -73,17 +73,18 @@ class Squeezer:
         if not chosen:
             self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(over)} resources that may bind it; "
                                     f"give at least {show_duration(reach_s(over, self._turn_s))}")  # fmt: skip
+            return
         state = Squeezing(chosen, self.index)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(map(_seconds, self.done))
-        while chosen and not state.decide().is_made and spent < self.budget_s:
+        while not state.decide().is_made and spent < self.budget_s:
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
             trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()], self._turn_s))
             spent += max(_seconds(trial), trial.window_s)
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
-        decision = state.decide()
+        decision = state.decide(is_last=True)
         is_relievable = all(self.bench.hosts[host].relievable for one in decision.binds for host in one.hosts)
         if decision.binds and is_relievable and squeezed(folder, self._trials(), name).relief is None:
             await self._relieve(decision.binds)

@@ -20,8 +20,8 @@ from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, memory_bytes, start_
 from hydrotest.hosts.node import Node
 from hydrotest.spec.hosts import NetnsHost as Spec
 
-OBSERVERS = ("sample", "clock")
-"""What observes a host does not use up its share."""
+OBSERVERS = ("sample", "clock", "sink")
+"""What observes a host does not use up its share; nor does the far end of another's link while that is measured."""
 
 
 HostAway = Literal["pause", "cut", "mute", "deafen", "slow", "fill"]
