@@ -15,16 +15,18 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from scipy.stats import binomtest
 
 from hydrotest.analysis.bound_by import BoundBy, Use
+from hydrotest.analysis.internal import inside
 from hydrotest.analysis.job_bounds import suspect
-from hydrotest.analysis.squeezed import inside_limits, proven, squeezed, uses_in, window_of
+from hydrotest.analysis.squeezed import proven, squeezed, uses_in, window_of
 from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.report.bounds import full_inside
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.squeezing import Squeezable, Squeezer
@@ -99,8 +101,8 @@ workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0,
 """ + REST,
     # What an executor may sort in memory is less than a task sorts.
     "spark-memory": "name: verdicts\n" + SPARK_HOSTS + """\
-systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, driver_memory: 512 MiB, config: {spark.memory.fraction: 0.03}}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.1, on: driver}}
+systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, driver_memory: 512 MiB, config: {spark.memory.fraction: 0.01}}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
 """ + SPARK_REST,
     "spark": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
@@ -198,7 +200,7 @@ PLANTS = {
     "combined": [
         Plant("CPU of the host of both systems", {"a": {"cores": 0.4}}, binds=("cpu", frozenset("a"))),
         Plant("link of the host of both systems", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
-        Plant("disk of the host of both systems", {"a": {"disk": 16 * MBIT}}, binds=("disk", frozenset("a"))),
+        Plant("disk of the host of both systems", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
     ],
     "spark-inside": [Plant("one slot for tasks", inside="cores")],
     "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
@@ -280,12 +282,12 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     windows = [window_of(folder, freely, press.name)]
     uses = uses_in(folder, windows, hosts)
     found = squeezed(folder, [trial for trial in folder.trials() if trial.test == index], press.name, hosts)
-    verdict, _ = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
+    verdict, extra = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
     resource, planted = plant.binds
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
     # Said so: what is full and was not squeezed stays a suspicion.
     is_none = found.decision.is_none and verdict.kind == "system"
-    settings = {one["setting"] for one in inside_limits(verdict)}
+    settings = {one["setting"] for one in told_inside(bench, verdict, extra["binds"])}
     if verdict.confirmed and verdict.resource == resource and named <= planted:
         word = "right" if plant.inside is None or plant.inside in settings else "undecided"
     elif verdict.confirmed or (is_none and resource is not None):
@@ -293,15 +295,25 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     elif plant.inside is not None and resource is None:
         word = "right" if is_none and settings == {plant.inside} else "undecided"
     else:
-        word = "right" if resource is None and verdict.kind in ("system", "unknown") else "undecided"
+        word = "right" if resource is None and verdict.kind in ("system", "unknown") and not settings else "undecided"
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
         "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
-        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict, is_none),
+        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict),
+        "hosts": f"{len(named & planted)} of {len(planted)}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "seconds": time.monotonic() - began,
     }  # fmt: skip
+
+
+def told_inside(bench: Bench, verdict: BoundBy, binds: list[str]) -> list[dict[str, Any]]:
+    """The limits inside the system that a reader of the verdict is told of."""
+    spark = bench.experiment.systems.spark
+    workers = spark.workers if spark is not None else []
+    return (
+        full_inside({"bound_by": asdict(verdict) | {"binds": binds}, "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
+    )
 
 
 def kind_of(resource: str | None, inside: str | None) -> str:
@@ -309,13 +321,13 @@ def kind_of(resource: str | None, inside: str | None) -> str:
     return resource or ("inside" if inside is not None else "nothing")
 
 
-def named_kind(word: str, verdict: BoundBy, is_none: bool) -> str:
+def named_kind(word: str, verdict: BoundBy) -> str:
     """What was named, in the same words."""
+    if word == "undecided":
+        return word
     if verdict.confirmed:
         return verdict.resource or "nothing"
-    if word != "right" and not is_none:
-        return "undecided"
-    return "inside" if inside_limits(verdict) else "nothing"
+    return "inside" if inside(verdict.evidence) else "nothing"
 
 
 def usual(busiest: Use, plant: Plant) -> str:
@@ -365,14 +377,18 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """Scores by plant, and in all."""
     words = ("right", "wrong", "undecided")
-    lines = ["| system | planted | right | wrong | undecided | usual rule: right | wrong | nothing |", "|---" * 8 + "|"]
+    lines = [
+        "| system | planted | right | wrong | undecided | planted hosts named | usual rule: right | wrong | nothing |",
+        "|---" * 9 + "|",
+    ]
     for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
         own = [row for row in rows if (row["family"], row["plant"]) == key]
         ours, theirs = Counter(row["word"] for row in own), Counter(row["usual_word"] for row in own)
-        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in words) + " | "
-                     + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
+        hosts = ", ".join(row["hosts"] for row in own if row["hosts"])
+        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in words)
+                     + f" | {hosts} | " + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
     ours, theirs = Counter(row["word"] for row in rows), Counter(row["usual_word"] for row in rows)
-    lines.append("| all | | " + " | ".join(str(ours[word]) for word in words) + " | "
+    lines.append("| all | | " + " | ".join(str(ours[word]) for word in words) + " | | "
                  + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
     return "\n".join([*lines, "", *confusion(rows)]) + "\n"
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.event_log import read_event_log
+from hydrotest.analysis.internal import inside
 from hydrotest.analysis.job_bounds import job_rows, suspect
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.squeezed import inside_limits, window_of
+from hydrotest.analysis.squeezed import window_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
@@ -87,7 +88,7 @@ def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
     for seconds, is_full in ((1.01 * busy_s, True), (3 * busy_s, False)):
         told = trial.model_copy(update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": seconds})]})]})
         bound = suspect(run, [window_of(run, told, "batch")], "batch", [])
-        assert ("cores" in {entry["setting"] for entry in inside_limits(bound)}) == is_full
+        assert ("cores" in {entry["setting"] for entry in inside(bound.evidence)}) == is_full
 
 
 def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:

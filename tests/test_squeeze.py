@@ -124,18 +124,38 @@ def test_one_that_binds_is_no_group() -> None:
 def test_one_that_binds_and_a_group_that_clears_it_are_not_told_apart() -> None:
     third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
     values = {CPU_A: [0.6, 0.62, 0.58], CPU_B: [0.2, 0.22, 0.18], third: [0.2, 0.19, 0.21], group: [1.0, 1.02, 0.98]}
-    bound = verdict(values)
-    assert (bound["kind"], bound["binds"]) == ("undecided", [])
-    # When no more rounds come: it does bind, whatever the others add.
-    assert after(values).decide(is_last=True).binds == [CPU_A]
+    assert not after(values).decide().is_made
+    # When no more rounds come: together they do, and one of them more than the others.
+    assert after(values).decide(is_last=True).binds == [group]
 
 
-def test_what_is_not_known_of_a_further_host_takes_nothing_from_one_that_binds() -> None:
-    values = {CPU_A: [1.2, 1.6, 1.4], CPU_B: [0.0, 0.9, 0.6], DISK: [0.02, 0.0, -0.01]}
+def test_in_the_end_what_is_not_known_of_a_host_takes_nothing_from_another_that_does_the_same_work() -> None:
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    values = {CPU_A: [1.2, 1.6, 1.4], CPU_B: [0.0, 0.9, 0.6], third: [0.4, 0.0, 0.5], group: [1.0, 1.5, 1.3]}
     assert not after(values).decide().is_made
     assert after(values).decide(is_last=True).binds == [CPU_A]
-    # What is not known of another resource does.
+    # Of one that does other work, the generator's, it does; of another resource, too.
+    alone = {CPU_A: values[CPU_A], CPU_B: values[CPU_B], DISK: [0.02, 0.0, -0.01]}
+    assert not after(alone).decide(is_last=True).is_made
     assert not after({CPU_A: values[CPU_A], DISK: values[CPU_B]}).decide(is_last=True).is_made
+
+
+def test_a_group_of_another_resource_is_a_rival() -> None:
+    links = [Candidate.of(host, "network") for host in "abc"]
+    values = {
+        CPU_A: [0.35, 0.36, 0.37],
+        **{one: [0.19, 0.20, 0.21] for one in links},
+        Candidate(("a", "b", "c"), "network"): [0.61, 0.62, 0.63],
+    }
+    assert CPU_A not in after(values).decide(is_last=True).binds
+    values[Candidate(("a", "b", "c"), "network")] = [0.36, 0.35, 0.37]
+    assert not after(values).decide(is_last=True).is_made
+
+
+def test_what_the_rounds_decided_stays_decided() -> None:
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    values = {CPU_A: [0.447, 0.55, 0.653], CPU_B: [0.087, 0.19, 0.293], third: [0.087, 0.19, 0.293], group: [0.897, 1.0, 1.103]}
+    assert after(values).decide().binds == after(values).decide(is_last=True).binds
 
 
 def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
@@ -303,7 +323,7 @@ def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, 
     """A verdict in the words of the contract, from elasticities by round."""
     state = after(values)
     more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores")) if relief else None
-    bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), more), ["clients"])
+    bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(is_last=True), more), ["clients"])
     return asdict(bound) | extra
 
 

@@ -58,7 +58,7 @@ def wait_for(process: subprocess.Popen[str], words: str, seconds: float = 90) ->
                 return read
     finally:
         give_up.cancel()
-    raise AssertionError(f"the run ended before {words!r}: {read}")
+    raise AssertionError(f"the run ended, or was killed after {seconds:g} s, before {words!r}: {read}")
 
 
 def check_left(tmp_path: Path, process: subprocess.Popen[str], code: int) -> tuple[dict[str, Any], str]:
@@ -146,6 +146,7 @@ def test_a_full_disk_ends_the_run_with_its_name(tmp_path: Path, start_run: Calla
         process = start_run(KAFKA_ONLY.format(data=small))
         summary, err = check_left(tmp_path, process, 3)
         assert "No space left on device" in err
+        assert "kafka-0" in err
         assert summary["status"] in ("partial", "failed")
     finally:
         subprocess.run(["umount", str(small)], check=True)

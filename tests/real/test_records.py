@@ -73,7 +73,8 @@ async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench
     assert not load.is_even
     # Within five standard deviations of a Poisson count, or one burst.
     assert load.fates.sent == pytest.approx(40_000, abs=1_000)
-    # But for what had come by the window's end and was not answered yet.
+    # But for what had come by the window's end and was not answered yet: a burst, or what a moment's standstill leaves open.
+    assert measured.open_at_end <= load.burst + 0.1 * measured.offered
     owed = measured.open_at_end / measured.duration_s
     assert measured.achieved + owed == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)

@@ -10,6 +10,7 @@ import polars as pl
 
 from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING, BoundBy, Use, resource_uses
 from hydrotest.analysis.fault import readings
+from hydrotest.analysis.internal import inside, inside_words
 from hydrotest.analysis.intervals import Mean, t_interval
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.squeeze import (
@@ -139,11 +140,6 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)
 
 
-def inside_limits(bound: BoundBy) -> list[dict[str, Any]]:
-    """Of a verdict's evidence the limits inside the systems whose gauges were full."""
-    return [entry for entry in bound.evidence if "setting" in entry]
-
-
 def _untried(bound: BoundBy, found: Squeezed) -> list[str]:
     """Resources near their ceilings that no squeeze has tried."""
     tried = {f"{one.resource} of {host}" for one in found.elasticities for host in one.hosts}
@@ -188,13 +184,13 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         # What was suspected was not tried: that other things do not bind makes it no less likely.
         return replace(bound, ruled_out=ruled_out), extra
     if found.decision.is_none:
-        full = inside_limits(bound)
-        inside = (
+        full = inside(bound.evidence)
+        cause = (
             f": {bound.detail}" if bound.kind == "system"
-            else ": " + "; ".join(f"{one['what']}: {one['value']:.2g} (bounded by `{one['setting']}`)" for one in full) if full
+            else f": {inside_words(full)}" if full
             else ": a limit inside the system of which there is no gauge, or its objective"
         )  # fmt: skip
-        detail = f"squeezing none of the resources that it uses moved its rate{inside}"
+        detail = f"squeezing none of the resources that it uses moved its rate{cause}"
         return replace(bound, kind="system", host=bound.host if bound.kind == "system" else None, resource=None, detail=detail,
                        ruled_out=ruled_out), extra  # fmt: skip
     if not binds:

@@ -32,7 +32,7 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
                            f"{SPARK}hardware-provisioning.html#network"),
     ("kafka", "heap"): ("give the brokers a larger heap: garbage collection takes a part of the CPU that binds", f"{KAFKA}#java"),
     ("cassandra", "heap"): ("give the nodes a larger heap: garbage collection takes a part of the CPU that binds", CASSANDRA),
-    ("spark", "memory"): ("give the executors more memory: garbage collection takes a part of the CPU that binds", f"{SPARK}tuning.html#memory-tuning"),
+    ("spark", "memory"): ("give the executors more memory: collecting garbage or spilling takes a part of the CPU that binds", f"{SPARK}tuning.html#memory-tuning"),
 }  # fmt: skip
 """By system, or kind of workload, and resource, or the setting that costs CPU: what to do, and the vendor's own page."""
 
@@ -47,7 +47,7 @@ def advice(row: dict[str, Any]) -> str | None:
     if set(bound["binds"]).isdisjoint(row.get("workers", bound["binds"])):
         return f"What to do: give {' and '.join(bound['binds'])}, where no tasks run but the driver or the master, more of it, or put them elsewhere."
     system = SYSTEM_OF[row["kind"]]
-    full = {entry["setting"] for entry in full_inside(bound)} if bound["resource"] == "cpu" else set()
+    full = {entry["setting"] for entry in full_inside(row)}
     short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound["resource"])
     found = ADVICE.get((row["kind"], short), ADVICE.get((system, short)))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hydrotest.analysis.internal import inside, inside_words
+
 
 def bound_sentence(row: dict[str, Any]) -> str:
     """What sets the limit, and how sure that is."""
     bound = row["bound_by"]
     if bound["confirmed"]:
-        return _proven_sentence(bound)
+        return _proven_sentence(row)
     head = {
         "resource": "A resource seems to bind it:",
         "system": "Bound by the system itself:",
@@ -20,8 +22,9 @@ def bound_sentence(row: dict[str, Any]) -> str:
     return f"{head} {bound['detail']}."
 
 
-def _proven_sentence(bound: dict[str, Any]) -> str:
+def _proven_sentence(limit: dict[str, Any]) -> str:
     """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
+    bound = limit["bound_by"]
     own = [row for row in bound["squeezed"] if row["binds"]]
     shares = {(entry["host"], entry["what"].partition(" ")[0]): entry["value"] for entry in bound["evidence"] if "used" in entry}
     parts = []
@@ -33,8 +36,8 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
     whose = "the generator, by " if bound["kind"] == "generator" else ""
     out = f"Proven by squeezing: bound by {whose}{' and '.join(parts)}."
-    full = [f"{entry['what']}: {entry['value']:.2g} (bounded by `{entry['setting']}`)" for entry in full_inside(bound)]
-    out += f" Full inside it: {'; '.join(full)}." if full else ""
+    full = full_inside(limit)
+    out += f" Full inside it: {inside_words(full)}." if full else ""
     more = bound["next"]
     if more is not None:
         out += (f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % "
@@ -60,9 +63,14 @@ def _proven_sentence(bound: dict[str, Any]) -> str:
     return out + _others([row for row in rest if row["low"] <= 0], grouped, " Nothing can be told of the")
 
 
-def full_inside(bound: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of a proven verdict's evidence the limits inside the system that were full on the hosts that bind; the executors' are those of all hosts."""
-    return [entry for entry in bound["evidence"] if "setting" in entry and (not entry["host"] or entry["host"] in bound["binds"])]
+def full_inside(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was full inside the services on the hosts whose CPU is proven to bind, and may be what their CPU is spent on; what is told of all executors
+    is told of the workers. Where a link or a disk binds, threads and slots only wait for it."""
+    bound = row["bound_by"]
+    if bound["resource"] != "cpu":
+        return []
+    is_worker = not set(bound["binds"]).isdisjoint(row.get("workers", []))
+    return [entry for entry in inside(bound["evidence"]) if (entry["host"] in bound["binds"] if entry["host"] else is_worker)]
 
 
 def _others(rows: list[dict[str, Any]], grouped: set[tuple[str, str]], head: str) -> str:

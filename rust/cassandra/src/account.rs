@@ -198,7 +198,14 @@ impl Account {
             self.record(*operation, now_ns);
         }
         for &intended_ns in unstarted_ns {
-            lock(&self.recorders.all).record(intended_ns, now_ns, now_ns);
+            // Of a statement drawn by the shares, so that the statements' histograms add up to that of all.
+            let operation = Operation {
+                intended_ns,
+                actual_ns: None,
+                statement: self.statement(),
+                key: 0,
+            };
+            self.record(operation, now_ns);
         }
     }
 

@@ -212,7 +212,7 @@ pub fn send_to(address: &str) -> Result<(), String> {
 }
 
 /// Bytes a second of one connection: the median of slices of its time. A segment whose repetition is lost too stops a connection for
-/// 200 ms and more, which is the connection's doing and not the link's; where there is less than a slice, it is that.
+/// 200 ms and more, which is the connection's doing and not the link's. A transfer shorter than a slice is one slice.
 pub fn receive(listener: &TcpListener) -> Result<f64, String> {
     let failed = |error: std::io::Error| format!("nothing can be received: {error}");
     let (mut stream, _) = listener.accept().map_err(failed)?;

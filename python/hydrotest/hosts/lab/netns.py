@@ -20,7 +20,7 @@ from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, memory_bytes, start_
 from hydrotest.hosts.node import Node
 from hydrotest.spec.hosts import NetnsHost as Spec
 
-OBSERVERS = ("sample", "clock", "sink")
+UNLIMITED = ("sample", "clock", "sink")
 """What observes a host does not use up its share; nor does the far end of another's link while that is measured."""
 
 
@@ -50,7 +50,7 @@ class NetnsHost:
         self._place = place
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
-        options = ["--place", str(self._place), *(["--unlimited"] if subcommand in OBSERVERS else [])]
+        options = ["--place", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
         return await start_node(self.name, subcommand, settings, options)
 
     async def facts(self) -> HostFacts:
