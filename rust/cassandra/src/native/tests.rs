@@ -144,9 +144,13 @@ fn a_refusal_fails_by_its_own_name() {
 
 #[test]
 fn a_cut_connection_fails_what_was_out_and_is_replaced() {
-    let (found, completed) = press(20_000, 5_000, |number| {
-        if number == 500 { Reply::Cut } else { Reply::Good }
-    });
+    let (found, completed) = press(
+        20_000,
+        5_000,
+        |number| {
+            if number == 500 { Reply::Cut } else { Reply::Good }
+        },
+    );
     assert_eq!(
         found
             .errors
