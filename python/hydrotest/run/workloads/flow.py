@@ -27,14 +27,17 @@ from hydrotest.units import show_rate
 
 WARM_UP_S = 8.0
 WARM_UP_RATE = 5_000.0
-"""Records a second of the first warm-up; each after it is made at a multiple of the rate that was seen in the one before."""
-SETTLED = 1.2
-"""Times the rate of the warm-up before: below it a pipeline is warm. With a quarter of a core its code is compiled for a minute, and what goes through
-rises tenfold meanwhile."""
+"""Records a second of the first warm-up, and the most of those after it."""
+SETTLED = 1.1
+"""Times what went through a second in the warm-up before, at the same rate: below it a pipeline is warm. A new driver and new executors with a quarter of
+a core took 20 to 30 s for their first batch, 4 s a batch in the next trial, and 2 s in the one after it."""
 SATURATING_RATE = 2.0
 """Of the rate at which records last went through: more than that, since large batches go through faster, and not so much more that the rest takes minutes."""
 KEPT_UP = 0.9
 """Of what was offered: one that brings so much through in the window may bring through more."""
+ROSE = 1.2
+"""Times what went through a second when half as much was offered: so may one that brings so much more through until all is. What is in its last batches when
+the window ends can be a tenth of what was offered in it, and more."""
 
 
 class Flow(Follower):
@@ -47,6 +50,8 @@ class Flow(Follower):
         self.engine = make_engine(name, spec, bench, self.host)
         self._drained = True
         self._drained_at = 0.0
+        self._warm_since: int | None = None
+        """The start of the engine since which it is warm."""
         self._through: float | None = None
         """Records a second that went through in the last trial that had more than enough."""
 
@@ -54,40 +59,60 @@ class Flow(Follower):
         await self.source.prepare()
         await self.engine.ready()
         self.bench.listener.phase(f"warming up {self.name}")
-        await self._warm_by(Pressing(rate_per_s=WARM_UP_RATE))
-        pressed_s, before = WARM_UP_S, 0.0
-        while True:
-            await self._warm_by(SATURATING)
-            pressed_s += WARM_UP_S
-            if (self._through or 0.0) < SETTLED * before:
-                return
-            if pressed_s >= self.bench.experiment.warm_up.most:
-                self.bench.listener.say(f"{self.name}: not settled after {pressed_s:.0f} s of warm-up")
-                return
-            before = self._through or 0.0
-
-    async def _warm_by(self, pressing: Pressing) -> None:
-        trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), pressing)
+        trial = await self._warm_up()
         if trial.status == "failed":
             raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
 
+    async def _warm_up(self) -> Trial:
+        """Presses by the same rate until it is through no sooner than before. Again for each new driver: no trial may tell of cold code. The last
+        trial of it; the first that failed, if one did."""
+        start, known = self.engine.starts, self._through or 0.0
+        trial = await self._warm_by(WARM_UP_RATE)
+        pressed_s, before, rate = WARM_UP_S, 0.0, min(WARM_UP_RATE, SATURATING_RATE * (self._through or WARM_UP_RATE))
+        while trial.status != "failed":
+            trial = await self._warm_by(rate)
+            pressed_s, through = pressed_s + WARM_UP_S, self._through or 0.0
+            is_settled = through < SETTLED * before
+            if is_settled or pressed_s >= self.bench.experiment.warm_up.most:
+                self.bench.listener.say(f"{self.name}: {'settled' if is_settled else 'not settled'} after {pressed_s:.0f} s of warm-up")
+                self._warm_since, self._through = start, max(known, through) or None
+                break
+            before = through
+        return trial
+
+    async def _warm_by(self, rate_per_s: float) -> Trial:
+        return await self._pressed(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
+
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
+        await self.engine.ready()
+        if self.engine.starts != self._warm_since:
+            warmed = await self._warm_up()
+            if warmed.status == "failed":
+                return warmed
         if pressing == SATURATING and self._through is not None:
             pressing = Pressing(rate_per_s=self._through * SATURATING_RATE)
+        return await self._pressed(plan, pressing, disturbance)
+
+    async def _pressed(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         number = self.bench.runner.claim()
         parts = [self.source.part(number, plan, pressing), self.following(number, plan, pressing)]
         return await self.bench.runner.press(number, replace(plan, subject=self.name), parts, disturbance)
 
     async def saturate(self, plan: TrialPlan) -> Trial:
-        """Kafka takes far more than a pipeline, which then would be at work for minutes after it: so ever more is offered, until it falls behind."""
-        rate = (self._through or 0.0) * SATURATING_RATE
+        """Kafka takes far more than a pipeline, which then would be at work for minutes after it: so ever more is offered, until no more goes through."""
+        rate, before = (self._through or WARM_UP_RATE) * SATURATING_RATE, 0.0
         while True:
-            trial = await self.trial(plan, Pressing(rate_per_s=rate) if rate else SATURATING)
-            if trial.status == "failed" or Measured.read(self.bench.runner.folder, trial, self.name).achieved < KEPT_UP * rate or not rate:
+            trial = await self.trial(plan, Pressing(rate_per_s=rate))
+            if trial.status == "failed":
                 return trial
-            self.bench.listener.trial_ended(trial, None, f"kept up with {show_rate(rate)}/s")
-            rate *= SATURATING_RATE
+            has_kept_up = Measured.read(self.bench.runner.folder, trial, self.name).achieved >= KEPT_UP * rate
+            if not has_kept_up and (self._through or 0.0) < ROSE * before:
+                return trial
+            self.bench.listener.trial_ended(
+                trial, None, f"kept up with {show_rate(rate)}/s" if has_kept_up else "more went through than of less"
+            )
+            rate, before = rate * SATURATING_RATE, self._through or 0.0
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         return self.following(number, plan, pressing)

@@ -68,15 +68,16 @@ class Kept(Generic[D]):
         assert isinstance(system, SparkSystem)
         self.system = system
         self.driver: D | None = None
-        self._starts = 0
+        self.starts = 0
+        """How often it was started."""
 
     async def running(self) -> D:
         """It, started if need be. Raises `TrialFailedError` with its last words."""
         if self.driver is None or not self.driver.is_alive:
             await self.system.take(self.leave)
             self.bench.listener.phase(f"starting the driver of {self.name}")
-            self._starts += 1
-            label = f"{self.name}-driver-{self._starts}"
+            self.starts += 1
+            label = f"{self.name}-driver-{self.starts}"
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
             jars, extra = self._needs()

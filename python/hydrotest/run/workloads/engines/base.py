@@ -61,6 +61,11 @@ class Engine(ABC):
         """What clients are given."""
         return ",".join(self.cluster.addresses)
 
+    @property
+    def starts(self) -> int:
+        """How often what stays up was started; it is cold after each."""
+        return 0
+
     async def ready(self) -> None:  # noqa: B027 - most have nothing that stays up
         """Starts what stays up for the whole run."""
 

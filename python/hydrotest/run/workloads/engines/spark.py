@@ -50,6 +50,10 @@ class SparkEngine(Engine):
         """Its driver's, among the services."""
         return driver_service(self.name)
 
+    @property
+    def starts(self) -> int:
+        return self._kept.starts
+
     async def ready(self) -> None:
         await self._kept.running()
 
