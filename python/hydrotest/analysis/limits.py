@@ -62,14 +62,15 @@ class Limits:
         return [Measured.read(self.run, trial, workload) for trial in chosen]
 
     def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:
-        saturated = self._of(index, workload, "saturated")
-        if not saturated:
+        # Of a pipeline there are several, with ever more offered.
+        saturated = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
+        if saturated is None:
             return None
-        if saturated[-1].achieved <= 0:
+        if saturated <= 0:
             return self._nothing(workload, "nothing was completed when it was pressed without schedule")
         objective = self.experiment.objective(workload)
         judged = [(m, judge(m, objective)) for m in self._of(index, workload, "search", "repeat")]
-        limit, counted = self._replay(saturated[-1].achieved, judged)
+        limit, counted = self._replay(saturated, judged)
         at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
         stopped_by = _most(above) if above else "search-end"
@@ -85,11 +86,11 @@ class Limits:
         return {
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
-            "saturated": saturated[-1].achieved, "latency_ms": latency, "stopped_by": stopped_by,
+            "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
             "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload)),
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
-            "searches": [self._bracket(limit, i, saturated[-1].achieved) for i in range(len(limit.searches))],
+            "searches": [self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
         }  # fmt: skip
 
     def _nothing(self, workload: str, reason: str) -> dict[str, Any]:
