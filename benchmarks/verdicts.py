@@ -15,10 +15,11 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from plants import PLANTS, TEXTS, Plant
 from scipy.stats import binomtest
 
 from hydrotest.analysis.bound_by import BoundBy, Use
@@ -31,7 +32,7 @@ from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import Disturbance, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated
+from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.store import layout
@@ -39,175 +40,8 @@ from hydrotest.store.records import Trial
 
 BUDGET_S = 150.0
 USUAL = 0.8
-MBIT = 1e6
-
-HOSTS = """\
-hosts:
-  a: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-  b: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-  c: {connect: netns, cores: 0.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-  clients: {connect: netns, cores: 0.4}
-"""
-REST = """\
-tests: [isolated: [press]]
-search: {window: 4 s, warm_up: 1 s}
-warm_up: {least: 30 s, most: 60 s}
-"""
-SPARK_HOSTS = """\
-hosts:
-  driver: {connect: netns, cores: 0.5, memory: 3 GiB, network: 800 Mbit/s}
-  a: {connect: netns, cores: 0.6, memory: 2 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-  b: {connect: netns, cores: 0.6, memory: 2 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-"""
-# Tests of Spark get faster for a minute.
-SPARK_REST = REST.replace("least: 30 s", "least: 60 s")
-TEXTS = {
-    "kafka": "name: verdicts\n" + HOSTS + """\
-systems: {kafka: {hosts: [a, b, c], heap: 512 MiB}}
-workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
-""" + REST,
-    # What is read is several times what the broker's memory can keep of it.
-    "kafka-read": "name: verdicts\n" + """\
-hosts:
-  a: {connect: netns, cores: 0.9, memory: 768 MiB, disk: 200 MB/s, network: 800 Mbit/s}
-  clients: {connect: netns, cores: 0.6}
-systems: {kafka: {hosts: [a], heap: 256 MiB}}
-workloads:
-  source: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}
-  press: {kind: kafka-consume, reads: source, on: clients}
-""" + REST.replace("[press]", "[source, press]").replace("window: 4 s", "window: 4 s, saturated: 20 s"),
-    "cassandra": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
-workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
-""" + REST,
-    # Rows of 10 KB, few enough to stay in the memtable: what is written is the commit log, and a write waits for it.
-    "cassandra-disk": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {commitlog_sync: batch}}}
-workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 2 KB, keys: "uniform(0, 2K)", on: clients}}
-""" + REST,
-    # One thread that waits for the disk at each request: what is full is the thread, not the disk.
-    "kafka-inside": "name: verdicts\n" + HOSTS + """\
-systems: {kafka: {hosts: [a, b, c], heap: 512 MiB, config: {num.io.threads: 1, log.flush.interval.messages: 1}}}
-workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
-""" + REST,
-    "cassandra-inside": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 2, commitlog_sync: batch}}}
-workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", on: clients}}
-""" + REST,
-    # What the collector takes of the cores is the heap's doing.
-    "cassandra-heap": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 200 MiB}}
-workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
-""" + REST,
-    # What an executor may sort in memory is less than a task sorts.
-    "spark-memory": "name: verdicts\n" + SPARK_HOSTS + """\
-systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, driver_memory: 512 MiB, config: {spark.memory.fraction: 0.01}}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
-""" + SPARK_REST,
-    "spark": "name: verdicts\n" + SPARK_HOSTS + """\
-systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
-""" + SPARK_REST,
-    # What is shuffled is on the disk before the next stage begins, not in the page cache.
-    "spark-disk": "name: verdicts\n" + SPARK_HOSTS + """\
-systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB, config: {spark.shuffle.sync: true}}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
-""" + SPARK_REST,
-    # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
-    "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
-systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
-""" + SPARK_REST,
-    # Both systems on one host: Cassandra is pressed steadily, Kafka with all that goes.
-    "combined": "name: verdicts\n" + """\
-hosts:
-  a: {connect: netns, cores: 0.9, memory: 4 GiB, disk: 200 MB/s, network: 800 Mbit/s}
-  clients: {connect: netns, cores: 0.6}
-systems:
-  kafka: {hosts: [a], heap: 512 MiB}
-  cassandra: {hosts: [a], heap: 1 GiB}
-workloads:
-  press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}
-  beside: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", replication: 1, consistency: ONE, on: clients}
-""" + REST.replace("[press]", "[press, beside]"),
-}  # fmt: skip
 BESIDE = Pressing(in_flight=4)
 """How the other workload of `combined` presses."""
-
-
-@dataclass(frozen=True)
-class Plant:
-    """A bottleneck. `shares`: what hosts are given instead (fields of a host of the experiment file, disk and network in bits/s)."""
-
-    name: str
-    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    pressing: Pressing = SATURATING
-    binds: tuple[str | None, frozenset[str]] = (None, frozenset())
-    """Resource and hosts; nothing where no resource of a host binds."""
-    inside: str | None = None
-    """The setting that bounds what is full inside the system, where that is planted; beside a resource: it must be told with that."""
-
-
-def everywhere(hosts: str = "abc", **shares: float) -> dict[str, dict[str, float]]:
-    """The same on all hosts of the system, each named by a letter."""
-    return {host: dict(shares) for host in hosts}
-
-
-ALL = frozenset("abc")
-BOTH = frozenset("ab")
-PLANTS = {
-    "kafka": [
-        Plant("CPU of all brokers", everywhere(cores=0.12), binds=("cpu", ALL)),
-        Plant("CPU of one broker of three", {"b": {"cores": 0.08}}, binds=("cpu", frozenset("b"))),
-        Plant("links of all brokers", everywhere(network=16 * MBIT), binds=("network", ALL)),
-        Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
-        # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.
-        Plant("disk of one broker", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("disks of all brokers", everywhere(disk=48 * MBIT), binds=("disk", ALL)),
-        Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
-        Plant("few in flight", pressing=Pressing(in_flight=6)),
-        Plant("a rate below every limit", pressing=Pressing(rate_per_s=500.0)),
-    ],
-    "cassandra": [
-        Plant("CPU of all nodes", everywhere(cores=0.2), binds=("cpu", ALL)),
-        Plant("CPU of one node of three", {"b": {"cores": 0.1}}, binds=("cpu", frozenset("b"))),
-        Plant("link of one node", {"c": {"network": 1.5 * MBIT}}, binds=("network", frozenset("c"))),
-        Plant("CPU of the generator", {"clients": {"cores": 0.02}}, binds=("cpu", frozenset(["clients"]))),
-        Plant("links of all nodes", everywhere(network=2 * MBIT), binds=("network", ALL)),
-        Plant("a rate below every limit", pressing=Pressing(rate_per_s=200.0)),
-    ],
-    "cassandra-disk": [
-        Plant("commit log's disk of one node", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("commit logs' disks of all nodes", everywhere(disk=32 * MBIT), binds=("disk", ALL)),
-        # A request waits for the disk to have written, however fast that is; where it waits for CPU, with too little of it to go round, that binds.
-        Plant("few in flight", pressing=Pressing(in_flight=1)),
-    ],
-    "kafka-read": [
-        Plant("page cache too small, disk slow", {"a": {"disk": 320 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("link out of the broker", {"a": {"network": 120 * MBIT}}, binds=("network", frozenset("a"))),
-    ],
-    "spark": [
-        Plant("CPU of both workers", everywhere("ab", cores=0.2), binds=("cpu", BOTH)),
-        Plant("CPU of one worker", {"b": {"cores": 0.12}}, binds=("cpu", frozenset("b"))),
-        Plant("links of both workers", everywhere("ab", network=4 * MBIT), binds=("network", BOTH)),
-        Plant("link of one worker", {"a": {"network": 3 * MBIT}}, binds=("network", frozenset("a"))),
-        Plant("CPU of the driver", {"driver": {"cores": 0.1}}, binds=("cpu", frozenset(["driver"]))),
-    ],
-    "spark-disk": [
-        Plant("disks of both workers", everywhere("ab", disk=8 * MBIT), binds=("disk", BOTH)),
-        Plant("disk of one worker", {"b": {"disk": 6 * MBIT}}, binds=("disk", frozenset("b"))),
-    ],
-    "combined": [
-        Plant("CPU of the host of both systems", {"a": {"cores": 0.4}}, binds=("cpu", frozenset("a"))),
-        Plant("link of the host of both systems", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
-        Plant("disk of the host of both systems", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
-    ],
-    "spark-inside": [Plant("one slot for tasks", inside="cores")],
-    "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
-    "cassandra-inside": [Plant("two threads that write", inside="concurrent_writes")],
-    "cassandra-heap": [Plant("heap too small", everywhere(cores=0.2), binds=("cpu", ALL), inside="heap")],
-    "spark-memory": [Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside="memory")],
-}
 
 
 @dataclass(frozen=True)

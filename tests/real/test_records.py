@@ -25,6 +25,8 @@ from hydrotest.systems.java import find_java
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("shapes", "search", 0.5, 1.5)
+LONGER = TrialPlan("shapes", "search", 0.5, 3.5)
+"""For what a moment's standstill at its end would change."""
 
 SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "smallest": (20_000, {"record_size": "10 B"}),
@@ -44,9 +46,9 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
 }
 
 
-async def pressed(bench: Bench, rate: float, settings: dict[str, Any]) -> Trial:
+async def pressed(bench: Bench, rate: float, settings: dict[str, Any], plan: TrialPlan = PLAN) -> Trial:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", **settings})
-    trial = await Produce("ingest", spec, bench).open_loop(rate, PLAN)
+    trial = await Produce("ingest", spec, bench).open_loop(rate, plan)
     assert trial.status == "done", trial.reason
     return trial
 
@@ -65,18 +67,16 @@ async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) ->
 
 @pytest.mark.parametrize("arrivals", ["poisson", "bursts(500)"])
 async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench) -> None:
-    trial = await pressed(bench, 20_000, {"arrivals": arrivals})
+    trial = await pressed(bench, 20_000, {"arrivals": arrivals}, LONGER)
     load = trial.load("ingest")
     measured = Measured.read(bench.runner.folder, trial, "ingest")
     assert load.fates is not None
     assert measured.offered is not None
     assert not load.is_even
     # Within five standard deviations of a Poisson count, or one burst.
-    assert load.fates.sent == pytest.approx(40_000, abs=1_000)
-    # But for what had come by the window's end and was not answered yet: a burst, or what a moment's standstill leaves open.
-    assert measured.open_at_end <= load.burst + 0.1 * measured.offered
-    owed = measured.open_at_end / measured.duration_s
-    assert measured.achieved + owed == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
+    assert load.fates.sent == pytest.approx(80_000, abs=1_414)
+    # To 1 %, but for a burst that has come with the window's end.
+    assert measured.achieved == pytest.approx(measured.offered, abs=0.01 * measured.offered + load.burst / measured.duration_s)
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)
     assert measured.wait is not None
     assert measured.wait["p99"] is not None
@@ -122,12 +122,12 @@ def network_bytes(bench: Bench, trial: Trial, measured: Measured) -> float:
 
 async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing(bench: Bench) -> None:
     settings = {"transactions": {"every": "20 ms", "aborts": "25 %"}}
-    load = (await pressed(bench, 20_000, settings)).load("ingest")
+    load = (await pressed(bench, 20_000, settings, LONGER)).load("ingest")
     assert load.fates is not None
     assert load.outcome is not None
     ended = load.outcome.extra["transactions"]
     assert ended["aborted"] == pytest.approx(0.25 * (ended["committed"] + ended["aborted"]), abs=1)
-    assert ended["aborted"] >= 1
+    assert ended["aborted"] > 10
     assert load.outcome.errors == {}
     # Aborted ones were sent, but never acknowledged; they are there for nobody who reads what is committed.
     assert 0.6 * load.fates.sent < load.fates.acked < 0.9 * load.fates.sent

@@ -127,7 +127,7 @@ def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(t
     (problem,) = (problem for problem in summary["problems"] if "was ended before its end" in problem)
     assert "scheduling-throughput was ended before its end: stage" in problem
     assert "of 400,000 tasks done" in problem
-    assert time.monotonic() - began < 300
+    assert time.monotonic() - began < 180
 
 
 def executors_below(folder: Path) -> list[int]:
@@ -217,11 +217,12 @@ def test_a_driver_that_cannot_begin_is_told_at_once(tmp_path: Path, start_run: S
     text = TEXT.format(data=tmp_path / "data", tests="count", scale=0.02, shrunk=0.02, driver="512 MiB", more="seed: 7").replace(
         "memory: 768 MiB,", "memory: 768 MiB, config: {spark.driver.extraJavaOptions: -agentpath:/nowhere.so},"
     )
+    began = time.monotonic()
     process = start_run(text)
-    # Less than what a driver is given to begin.
     _, err = process.communicate(timeout=200)
     assert process.returncode == 3, err
     assert "nowhere.so" in err, err
+    assert time.monotonic() - began < 60
 
 
 LAB = """\

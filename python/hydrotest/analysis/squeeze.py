@@ -194,34 +194,31 @@ class Squeezing:
             # What little each of many does may be all there is to do.
             moved = sum(max(0.0, interval.value) for one, interval in found.items() if not one.is_group)
             return Decision([], is_none=moved < NONE)
-        alone, together = self._alone(found, frozenset()), self._together(found)
+        alone, together = self._alone(found), self._together(found)
         if alone and together:
             # Some hosts that bind, and a group of them and others that clears them, too: all of it do, unless more rounds tell otherwise.
             is_whole = set(together[0].hosts) == {host for one in alone for host in one.hosts}
             return Decision(alone if is_whole else together if is_last else [])
         if is_last and not alone and not together:
-            alone = self._alone(found, {one for one in self.over if not one.is_group and self._group_of(one)})
+            alone = self._alone(found, excuses_peers=True)
         return Decision(alone or together)
 
-    def _group_of(self, candidate: Candidate) -> Candidate | None:
-        """That of the hosts that do the same work, if there is one."""
-        return next(
-            (one for one in self.over if one.is_group and one.resource == candidate.resource and set(candidate.hosts) < set(one.hosts)),
-            None,
-        )
+    def _peers(self, candidate: Candidate) -> list[Candidate]:
+        """The same resource of the hosts of its group, which do the same work; none where there is no group."""
+        own = [one for one in self.over if one.is_group and one.resource == candidate.resource and set(candidate.hosts) < set(one.hosts)]
+        return [Candidate.of(host, candidate.resource) for group in own for host in group.hosts]
 
-    def _alone(self, found: Mapping[Candidate, Mean], peers: Collection[Candidate]) -> list[Candidate]:
-        """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work. What is not known
-        of another of `peers` takes nothing from one of them."""
+    def _alone(self, found: Mapping[Candidate, Mean], *, excuses_peers: bool = False) -> list[Candidate]:
+        """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work. `excuses_peers`: what is
+        not known of such a host takes nothing from those that bind."""
         single = [one for one in self.over if not one.is_group]
         positive = [one for one in single if found[one].low > 0]
         if not positive:
             return []
         top = max(positive, key=lambda one: found[one].value)
         own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
-        rivals = [one for one in self.over if one not in own and not (one.is_group and one.resource == top.resource)]
-        if top in peers:
-            rivals = [one for one in rivals if one not in peers or one.resource != top.resource]
+        excused = [*own, *(self._peers(top) if excuses_peers else [])]
+        rivals = [one for one in self.over if one not in excused and not (one.is_group and one.resource == top.resource)]
         is_clear = all(found[one].high < found[top].low for one in rivals)
         return own if is_clear and sum(found[one].low for one in own) > BINDS else []
 
