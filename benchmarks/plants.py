@@ -112,6 +112,8 @@ class Plant:
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: str | None = None
     """The setting that bounds what is full inside the system, where that is planted; beside a resource: it must be told with that."""
+    busy: tuple[str, ...] = ()
+    """Hosts on which something of the lowest priority uses up all CPU that is left: the busiest resource, and not what binds."""
 
 
 def everywhere(hosts: str = "abc", **shares: float) -> dict[str, dict[str, float]]:
@@ -133,6 +135,8 @@ PLANTS = {
         Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
         Plant("few in flight", pressing=Pressing(in_flight=6)),
         Plant("a rate below every limit", pressing=Pressing(rate_per_s=500.0)),
+        Plant("link of one broker, another's CPU busy", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c")), busy=("b",)),
+        Plant("a rate below every limit, one broker's CPU busy", pressing=Pressing(rate_per_s=500.0), busy=("b",)),
     ],
     "cassandra": [
         Plant("CPU of all nodes", everywhere(cores=0.2), binds=("cpu", ALL)),

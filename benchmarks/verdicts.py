@@ -12,20 +12,29 @@ import argparse
 import asyncio
 import json
 import random
+import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
+from math import log
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+import polars as pl
 from plants import PLANTS, TEXTS, Plant
 from scipy.stats import binomtest
 
 from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.internal import inside
+from hydrotest.analysis.intervals import pooled_deviation
 from hydrotest.analysis.job_bounds import suspect
-from hydrotest.analysis.squeezed import proven, squeezed, uses_in, window_of
+from hydrotest.analysis.squeeze import RATE_MIN, Candidate, changes
+from hydrotest.analysis.squeezed import proven, rate_of, squeezed, uses_in, window_of
+from hydrotest.analysis.usage import speed_rows
+from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.report.bounds import full_inside
 from hydrotest.run.events import Silent
@@ -36,10 +45,14 @@ from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_pressables
 from hydrotest.store import layout
-from hydrotest.store.records import Trial
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import SqueezeTurn, Trial
+from hydrotest.store.samples import read_samples
 
 BUDGET_S = 150.0
 USUAL = 0.8
+HOW = ("as it is", "by speed")
+"""How the scatter of turns is told."""
 BESIDE = Pressing(in_flight=4)
 """How the other workload of `combined` presses."""
 
@@ -101,6 +114,7 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     began = time.monotonic()
     folder = bench.runner.folder
     had = await give(bench, plant.shares)
+    busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
     try:
         hosts = environment(bench)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
@@ -112,24 +126,18 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
             raise SystemExit(f"{plant.name}: {settled.reason or freely.reason}")
         await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:
+        for node in busy:
+            await node.close()
         await give(bench, had)
     windows = [window_of(folder, freely, press.name)]
     uses = uses_in(folder, windows, hosts)
-    found = squeezed(folder, [trial for trial in folder.trials() if trial.test == index], press.name, hosts)
+    own = [trial for trial in folder.trials() if trial.test == index]
+    found = squeezed(folder, own, press.name, hosts)
     verdict, extra = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
     resource, planted = plant.binds
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
-    # Said so: what is full and was not squeezed stays a suspicion.
-    is_none = found.decision.is_none and verdict.kind == "system"
     settings = {one["setting"] for one in told_inside(bench, verdict, extra["binds"])}
-    if verdict.confirmed and verdict.resource == resource and named <= planted:
-        word = "right" if plant.inside is None or plant.inside in settings else "undecided"
-    elif verdict.confirmed or (is_none and resource is not None):
-        word = "wrong"
-    elif plant.inside is not None and resource is None:
-        word = "right" if is_none and settings == {plant.inside} else "undecided"
-    else:
-        word = "right" if resource is None and verdict.kind in ("system", "unknown") and not settings else "undecided"
+    word = score(plant, verdict, named, settings, is_none=found.decision.is_none and verdict.kind == "system")
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
         "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
@@ -137,8 +145,65 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
         "hosts": f"{len(named & planted)} of {len(planted)}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
+        "scatter": scatters(folder, [trial for trial in own if trial.purpose == "squeeze" and trial.status == "done"], press.name, hosts[0]["name"]),
         "seconds": time.monotonic() - began,
     }  # fmt: skip
+
+
+def burner(folder: Path, name: str, index: int) -> Service:
+    """A process that is always busy, behind all others."""
+    return Service(
+        "busy", ["nice", "-n", "19", "sh", "-c", "while :; do :; done"], folder, folder / f"busy-{index}-{name}.log", grace_s=1.0
+    )
+
+
+WORDS = ("right", "in part", "undecided", "mistaken", "wrong")
+"""What a verdict may be. In part: some of the hosts that were planted alike. Mistaken: it says that no resource binds, or names a setting, and that
+is not so, without having been confirmed. Wrong: confirmed, and not so."""
+
+
+def score(plant: Plant, verdict: BoundBy, named: frozenset[str], settings: set[str], *, is_none: bool) -> str:
+    """The word for a verdict. `named`: the hosts that bind by it; `settings`: those that a reader is told of; `is_none`: it says that no resource that was
+    squeezed binds."""
+    resource, planted = plant.binds
+    if verdict.confirmed:
+        if verdict.resource != resource or not named <= planted:
+            return "wrong"
+        if plant.inside is not None and plant.inside not in settings:
+            return "undecided"
+        return "right" if named == planted else "in part"
+    if resource is not None:
+        return "mistaken" if is_none else "undecided"
+    says_nothing_binds = is_none if plant.inside is not None else verdict.kind in ("system", "unknown")
+    expected = set() if plant.inside is None else {plant.inside}
+    if says_nothing_binds and settings == expected:
+        return "right"
+    return "mistaken" if says_nothing_binds and settings - expected else "undecided"
+
+
+def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) -> dict[str, float]:
+    """How much the rate of a turn scatters: the standard deviation of its change by a squeeze (logarithms), pooled over what was squeezed. As it is, and with each turn's
+    rate divided by the machine's speed in it, which tells whether the speed reference helps. Empty where too little was squeezed."""
+    changed: dict[str, dict[Candidate, list[float]]] = {how: {} for how in HOW}
+    for trial in trials:
+        rate = rate_of(folder, trial, name)
+        speeds = speed_rows(read_samples(folder.folder_of(trial), layout.HOST_SAMPLES), machine)
+        corrected = partial(by_speed, rate, speeds)
+        for how, one in zip(HOW, (rate, corrected), strict=True):
+            for turn, before, after in changes(trial.turns, one):
+                if turn.given < 1:
+                    changed[how].setdefault(Candidate(tuple(turn.hosts), turn.resource or ""), []).append(
+                        log(max(after / before, RATE_MIN))
+                    )
+    pooled = {how: pooled_deviation(list(own.values())) for how, own in changed.items()}
+    return {how: deviation for how, (deviation, freedom) in pooled.items() if freedom}
+
+
+def by_speed(rate: Callable[[SqueezeTurn], float | None], speeds: pl.DataFrame, turn: SqueezeTurn) -> float | None:
+    """The rate of a turn for each of the fixed computations that a millisecond of CPU made meanwhile; None where either is not known."""
+    speed = speeds.filter(pl.col("wall_s").is_between(turn.start_wall_s, turn.end_wall_s))["speed"].mean()
+    own = rate(turn)
+    return own / speed if own is not None and isinstance(speed, float) else None
 
 
 def told_inside(bench: Bench, verdict: BoundBy, binds: list[str]) -> list[dict[str, Any]]:
@@ -210,19 +275,18 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Scores by plant, and in all."""
-    words = ("right", "wrong", "undecided")
     lines = [
-        "| system | planted | right | wrong | undecided | planted hosts named | usual rule: right | wrong | nothing |",
-        "|---" * 9 + "|",
+        f"| system | planted | {' | '.join(WORDS)} | planted hosts named | usual rule: right | wrong | nothing |",
+        "|---" * 11 + "|",
     ]
     for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
         own = [row for row in rows if (row["family"], row["plant"]) == key]
         ours, theirs = Counter(row["word"] for row in own), Counter(row["usual_word"] for row in own)
         hosts = ", ".join(row["hosts"] for row in own if row["hosts"])
-        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in words)
+        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in WORDS)
                      + f" | {hosts} | " + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
     ours, theirs = Counter(row["word"] for row in rows), Counter(row["usual_word"] for row in rows)
-    lines.append("| all | | " + " | ".join(str(ours[word]) for word in words) + " | | "
+    lines.append("| all | | " + " | ".join(str(ours[word]) for word in WORDS) + " | | "
                  + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
     return "\n".join([*lines, "", *confusion(rows)]) + "\n"
 
@@ -236,11 +300,30 @@ def confusion(rows: list[dict[str, Any]]) -> list[str]:
     lines = ["| planted \\ named | " + " | ".join([*KINDS, "undecided"]) + " |", "|---" * (len(KINDS) + 2) + "|"]
     lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, "undecided")) + " |" for planted in KINDS]
     told = []
-    for word in ("right", "wrong"):
+    for word in WORDS:
         count = sum(row["word"] == word for row in rows)
         interval = binomtest(count, len(rows)).proportion_ci(0.95, "exact") if rows else None
         told.append(f"{word}: {count} of {len(rows)}" + (f" [{interval.low:.0%}, {interval.high:.0%}]" if interval is not None else ""))
-    return [*lines, "", "; ".join(told) + "."]
+    return [*lines, "", "; ".join(told) + ".", "", *speed(rows)]
+
+
+def speed(rows: list[dict[str, Any]]) -> list[str]:
+    """Does the speed reference help? How much less turns scatter when their rates are divided by it, where CPU was planted and elsewhere."""
+    lines = [
+        "| planted | cases | scatter of a turn, median | divided by the speed reference | ratio of both, median [lowest, highest] |",
+        "|---" * 5 + "|",
+    ]
+    for planted, is_own in (("cpu", True), ("anything else", False)):
+        both = [
+            (row["scatter"]["as it is"], row["scatter"]["by speed"])
+            for row in rows
+            if len(row["scatter"]) == len(HOW) and (row["planted_kind"] == "cpu") == is_own
+        ]
+        if both:
+            ratios = [after / before for before, after in both]
+            lines.append(f"| {planted} | {len(both)} | {median(one for one, _ in both):.1%} | {median(one for _, one in both):.1%} "
+                         f"| {median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}] |")  # fmt: skip
+    return lines
 
 
 def main() -> None:
@@ -251,6 +334,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/verdicts"))
     options = parser.parse_args()
+    # Told to end, it takes its systems and emulated hosts back as when interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Systems are started in folders of their own.
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import random
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import MACHINE, Use, bound_by
+from hydrotest.analysis.bound_by import MACHINE, OUT, Use, bound_by, resource_uses
 from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
 from hydrotest.analysis.intervals import batch_means, interval_with, pooled_deviation, slope_of, slope_upper_bound, t_interval
 from hydrotest.analysis.levels import littles_in_flight
@@ -145,6 +146,22 @@ def test_a_quota_that_holds_back_binds_though_it_is_not_used_up() -> None:
     assert any(item["value"] == 0.95 for item in named.evidence)
     # Little of it used on average, and held back all the same: that does not rule it out.
     assert not any("cpu of a" in out["what"] for out in bound_by([Use("cpu", "a", 0.05, 0.2, "cores", throttled=0.6)], [], "x").ruled_out)
+
+
+def test_what_nothing_waited_for_is_no_suspect() -> None:
+    def cpu(waited: float, run_delay: float) -> Use:
+        rates = pl.DataFrame({"cpu_cores": [1.9], "disk_write_bytes_per_s": [0.0], "disk_read_bytes_per_s": [0.0], "network_out_bytes_per_s": [9.0],
+                              "network_in_bytes_per_s": [1.0], "memory_bytes": [1], "pressure_cpu_some": [waited], "run_delay": [run_delay]})  # fmt: skip
+        found, _, link, _ = resource_uses("a", rates, {"cpu_cores": 2.0})
+        assert (link.used, link.unit) == (9.0, OUT)
+        return found
+
+    named = bound_by([cpu(0.6, 0.0)], [], "latency")
+    assert "95% of its ceiling, time in which some task waited for a core: 60%" in named.detail
+    assert [entry["value"] for entry in named.evidence if entry.get("sign") == "cpu"] == [0.6, 0.0]
+    idle = bound_by([cpu(0.01, 0.1)], [], "latency")
+    assert (idle.kind, [entry["what"] for entry in idle.ruled_out if "nothing waited" in entry["why"]]) == ("unknown", ["cpu of a"])
+    assert bound_by([cpu(0.01, 3.0)], [], "latency").kind == "resource"
 
 
 def test_littles_law_on_a_published_row() -> None:

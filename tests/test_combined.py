@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of, safe_search
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
-from hydrotest.analysis.starved import starved
+from hydrotest.analysis.starved import SERVICE_SHARE, starved
 from hydrotest.analysis.verdict import Check, Verdict
-from hydrotest.report.words import starved_sentences
+from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Trial
@@ -93,6 +93,7 @@ def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
     assert sum(excuses.excuse(verdict(False, "kafka-0")) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
 
 
+PLACES = {"store": ["here"], "ingest": ["here"], "drain": ["here"]}
 TOP = {"host": "here", "hosts": ["here"], "resource": "cpu", "share": 0.97, "used": 2.0, "unit": "cores"}
 
 
@@ -104,9 +105,9 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     ]
     services = [{"host": "here", "service": "cassandra-0", "cpu_cores": 1.2}, {"host": "here", "service": "kafka-0", "cpu_cores": 0.01},
                 {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
-    found = starved(rows, [TOP], services)
+    found = starved(rows, [TOP], services, PLACES)
     assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
-    unknown = starved(rows, [TOP | {"share": 0.5}], services)
+    unknown = starved(rows, [TOP | {"share": 0.5}], services, PLACES)
     assert unknown[0]["resource"] is None
     (told,) = starved_sentences([found[0], found[0] | {"workload": "drain"}])
     assert told == (
@@ -118,15 +119,33 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
         {"host": "here", "service": "spark-worker-0", "cpu_cores": 0.2},
         {"host": "here", "service": "spark-driver-x", "cpu_cores": 0.2},
     ]
-    (shared,) = starved(rows, [TOP], beside)
+    (shared,) = starved(rows, [TOP], beside, PLACES)
     # What generators use there is nobody's that could be moved.
     assert shared["frees"] == pytest.approx({"cassandra": 0.6, "spark": 0.2})
     assert starved_sentences([shared])[0].endswith(
         " Moving cassandra away would free 60% or spark away would free 20% of what is used there."
     )
-    (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside)
+    (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
     assert reading["frees"] == {}
     assert "of what store is short is not known" in starved_sentences(unknown)[0]
+    # What is full elsewhere starves nobody here.
+    full = {"host": "there", "hosts": ["there"], "resource": "disk", "share": 0.88, "used": 1.0, "unit": "bytes/s written"}
+    (row,) = starved(rows, [TOP, full], services, {"store": ["there"]})
+    assert (row["host"], row["resource"]) == ("there", "disk")
+
+
+def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
+    shares = [
+        {"what": f"{SERVICE_SHARE}: {name}", "host": "here", "value": share, "unit": None}
+        for name, share in (("kafka-0", 0.6), ("cassandra-0", 0.4))
+    ]
+    bound = {"kind": "resource", "evidence": shares}
+    rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
+            for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
+    assert contested_sentences(rows) == [
+        "What ingest and store fight for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
+    ]
+    assert contested_sentences([rows[0] | {"bound_by": rows[0]["bound_by"] | {"kind": "unknown"}}]) == []
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:

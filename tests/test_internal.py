@@ -12,7 +12,7 @@ from hydrotest.analysis.internal import Gauged, gauged
 from hydrotest.store import layout
 from tests.made_up import MadeUpRun
 
-HANDLERS = "kafka_request_handler_idle_ns_total"
+HANDLERS = "kafka_broker_request_handler_idle_ns_total"
 READS = 'cassandra_pending_tasks{pool="ReadStage"}'
 GC = 'jvm_gc_collection_seconds_sum{gc="G1 %s Generation"}'
 
@@ -39,6 +39,20 @@ def test_a_counter_is_read_by_its_growth_and_a_gauge_by_its_mean(tmp_path: Path)
 def test_collectors_of_one_machine_add_up(tmp_path: Path) -> None:
     (found,) = of(tmp_path, {GC % "Young": [0, 0, 0, 0.2, 0.4], GC % "Old": [0, 0, 0, 0.1, 0.2]})
     assert found.value == pytest.approx(0.15)
+    assert found.is_full
+
+
+def test_threads_of_a_pool_are_told_by_their_mean(tmp_path: Path) -> None:
+    """One of two waits for its sockets all the time, the other hardly at all: there is room."""
+    wait = 'kafka_network_processor_wait_ns_total{listener="PLAINTEXT",thread="%d"}'
+    (found,) = of(tmp_path, {wait % 0: [0, 0, 0, 2e9, 4e9], wait % 1: [0, 0, 0, 0, 0]})
+    assert found.value == pytest.approx(0.5)
+    assert not found.is_full
+
+
+def test_the_time_of_all_flushes_is_their_number_times_their_mean(tmp_path: Path) -> None:
+    (found,) = of(tmp_path, {"kafka_log_flushes_total": [0, 0, 100, 200, 300], "kafka_log_flush_mean_ms": [0, 0, 20, 20, 20]})
+    assert (found.limit.setting, found.value) == ("log.flush.interval.messages", pytest.approx(1.0))
     assert found.is_full
 
 

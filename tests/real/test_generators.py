@@ -185,7 +185,7 @@ async def test_gauges_and_services_are_sampled(bench: Bench) -> None:
     import polars as pl  # noqa: PLC0415
 
     gauges = set(pl.read_parquet(path / "samples/gauges.parquet")["gauge"].to_list())
-    wanted = ("kafka_request_handler_idle", "kafka_network_processor_idle", "kafka_under_replicated_partitions",
+    wanted = ("kafka_broker_request_handler_idle", "kafka_network_processor_wait", "kafka_log_flush_mean_ms", "kafka_under_replicated_partitions",
               "cassandra_pending_tasks", "cassandra_blocked_tasks", "cassandra_compactions_pending", "jvm_gc_collection_seconds_sum")  # fmt: skip
     for name in wanted:
         assert any(gauge.startswith(name) for gauge in gauges), name

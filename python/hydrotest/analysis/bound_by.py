@@ -4,8 +4,9 @@ suspect only where the evidence is strong, and never confirms: only a squeeze ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,52 @@ short period 80 % of a quota was used with all periods throttled."""
 
 
 @dataclass(frozen=True)
+class Sign:
+    """Something beside its use that tells whether a resource was waited for, or ran short."""
+
+    what: str
+    value: float
+    unit: str | None
+    least: float
+    """From here on it tells that."""
+    is_sure: bool = False
+    """A resource that binds always shows it."""
+
+    @property
+    def shows(self) -> bool:
+        """True if something waited."""
+        return self.value >= self.least
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.value:.0%}" if self.unit is None else f"{self.what}: {self.value:,.3g} {self.unit}"
+
+
+SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {
+    "cpu": [
+        ("pressure_cpu_some", "time in which some task waited for a core", None, 0.1, True),
+        ("run_delay", "tasks that waited for a core", "on average", 0.5, False),
+    ],
+    "disk": [
+        ("pressure_io_some", "time in which some task waited for the disk", None, 0.1, True),
+        ("disk_busy", "time in which it was busy", None, 0.5, False),
+        ("disk_wait", "requests that waited for it", "on average", 1.0, False),
+    ],
+    "network": [
+        ("tcp_retransmits_per_s", "TCP segments sent again", "/s", 1.0, False),
+        ("net_drops_per_s", "packets dropped", "/s", 1.0, False),
+    ],
+    "memory": [
+        ("pressure_memory_some", "time in which some task waited for memory", None, 0.1, False),
+        ("swapped_pages_per_s", "pages swapped in or out", "/s", 1.0, False),
+        ("major_faults_per_s", "page faults that read from disk", "/s", 10.0, False),
+        ("memory_dirty_bytes", "bytes that wait to be written", "bytes", math.inf, False),
+    ],
+}
+"""By resource: column of `host_rates`, words, unit (None: a share), from where on it tells of shortage, and whether what binds always shows it. The columns are
+the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups')."""
+
+
+@dataclass(frozen=True)
 class Use:
     """One resource of one host at the limit."""
 
@@ -34,6 +81,7 @@ class Use:
     unit: str
     throttled: float | None = None
     """Of a CPU quota: the share of its periods in which it held the host back; None where there is no quota."""
+    signs: tuple[Sign, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -46,13 +94,20 @@ class Use:
         return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN
 
     @property
+    def denied_by(self) -> list[Sign]:
+        """Signs that would show if it bound, none of which does. Empty where one does, or none was read."""
+        is_waited_for = (self.throttled or 0.0) >= THROTTLED_MIN or any(sign.shows for sign in self.signs)
+        return [] if is_waited_for else [sign for sign in self.signs if sign.is_sure]
+
+    @property
     def is_far(self) -> bool:
         """True if it can be ruled out."""
         return self.share is not None and self.share < FAR_FROM_CEILING and not self.is_near
 
     def __str__(self) -> str:
         held_back = f" and held back in {self.throttled:.0%} of its periods" if (self.throttled or 0.0) >= THROTTLED_MIN else ""
-        return f"at {self.share or 0.0:.0%} of its ceiling{held_back}"
+        waited = "".join(f", {sign}" for sign in self.signs if sign.shows and sign.is_sure)
+        return f"at {self.share or 0.0:.0%} of its ceiling{held_back}{waited}"
 
 
 @dataclass
@@ -77,28 +132,41 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
         value = rates[column].mean()
         return float(value) if isinstance(value, (int, float)) else 0.0
 
+    def known(column: str) -> float | None:
+        value = rates[column].mean() if column in rates.columns else None
+        return float(value) if isinstance(value, int | float) else None
+
     memory = rates["memory_bytes"].max()
-    throttled = rates["cpu_throttled"].mean() if "cpu_throttled" in rates.columns else None
-    return [
-        Use(
-            "cpu",
-            host,
-            mean("cpu_cores"),
-            ceilings.get("cpu_cores"),
-            "cores",
-            float(throttled) if isinstance(throttled, int | float) else None,
-        ),
+    throttled = known("cpu_throttled")
+    uses = [
+        Use("cpu", host, mean("cpu_cores"), ceilings.get("cpu_cores"), "cores", throttled),
         _disk_use(host, mean("disk_write_bytes_per_s"), mean("disk_read_bytes_per_s"), ceilings),
-        # A link carries as much in each direction: the busier one binds.
-        Use(
-            "network",
-            host,
-            max(mean("network_out_bytes_per_s"), mean("network_in_bytes_per_s")),
-            ceilings.get("network_bytes_per_s"),
-            "bytes/s in the busier direction",
-        ),
+        _link_use(host, mean("network_out_bytes_per_s"), mean("network_in_bytes_per_s"), ceilings),
         Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
     ]
+    return [
+        replace(use, signs=tuple(
+            Sign(what, value, unit, least, is_sure)
+            for column, what, unit, least, is_sure in SIGNS[use.resource] if (value := known(column)) is not None
+        ))
+        for use in uses
+    ]  # fmt: skip
+
+
+OUT, IN, EITHER = "bytes/s out", "bytes/s in", "bytes/s each way"
+BOTH_MIN = 0.8
+"""Of what goes the one way, from where on a link is as busy the other way."""
+
+
+def _link_use(host: str, out: float, back: float, ceilings: Mapping[str, float]) -> Use:
+    """A link carries as much in each direction: the busier one binds, and its unit names it."""
+    unit = EITHER if min(out, back) >= BOTH_MIN * max(out, back) else OUT if out > back else IN
+    return Use("network", host, max(out, back), ceilings.get("network_bytes_per_s"), unit)
+
+
+def held_back_words(host: str) -> str:
+    """What a line of evidence of a CPU quota says."""
+    return f"share of its periods in which {host} was held back by its CPU quota"
 
 
 def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, float]) -> Use:
@@ -106,6 +174,14 @@ def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, flo
     writes = Use("disk", host, written, ceilings.get("disk_write_bytes_per_s"), "bytes/s written")
     reads = Use("disk", host, read, ceilings.get("disk_read_bytes_per_s"), "bytes/s read")
     return reads if (reads.share or 0.0) > (writes.share or 0.0) else writes
+
+
+def machine_words(evidence: Sequence[Mapping[str, Any]]) -> str:
+    """Said beside what is proven where the machine that hosts are emulated on was full itself; else nothing."""
+    full = next(
+        (entry for entry in evidence if "used" in entry and entry["host"] == MACHINE and (entry["value"] or 0.0) >= NEAR_CEILING), None
+    )
+    return "" if full is None else f"{full['value']:.0%} of the cores of {MACHINE} were used: they may not have got what they are given"
 
 
 def bound_by(
@@ -117,9 +193,13 @@ def bound_by(
          "value": use.share, "unit": None, "used": use.used, "ceiling": use.ceiling, "used_unit": use.unit}
         for use in uses
     ] + [
-        {"what": f"share of its periods in which {use.host} was held back by its CPU quota", "host": use.host, "value": use.throttled, "unit": None}
+        {"what": held_back_words(use.host), "host": use.host, "value": use.throttled, "unit": None}
         for use in uses
         if use.throttled is not None
+    ] + [
+        {"what": f"{sign.what}, {use.resource} of {use.host}", "host": use.host, "value": sign.value, "unit": sign.unit, "sign": use.resource,
+         "shows": sign.shows}
+        for use in uses for sign in use.signs
     ] + [internal.evidence() for internal in internals if internal.is_full]  # fmt: skip
     ruled_out = [
         {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used"} for use in uses if use.is_far
@@ -140,6 +220,11 @@ def bound_by(
         (use for use in uses if use.resource != "memory" and use.is_near),
         key=lambda use: -max(use.share or 0.0, use.throttled or 0.0),
     )
+    ruled_out += [
+        {"what": f"{use.resource} of {use.host}", "why": f"{use}, but nothing waited for it ({'; '.join(map(str, use.denied_by))})"}
+        for use in near if use.denied_by
+    ]  # fmt: skip
+    near = [use for use in near if not use.denied_by]
     machine = next((use for use in near if use.host == MACHINE), None)
     if machine is not None:
         detail = f"the cores of {MACHINE} were {machine}: hosts do not get what they are given, and the limit is this machine's"

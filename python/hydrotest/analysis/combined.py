@@ -14,7 +14,7 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.starved import service_shares
+from hydrotest.analysis.starved import SERVICE_SHARE, service_shares
 from hydrotest.analysis.verdict import judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
@@ -185,7 +185,7 @@ class Together:
             there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
             every = sum(share["cpu_cores"] for share in there)
             bound.evidence += [
-                {"what": f"share of the cores that services used there: {share['service']}", "host": share["host"],
+                {"what": f"{SERVICE_SHARE}: {share['service']}", "host": share["host"],
                  "value": share["cpu_cores"] / every, "unit": None}
                 for share in there if every > 0
             ]  # fmt: skip

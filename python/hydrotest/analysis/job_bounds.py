@@ -18,14 +18,14 @@ from hydrotest.store.folder import RunFolder
 SPARK_DOCS = "https://spark.apache.org/docs/latest/"
 EVENT_LOG = "event log"
 SLOTS = Internal("share of the executors' slots that ran a task", EVENT_LOG, "mean", "above", 0.9, "cores",
-                 SPARK_DOCS + "spark-standalone.html#cluster-launch-scripts")  # fmt: skip
+                 SPARK_DOCS + "spark-standalone.html#cluster-launch-scripts", remedy="give the workers more, as long as there is CPU")  # fmt: skip
 COLLECTING = Internal("share of the tasks' time in garbage collection", EVENT_LOG, "mean", "above", 0.1, "memory",
-                      SPARK_DOCS + "tuning.html#garbage-collection-tuning")  # fmt: skip
+                      SPARK_DOCS + "tuning.html#garbage-collection-tuning", remedy="give the executors more", spends=True)  # fmt: skip
 SPILLING = Internal("share of what was shuffled that was spilled to disk first", EVENT_LOG, "mean", "above", 0.1, "memory",
-                    SPARK_DOCS + "tuning.html#memory-usage-of-reduce-tasks")  # fmt: skip
+                    SPARK_DOCS + "tuning.html#memory-usage-of-reduce-tasks", remedy="give the executors more, or more and smaller tasks", spends=True)  # fmt: skip
 
 SCHEDULING = Internal("share of the tasks' time in being sent out and heard of", EVENT_LOG, "mean", "above", 0.3, "spark.default.parallelism",
-                      SPARK_DOCS + "tuning.html#level-of-parallelism")  # fmt: skip
+                      SPARK_DOCS + "tuning.html#level-of-parallelism", remedy="lower it: fewer and larger tasks", spends=True)  # fmt: skip
 
 
 def job_rows(limits: Limits) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.squeezed import proven, squeezed, uses_in
+from hydrotest.analysis.squeezed import at_the_limit, proven, squeezed, uses_in
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
@@ -87,7 +87,8 @@ class Limits:
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
-            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload)),
+            "at_least_because": room_reasons if stopped_by == "generator" else ["no higher rate was rejected"] if limit.high is None else [],
+            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), is_found_below=True),
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
@@ -131,11 +132,14 @@ class Limits:
         uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
-    def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str]) -> dict[str, Any]:
-        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else."""
+    def proven(
+        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], *, is_found_below: bool = False
+    ) -> dict[str, Any]:
+        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `is_found_below`: the limit is that of a
+        search, which may be below the rate without schedule, that is squeezed."""
         own = [trial for trial in self.trials if trial.test == index]
         bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), generators)
-        return asdict(bound) | extra
+        return asdict(at_the_limit(bound, extra["binds"]) if is_found_below else bound) | extra
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -149,7 +153,7 @@ class Limits:
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
-            "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons),
+            "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons), "at_least_because": reasons,
             "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
             "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload)), "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m in trials],

@@ -31,6 +31,7 @@ SETTLE_S = 1.0
 TINY_S = 1e-3
 """The shortest time that anything is said to take."""
 CANDIDATES_MAX = 5
+"""Resources of single hosts that are squeezed: a round of more takes too long."""
 SHARE_MIN = 0.3
 """A resource that is used less than this, of its ceiling, when all is pressed out of the system is no candidate."""
 GROUP_MIN = 3
@@ -74,15 +75,14 @@ class Candidate(NamedTuple):
 
 
 def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:
-    """What is worth squeezing, most used first. `squeezable`: of each host the resources that can be. Of the hosts `only_near` only what is near its ceiling: there
+    """All that is worth squeezing, most used first. `squeezable`: of each host the resources that can be. Of the hosts `only_near` only what is near its ceiling: there
     all cores stand still at once for a part of the time, and one thread of many that is busy all the time would lose as much as if they were all used up."""
     used = sorted(uses, key=lambda use: -max(use.share or 0.0, use.throttled or 0.0))
-    worth = [
+    return [
         Candidate.of(use.host, use.resource)
         for use in used
         if use.resource in squeezable.get(use.host, ()) and (use.is_near or ((use.share or 0.0) >= SHARE_MIN and use.host not in only_near))
     ]
-    return worth[:CANDIDATES_MAX]
 
 
 def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]:
@@ -103,9 +103,11 @@ def reach_s(over: Sequence[Candidate], least_s: float = 0.0) -> float:
     return MARGIN * (ROUNDS_MIN - 1) * sum(turn.seconds for turn in turns)
 
 
-def within(over: Sequence[Candidate], together: Sequence[Candidate], budget_s: float, least_s: float = 0.0) -> list[Candidate]:
-    """Both, if so many rounds of them as a decision takes are to be had in that time; else those of one host alone, or none."""
-    tried = ([*over, *together], list(over))
+def within(over: Sequence[Candidate], peers: Collection[str], budget_s: float, least_s: float = 0.0) -> list[Candidate]:
+    """What is squeezed of all that is worth it: the most used, and the groups of `peers`, if so many rounds of them as a decision takes are to be had in that time;
+    else the most used alone, or none."""
+    alone = list(over[:CANDIDATES_MAX])
+    tried = ([*alone, *groups(over, peers)], alone)
     return next((some for some in tried if reach_s(some, least_s) <= budget_s), [])
 
 
@@ -218,7 +220,8 @@ class Squeezing:
         top = max(positive, key=lambda one: found[one].value)
         own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
         excused = [*own, *(self._peers(top) if excuses_peers else [])]
-        rivals = [one for one in self.over if one not in excused and not (one.is_group and one.resource == top.resource)]
+        # A group that it is in falls with it.
+        rivals = [one for one in self.over if one not in excused and not (one.resource == top.resource and set(top.hosts) < set(one.hosts))]
         is_clear = all(found[one].high < found[top].low for one in rivals)
         return own if is_clear and sum(found[one].low for one in own) > BINDS else []
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING, BoundBy, Use, resource_uses
+from hydrotest.analysis.bound_by import (
+    FAR_FROM_CEILING,
+    MACHINE,
+    NEAR_CEILING,
+    THROTTLED_MIN,
+    BoundBy,
+    Use,
+    held_back_words,
+    machine_words,
+    resource_uses,
+)
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.internal import inside, inside_words
 from hydrotest.analysis.intervals import Mean, t_interval
@@ -17,6 +27,7 @@ from hydrotest.analysis.squeeze import (
     BINDS,
     LEFT,
     SETTLE_S,
+    SHARE_MIN,
     Candidate,
     Decision,
     Squeezing,
@@ -32,6 +43,8 @@ from hydrotest.store.records import SqueezeTurn, Trial
 
 NEXT_MIN = 0.7
 """Of its ceiling: what comes next after a relief is named from here on."""
+RELIEVED_MIN = 2
+"""Turns with more of what binds before anything is said of them."""
 
 
 Window = tuple[Trial, float, float]
@@ -40,11 +53,22 @@ Window = tuple[Trial, float, float]
 
 @dataclass(frozen=True)
 class Relief:
-    """What more of the binding resource gave. Change of the rate in percent; `next`: what was nearest to its ceiling then."""
+    """What more of the binding resource gave. Change of the rate in percent; `next`: what else was nearest to its ceiling then, if it was near; `is_still`: what was
+    relieved was as near to its own."""
 
     given: float
     change: Mean
     next: Use | None
+    is_still: bool = False
+
+    @property
+    def at(self) -> float | None:
+        """The rate at which `next` binds, in times of that before the relief: that with the relief, unless what was relieved binds still; then as far beyond it as
+        there is left of `next`, whose use is taken to grow with the rate. None without one."""
+        if self.next is None:
+            return None
+        reached = 1 + self.change.value / 100
+        return reached / min(1.0, self.next.share or 1.0) if self.is_still else reached
 
 
 @dataclass(frozen=True)
@@ -100,12 +124,17 @@ def candidates_of(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Map
     return candidates(uses_in(run, windows, hosts), squeezable, only_near)
 
 
-def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
+def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
+    """The rate of a workload in a turn, completions or iterations a second; None where it is not known."""
     iterations = trial.load(workload).iterations
     if iterations is not None:
-        return changes(trial.turns, lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s))
+        return lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s)
     progress = readings(run.seconds(trial, workload), 0.0)
-    return changes(trial.turns, lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s))
+    return lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s)
+
+
+def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
+    return changes(trial.turns, rate_of(run, trial, workload))
 
 
 def found_in(run: RunFolder, trial: Trial, workload: str) -> list[tuple[Candidate, float]]:
@@ -125,26 +154,45 @@ def squeezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequ
 
 def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Relief | None:
     found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
-    if not found:
+    # Of one turn alone nothing is known but that.
+    if len(found) < RELIEVED_MIN:
         return None
     turn = found[0][1][0]
     more = t_interval([(after / before - 1) * 100 for _, (_, before, after) in found])
-    relieved = {(host, turn.resource) for host in turn.hosts}
-    uses = [
-        use
-        for use in uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
-        # What was relieved may bind still: then nothing else has come next.
-        if use.resource != "memory" and use.host != MACHINE and (use.host, use.resource) not in relieved
+    uses = uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
+    # It had more than its ceiling says.
+    relieved = [
+        replace(use, ceiling=None if use.ceiling is None else use.ceiling * turn.given)
+        for use in uses
+        if use.host in turn.hosts and use.resource == turn.resource
     ]
-    nearest = max(uses, key=lambda use: use.share or 0.0, default=None)
-    return Relief(turn.given, more, nearest if nearest is not None and (nearest.share or 0.0) >= NEXT_MIN else None)
+    others = [use for use in uses if use.resource != "memory" and not (use.host in turn.hosts and use.resource == turn.resource)]
+    nearest = max(others, key=lambda use: use.share or 0.0, default=None)
+    is_near = nearest is not None and (nearest.share or 0.0) >= NEXT_MIN
+    return Relief(turn.given, more, nearest if is_near else None, any(use.is_near for use in relieved))
 
 
-def _untried(bound: BoundBy, found: Squeezed) -> list[str]:
-    """Resources near their ceilings that no squeeze has tried."""
+def _untried(bound: BoundBy, found: Squeezed, least: float) -> list[str]:
+    """Resources of which so much was used, as a share of their ceilings, that no squeeze has tried."""
     tried = {f"{one.resource} of {host}" for one in found.elasticities for host in one.hosts}
-    near = [entry["what"].partition(",")[0] for entry in bound.evidence if "used" in entry and (entry["value"] or 0.0) >= NEAR_CEILING]
-    return [what for what in near if what not in tried and not what.startswith("memory")]
+    used = [entry["what"].partition(",")[0] for entry in bound.evidence if "used" in entry and (entry["value"] or 0.0) >= least]
+    return [what for what in used if what not in tried and not what.startswith("memory") and not what.endswith(MACHINE)]
+
+
+def at_the_limit(bound: BoundBy, binds: Sequence[str]) -> BoundBy:
+    """What squeezes of the rate without schedule prove of a limit below it. `bound`: the verdict with the evidence at the limit. Where so little was used of
+    what binds without schedule that it would be ruled out, it is not proven to set the limit."""
+    if not bound.confirmed:
+        return bound
+    own = [entry for entry in bound.evidence if entry["host"] in binds]
+    shares = [
+        entry["value"] for entry in own if "used" in entry and entry["what"].startswith(f"{bound.resource} ") and entry["value"] is not None
+    ]
+    held_back = [entry["value"] for entry in own if entry["what"] == held_back_words(entry["host"])] if bound.resource == "cpu" else []
+    if not shares or max(shares) >= FAR_FROM_CEILING or max(held_back, default=0.0) >= THROTTLED_MIN:
+        return bound
+    detail = f"pressed without schedule it is bound by the {bound.detail}. At the limit only {max(shares):.0%} of that was used: its objective stops it before"
+    return replace(bound, kind="undecided", host=None, resource=None, confirmed=False, detail=detail)
 
 
 def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[BoundBy, dict[str, Any]]:
@@ -171,7 +219,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         return bound, extra
     ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
     binds = found.decision.binds
-    untried = _untried(bound, found)
+    untried = _untried(bound, found, NEAR_CEILING)
     ruled_out += [
         {"what": str(one), "why": f"elasticity {mean}"}
         for one, mean in found.elasticities.items()
@@ -183,6 +231,9 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     if not binds and (bound.kind == "generator" or untried):
         # What was suspected was not tried: that other things do not bind makes it no less likely.
         return replace(bound, ruled_out=ruled_out), extra
+    if found.decision.is_none and (others := _untried(bound, found, SHARE_MIN)):
+        detail = f"squeezing {' and '.join(map(str, found.elasticities))} did not move its rate; not squeezed, and used enough to bind it: {', '.join(others)}"
+        return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
     if found.decision.is_none:
         full = inside(bound.evidence)
         cause = (
@@ -203,17 +254,26 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     detail = f"{top if len(binds) == 1 else f'{top.resource} of ' + ' and '.join(named)}: squeezing it changes the rate by {mean} of what is taken"
     extra["elasticity"], extra["binds"] = asdict(mean), named
     if found.relief is not None:
-        change, after = found.relief.change, found.relief.next
-        extra["next"] = {"given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
-                         "host": after.host if after else None, "resource": after.resource if after else None,
-                         "share": after.share if after else None}  # fmt: skip
+        change, after, at = found.relief.change, found.relief.next, found.relief.at
+        extra["next"] = {
+            "kind": "unknown" if after is None else "generator" if after.host in generators else "resource",
+            # The contract has null where it is no host of the run: then the machine that they are emulated on.
+            "host": after.host if after and after.host != MACHINE else None, "resource": after.resource if after else None, "at": at,
+            "given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
+            "share": after.share if after else None, "is_still": found.relief.is_still,
+        }  # fmt: skip
         detail += (
             f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
         )
-        detail += f", and next is the {after.resource} of {after.host} ({after.share:.0%} of its ceiling then)" if after else ""
+        detail += (
+            f", and next is the {after.resource} of {after.host}, at about {at:.2g} × the rate ({after.share:.0%} of its ceiling then)"
+            if after
+            else ""
+        )
     # A part of what is lost with it may be another's.
-    untried = [what for what in untried if not what.endswith(MACHINE)]
-    detail += "".join(f"; {what} was near its ceiling, too, and could not be squeezed" for what in untried)
+    detail += "".join(f"; {what} was near its ceiling, too, and was not squeezed" for what in untried)
+    machine = machine_words(bound.evidence)
+    detail += f"; {machine}" if machine else ""
     is_generator = all(host in generators for host in named)
     bound = replace(bound, kind="generator" if is_generator else "resource", host=named[0] if len(named) == 1 else None, resource=top.resource,
                     detail=detail, confirmed=not untried, ruled_out=ruled_out)  # fmt: skip

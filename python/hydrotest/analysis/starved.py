@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING
-from hydrotest.analysis.squeezed import uses_in
+from hydrotest.analysis.squeezed import Window, uses_in
 from hydrotest.analysis.usage import service_rates
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -21,6 +21,8 @@ SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
 
 
+SERVICE_SHARE = "share of the cores that services used there"
+"""Begins a line of evidence that ends with a service's name."""
 BY_SERVICE = {"cores": "cpu_cores", "bytes/s written": "disk_write_bytes_per_s"}
 """What each service used is known of these, by their units, and where that is written."""
 SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")
@@ -41,15 +43,20 @@ def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dic
     return dict(sorted(shares.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
 
 
-def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean share of each host's ceilings over some trials, most used first."""
+def _windows(trials: Sequence[Trial]) -> list[Window]:
+    """When they were measured; those that never were are left out."""
     windows = []
     for trial in trials:
         outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)
         if outcome is not None:
             start = outcome.started_wall_s + trial.warm_up_s
             windows.append((trial, start, start + trial.window_s))
-    uses = uses_in(run, windows, hosts)
+    return windows
+
+
+def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean share of each host's ceilings over some trials, most used first."""
+    uses = uses_in(run, _windows(trials), hosts)
     here = [host["name"] for host in hosts if host.get("connect") == "local"]
     out = [
         {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
@@ -62,9 +69,13 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
 
 
 def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
-    """Mean cores, peak memory and mean disk writes of each service over some trials; most cores first."""
-    frames = [service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES)) for trial in trials]
-    frames = [frame for frame in frames if not frame.is_empty()]
+    """Mean cores, peak memory and mean disk writes of each service while some trials were measured; most cores first."""
+    frames = []
+    for trial, begin, end in _windows(trials):
+        rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
+        if not rates.is_empty():
+            # A reading tells of the second before it.
+            frames.append(rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5)))
     if not frames:
         return []
     grouped = pl.concat(frames, how="diagonal").group_by("host", "service").agg(
@@ -72,20 +83,27 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
     return sorted(grouped.to_dicts(), key=lambda row: -row["cpu_cores"])
 
 
-def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For each workload that got significantly worse: what was used up meanwhile, and by whom. A resource below
-    `NEAR_CEILING`, or memory, which starves nobody by being occupied, is not named: then it is not known."""
+def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]],
+            places: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:  # fmt: skip
+    """For each workload that got significantly worse: what was used up meanwhile on a host that it needs, and by whom. A resource below
+    `NEAR_CEILING`, or memory, which starves nobody by being occupied, is not named: then it is not known. `places`: the hosts that each workload needs."""
     worse: dict[str, list[str]] = {}
     for row in interference:
         is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
         if row["significant"] and is_worse:
             worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
-    top = next((share for share in shares if share["share"] >= NEAR_CEILING and share["resource"] != "memory"), None)
-    there = [service for service in services if top is not None and service["host"] in top["hosts"]]
-    users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
-    return [
-        {"workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
-         "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
-         "frees": {} if top is None else _frees(there, top)}
-        for workload, changes in worse.items()
-    ]  # fmt: skip
+    out = []
+    for workload, changes in worse.items():
+        top = next(
+            (share for share in shares
+             if share["share"] >= NEAR_CEILING and share["resource"] != "memory" and not set(share["hosts"]).isdisjoint(places[workload])),
+            None,
+        )  # fmt: skip
+        there = [service for service in services if top is not None and service["host"] in top["hosts"]]
+        users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
+        out.append({
+            "workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
+            "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
+            "frees": {} if top is None else _frees(there, top),
+        })  # fmt: skip
+    return out

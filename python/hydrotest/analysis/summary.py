@@ -70,6 +70,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
+    places = {row["workload"]: experiment.needs(row["workload"]) for row in interference}
     summary: dict[str, Any] = finite({
         "schema": 1,
         "experiment": experiment.name,
@@ -103,7 +104,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),
         "doublings": doubling_rows(run, experiment, trials),
-        "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services)},
+        "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services, places)},
         "published": None if experiment.published is None else {
             "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
         },

@@ -43,6 +43,21 @@ def _per_s(counter: str) -> pl.Expr:
     return pl.col(counter).diff() / pl.col("wall_s").diff()
 
 
+SIGNS = [
+    ("pressure_cpu_some", "pressure_cpu_some_us", _per_s("pressure_cpu_some_us") / 1e6),
+    ("pressure_io_some", "pressure_io_some_us", _per_s("pressure_io_some_us") / 1e6),
+    ("pressure_memory_some", "pressure_memory_some_us", _per_s("pressure_memory_some_us") / 1e6),
+    ("run_delay", "run_delay_us", _per_s("run_delay_us") / 1e6),
+    # Requests on average, waiting and being served.
+    ("disk_wait", "disk_wait_ms", _per_s("disk_wait_ms") / 1e3),
+    ("net_drops_per_s", "net_drops", _per_s("net_drops")),
+    ("major_faults_per_s", "vm_pgmajfault", _per_s("vm_pgmajfault")),
+    ("swapped_pages_per_s", "vm_pswpin", _per_s("vm_pswpin") + _per_s("vm_pswpout")),
+    ("memory_dirty_bytes", "memory_dirty_bytes", pl.col("memory_dirty_bytes")),
+]
+"""What tells that something was waited for, or ran short: name, the counter that only some hosts have, expression."""
+
+
 def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     """One row a reading (the first has nothing to compare with and is left out), rates per second."""
     if samples.is_empty():
@@ -66,9 +81,7 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
         _per_s("tcp_retransmitted_segments").alias("tcp_retransmits_per_s"),
         (_per_s("sampler_cpu_us") / 1e6).alias("sampler_cores"),
     ]
-    for stall in ("pressure_cpu_some_us", "pressure_io_some_us", "pressure_memory_some_us"):
-        if stall in own.columns:
-            columns.append((_per_s(stall) / 1e6).alias(stall.removesuffix("_us")))
+    columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
         # Of the periods in which it wanted a core at all.
         columns.append((pl.col("cpu_throttled_periods").diff() / pl.col("cpu_periods").diff()).fill_nan(0.0).alias("cpu_throttled"))

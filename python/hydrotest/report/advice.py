@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hydrotest.analysis.internal import inside
 from hydrotest.report.bounds import full_inside
 from hydrotest.spec.models import SYSTEM_OF
 
@@ -38,14 +39,21 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
 
 
 def advice(row: dict[str, Any]) -> str | None:
-    """For a limit whose binding resource is proven; None where nothing is, or nothing general can be said."""
+    """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
     bound = row["bound_by"]
     if bound["kind"] == "generator":
         return "Give the generators more, or run them on more hosts: this limit is not the system's."
+    if bound["kind"] == "system":
+        # Summaries of before name no remedy.
+        told = {
+            f"`{entry['setting']}`: {entry['remedy']} ({entry['source']})": None for entry in inside(bound["evidence"]) if "remedy" in entry
+        }
+        return f"What to do: {'; '.join(told)}." if told else None
     if not bound["confirmed"] or bound["resource"] is None:
         return None
     if set(bound["binds"]).isdisjoint(row.get("workers", bound["binds"])):
-        return f"What to do: give {' and '.join(bound['binds'])}, where no tasks run but the driver or the master, more of it, or put them elsewhere."
+        hosts = " and ".join(bound["binds"])
+        return f"What to do: give {hosts}, where no tasks run but the driver or the master, more of it, or put them elsewhere ({SPARK}cluster-overview.html)."
     system = SYSTEM_OF[row["kind"]]
     full = {entry["setting"] for entry in full_inside(row)}
     short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound["resource"])

@@ -7,6 +7,7 @@ from typing import Any
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.doubling import doubling_sheet
+from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
@@ -24,6 +25,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
     """All tables that have rows. `kinds` is each workload's kind."""
     every = [
         limits_sheet(summary),
+        evidence_sheet(summary),
         beside_sheet(summary, kinds),
         interference_sheet(summary),
         all_out_sheet(summary),

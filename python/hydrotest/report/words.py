@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from hydrotest.analysis.starved import SERVICE_SHARE
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
 from hydrotest.report.dataflow import promise_sentences, step_sentences
@@ -163,6 +164,7 @@ def together_sentences(summary: Summary) -> list[str]:
         rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point["rates"].items())
         upper = f"; {point['high']:.0%} was too much" if point["high"] < 1 else ""
         out.append(f"Together all hold their objectives up to {point['fraction']:.0%} of their isolated limits ({rates}){upper}.")
+        out += contested_sentences(combined)
     telling = [row for row in summary["interference"] if row["significant"]]
     if telling:
         shown = "; ".join(f"{row['workload']} {_metric(row['metric'])} {_change(row)}" for row in telling[:6])
@@ -172,6 +174,23 @@ def together_sentences(summary: Summary) -> list[str]:
         out.append(f"Beside the others, at the same rates, no change was told apart from the machine's noise in {pairs} pairs.")
     out += starved_sentences(summary.get("together", {}).get("starved", []))
     return out
+
+
+def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What combined limits are bound by, and who had how much of it; those that the same is said of in one sentence."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        bound = row["bound_by"]
+        if bound["kind"] in ("resource", "undecided"):
+            had = "; ".join(
+                f"{entry['what'].rpartition(': ')[2]} {entry['value']:.0%}"
+                for entry in bound["evidence"]
+                if entry["what"].startswith(SERVICE_SHARE)
+            )
+            said[bound["detail"].partition(": ")[2] + (f" (of the cores that services used there: {had})" if had else "")].append(
+                row["workload"]
+            )
+    return [f"What {' and '.join(who)} {'fights' if len(who) == 1 else 'fight'} for there: {what}." for what, who in said.items()]
 
 
 def _metric(metric: str) -> str:
@@ -328,7 +347,10 @@ def not_valid(summary: Summary) -> list[str]:
     out = list(summary.get("problems", []))
     out += [f"{row['workload']}{_beside(row)}: {reason}" for row in summary["limits"] for reason in row["invalid_because"]]
     out += [
-        f"{row['workload']}{_beside(row)}: only “at least”, for {row['bound_by']['detail']}" for row in summary["limits"] if row["at_least"]
+        # Summaries of before have no reasons of its own.
+        f"{row['workload']}{_beside(row)}: only “at least”: {'; '.join(row.get('at_least_because') or [row['bound_by']['detail']])}"
+        for row in summary["limits"]
+        if row["at_least"]
     ]
     out += [f"the generator of {row['workload']}{_beside(row)} had no room: {'; '.join(row.get('why_not', []))}"
             for row in summary["generator"] if row["has_room"] is False and not any(

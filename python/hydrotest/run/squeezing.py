@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hydrotest.analysis.squeeze import LEFT, RELIEF, Candidate, Squeezing, Turn, course, groups, reach_s, within
+from hydrotest.analysis.squeeze import CANDIDATES_MAX, LEFT, RELIEF, Candidate, Squeezing, Turn, course, reach_s, within
 from hydrotest.analysis.squeezed import candidates_of, found_in, pass_s, squeezed, window_of
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import until_done
@@ -65,14 +65,15 @@ class Squeezer:
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
             return
-        if not await self._may_take(over):
-            return
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
-        chosen = within(over, groups(over, self.bench.experiment.peers(name)), self.budget_s, self._turn_s)
+        chosen = within(over, self.bench.experiment.peers(name), self.budget_s, self._turn_s)
         if not chosen:
-            self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(over)} resources that may bind it; "
-                                    f"give at least {show_duration(reach_s(over, self._turn_s))}")  # fmt: skip
+            alone = over[:CANDIDATES_MAX]
+            self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(alone)} resources that may bind it; "
+                                    f"give at least {show_duration(reach_s(alone, self._turn_s))}")  # fmt: skip
+            return
+        if not await self._may_take(chosen):
             return
         state = Squeezing(chosen, self.index)
         for trial in self.done:

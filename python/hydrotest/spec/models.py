@@ -269,6 +269,12 @@ class Experiment(Model):
         name = self._system(workload)
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 
+    def needs(self, workload: str) -> list[str]:
+        """The hosts without which it does not go on: those of the system that it presses on, and of its generators."""
+        spec = self.workloads[workload]
+        system = [] if isinstance(spec, Command) else self.systems.present()[self._system(workload)].hosts
+        return list(dict.fromkeys([*system, *self.generator_hosts(workload)]))
+
     def listens_at(self, host: str) -> str:
         """What tells a host's services from those of others: its address, or its name where it has a network of its own."""
         spec = self.hosts[host]

@@ -16,9 +16,9 @@ class Isolated(Model):
     test: Literal["isolated"]
     workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
     squeeze: DurationS | None = Field(
-        None, description="Prove what binds each limit, for at most so long each: parts of the resources of emulated hosts, and of the cores of local ones with "
-        "`squeeze: allow`, are taken away while the workload presses without schedule (tests of Spark: over and over), and given back. Without it what binds is "
-        "only suspected.")  # fmt: skip
+        None, description="Prove what binds each limit, by squeezes of about so long each, at most: parts of the resources of emulated hosts, and of the "
+        "cores of local ones with `squeeze: allow`, are taken away while the workload presses without schedule (tests of Spark: over and over), and given "
+        "back. Without it what binds is only suspected.")  # fmt: skip
 
 
 class Levels(Model):

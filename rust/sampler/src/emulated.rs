@@ -41,7 +41,8 @@ pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<
         }
         put_disk(&own, out);
     }
-    out.retain(|name, _| !name.starts_with("pressure_"));
+    // The machine's, of all its hosts together.
+    out.retain(|name, _| !name.starts_with("pressure_") && !name.starts_with("vm_pswp") && name != "run_delay_us");
     match &host.unified {
         Some(group) => pressure(
             ["cpu", "io", "memory"].map(|what| group.join(format!("{what}.pressure"))),
