@@ -48,6 +48,14 @@ def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
     return math.sqrt(squares / freedom), freedom
 
 
+def scatters_more(one: tuple[float, int], other: tuple[float, int], confidence: float = 0.99) -> bool:
+    """True if a standard deviation (with its degrees of freedom) is surely above another: Fisher's F-test of variances, one-sided."""
+    (own, own_freedom), (its, its_freedom) = one, other
+    if not own_freedom or not its_freedom:
+        return False
+    return own**2 > float(stats.f.ppf(confidence, own_freedom, its_freedom)) * its**2
+
+
 def interval_with(values: Sequence[float], deviation: float, freedom: int, confidence: float = 0.95) -> Mean:
     """Student's t-interval of the mean of values whose standard deviation is known from more than themselves; unbounded without degrees of freedom."""
     mean = math.fsum(values) / len(values)

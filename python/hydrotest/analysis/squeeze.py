@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hydrotest.analysis.bound_by import Use
 from hydrotest.analysis.fault import Reading
-from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation
+from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation, scatters_more
 from hydrotest.store.records import Iteration, SqueezeTurn
 
 LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.5, "network": 0.75}
@@ -183,8 +183,11 @@ class Squeezing:
 
     def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
         """Of its elasticity. How much a turn's rate scatters is the machine's and the load's doing, not the candidate's: it is told from the turns
-        of all, else three or four of each could hardly tell anything."""
-        deviation, freedom = pooled_deviation([[value * _scale(one) for value in values] for one, values in self.values.items()])
+        of all, else three or four of each could hardly tell anything; but from its own where those surely scatter by more than the others'."""
+        changes = {one: [value * _scale(one) for value in values] for one, values in self.values.items()}
+        rest = pooled_deviation([values for one, values in changes.items() if one != candidate])
+        own = pooled_deviation([changes[candidate]])
+        deviation, freedom = own if scatters_more(own, rest) else pooled_deviation(list(changes.values()))
         return interval_with(self.values[candidate], deviation / _scale(candidate), freedom, confidence)
 
     def decide(self, *, is_last: bool = False) -> Decision:
