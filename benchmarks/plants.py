@@ -62,11 +62,6 @@ workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_s
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 2, commitlog_sync: batch}}}
 workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
-    # What the collector takes of the cores is the heap's doing.
-    "cassandra-heap": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 200 MiB}}
-workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
-""" + REST,
     # What an executor may sort in memory is less than a task sorts.
     "spark-memory": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, driver_memory: 512 MiB, config: {spark.memory.fraction: 0.01}}}
@@ -175,6 +170,5 @@ PLANTS = {
     "spark-inside": [Plant("one slot for tasks", inside="cores")],
     "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
     "cassandra-inside": [Plant("two threads that write", inside="concurrent_writes")],
-    "cassandra-heap": [Plant("heap too small", everywhere(cores=0.2), binds=("cpu", ALL), inside="heap")],
     "spark-memory": [Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside="memory")],
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,13 +140,13 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
         {"what": f"{SERVICE_SHARE}: {name}", "host": "here", "value": share, "unit": None}
         for name, share in (("kafka-0", 0.6), ("cassandra-0", 0.4))
     ]
-    bound = {"kind": "resource", "evidence": shares}
+    bound: dict[str, Any] = {"kind": "resource", "evidence": shares}
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
         "What ingest and store fight for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
     ]
-    assert contested_sentences([rows[0] | {"bound_by": rows[0]["bound_by"] | {"kind": "unknown"}}]) == []
+    assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:
