@@ -71,6 +71,7 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
             "disk write": ("disk_write_bytes_per_s", ceilings.get("disk_write_bytes_per_s")),
             "disk read": ("disk_read_bytes_per_s", ceilings.get("disk_read_bytes_per_s")),
             "network out": ("network_out_bytes_per_s", ceilings.get("network_bytes_per_s")),
+            "network in": ("network_in_bytes_per_s", ceilings.get("network_bytes_per_s")),
         }
         minutes = (pl.col("wall_s") - start) / 60
         width = max(1 / 60, float(rates.select(minutes.max()).item()) / HEAT_COLUMNS_MAX)
