@@ -23,6 +23,7 @@ from typing import Any
 from hydrotest.analysis.measured import Measured
 from hydrotest.hosts.command import run_command
 from hydrotest.run.events import Silent
+from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
@@ -132,6 +133,7 @@ async def prepare(bench: Bench, pressables: dict[str, Rated], binary: str, out: 
 async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, dict[str, list[float]]]]:
     """All windows: figures by case, client and what is told."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    cancel_on_signals()
     async with opened(EXPERIMENT, out, Silent()) as bench:
         pressables = {name: pressable for name, pressable in make_pressables(bench).items() if isinstance(pressable, Rated)}
         await prepare(bench, pressables, binary, out)

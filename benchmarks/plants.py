@@ -48,18 +48,19 @@ workloads:
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
 workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
-    # Rows of 10 KB, few enough to stay in the memtable: what is written is the commit log, and a write waits for it.
+    # Rows of 20 KB, the same few again and again, of which little is left to be written but the commit log, and a write waits for that.
     "cassandra-disk": "name: verdicts\n" + HOSTS + """\
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {commitlog_sync: batch}}}
-workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 2 KB, keys: "uniform(0, 2K)", on: clients}}
+workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 4 KB, keys: "uniform(0, 200)", on: clients}}
 """ + REST,
     # One thread that waits for the disk at each request: what is full is the thread, not the disk.
     "kafka-inside": "name: verdicts\n" + HOSTS + """\
 systems: {kafka: {hosts: [a, b, c], heap: 512 MiB, config: {num.io.threads: 1, log.flush.interval.messages: 1}}}
 workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
 """ + REST,
+    # A write waits for a sync that comes each 15 ms, in one of two threads: what is full is the threads, neither the CPU nor the disk.
     "cassandra-inside": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 2, commitlog_sync: batch}}}
+systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {concurrent_writes: 2, commitlog_sync: group, commitlog_sync_group_window: 15ms}}}
 workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
     # What an executor may sort in memory is less than a task sorts.
@@ -77,7 +78,8 @@ systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, dr
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
 """ + SPARK_REST,
     # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
-    "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
+    "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("driver: {connect: netns, cores: 0.5", "driver: {connect: netns, cores: 1").replace(
+        "a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
 systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
 """ + SPARK_REST,
@@ -105,8 +107,8 @@ class Plant:
     pressing: Pressing = SATURATING
     binds: tuple[str | None, frozenset[str]] = (None, frozenset())
     """Resource and hosts; nothing where no resource of a host binds."""
-    inside: str | None = None
-    """The setting that bounds what is full inside the system, where that is planted; beside a resource: it must be told with that."""
+    inside: frozenset[str] = frozenset()
+    """Settings that together bound what is full inside the system, where that is planted: one of them at least must be told, beside a resource with it."""
     busy: tuple[str, ...] = ()
     """Hosts on which something of the lowest priority uses up all CPU that is left: the busiest resource, and not what binds."""
 
@@ -120,7 +122,7 @@ ALL = frozenset("abc")
 BOTH = frozenset("ab")
 PLANTS = {
     "kafka": [
-        Plant("CPU of all brokers", everywhere(cores=0.12), binds=("cpu", ALL)),
+        Plant("CPU of all brokers", everywhere(cores=0.25), binds=("cpu", ALL)),
         Plant("CPU of one broker of three", {"b": {"cores": 0.08}}, binds=("cpu", frozenset("b"))),
         Plant("links of all brokers", everywhere(network=16 * MBIT), binds=("network", ALL)),
         Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
@@ -142,8 +144,8 @@ PLANTS = {
         Plant("a rate below every limit", pressing=Pressing(rate_per_s=200.0)),
     ],
     "cassandra-disk": [
-        Plant("commit log's disk of one node", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("commit logs' disks of all nodes", everywhere(disk=32 * MBIT), binds=("disk", ALL)),
+        Plant("commit log's disk of one node", {"a": {"disk": 16 * MBIT}}, binds=("disk", frozenset("a"))),
+        Plant("commit logs' disks of all nodes", everywhere(disk=16 * MBIT), binds=("disk", ALL)),
         # A request waits for the disk to have written, however fast that is; where it waits for CPU, with too little of it to go round, that binds.
         Plant("few in flight", pressing=Pressing(in_flight=1)),
     ],
@@ -167,8 +169,10 @@ PLANTS = {
         Plant("link of the host of both systems", {"a": {"network": 24 * MBIT}}, binds=("network", frozenset("a"))),
         Plant("disk of the host of both systems", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
     ],
-    "spark-inside": [Plant("one slot for tasks", inside="cores")],
-    "kafka-inside": [Plant("one request handler", inside="num.io.threads")],
-    "cassandra-inside": [Plant("two threads that write", inside="concurrent_writes")],
-    "spark-memory": [Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside="memory")],
+    "spark-inside": [Plant("one slot for tasks", inside=frozenset(["cores"]))],
+    "kafka-inside": [Plant("one request handler", inside=frozenset(["num.io.threads"]))],
+    "cassandra-inside": [Plant("two threads that write", inside=frozenset(["concurrent_writes", "commitlog_sync"]))],
+    "spark-memory": [
+        Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside=frozenset(["memory"]))
+    ],
 }

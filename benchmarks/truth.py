@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.run.events import Silent
+from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
 from hydrotest.run.stock import JVM_WARM_UP_S, run_stock_level
 from hydrotest.run.trial import TrialPlan
@@ -103,6 +104,7 @@ def told(bench: Bench, trial: Trial) -> dict[str, float]:
 async def part(text: str, clients: list[Client], rounds: int, out: Path) -> dict[str, dict[str, list[float]]]:
     """All rounds on one system: percentiles by client."""
     found: dict[str, dict[str, list[float]]] = {client.name: defaultdict(list) for client in clients}
+    cancel_on_signals()
     async with opened(text, out, Silent()) as bench:
         pressable = make_pressables(bench)["press"]
         assert isinstance(pressable, Rated)

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import random
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -38,6 +37,7 @@ from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.report.bounds import full_inside
 from hydrotest.run.events import Silent
+from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
 from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import Disturbance, TrialPlan
@@ -124,7 +124,7 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
         )
         if freely.status != "done":
             raise SystemExit(f"{plant.name}: {settled.reason or freely.reason}")
-        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
+        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).prove()
     finally:
         for node in busy:
             await node.close()
@@ -132,16 +132,16 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     windows = [window_of(folder, freely, press.name)]
     uses = uses_in(folder, windows, hosts)
     own = [trial for trial in folder.trials() if trial.test == index]
-    found = squeezed(folder, own, press.name, hosts)
+    found = squeezed(folder, own, press.name, bench.experiment.peers(press.name), hosts)
     verdict, extra = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
-    resource, planted = plant.binds
+    planted = plant.binds[1]
     named = frozenset(host for one in found.decision.binds for host in one.hosts)
     settings = {one["setting"] for one in told_inside(bench, verdict, extra["binds"])}
     word = score(plant, verdict, named, settings, is_none=found.decision.is_none and verdict.kind == "system")
     busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
     return {
         "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
-        "planted_kind": kind_of(resource, plant.inside), "named_kind": named_kind(word, verdict),
+        "planted_kind": kind_of(plant), "named_kind": named_kind(word, verdict),
         "hosts": f"{len(named & planted)} of {len(planted)}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
@@ -169,16 +169,15 @@ def score(plant: Plant, verdict: BoundBy, named: frozenset[str], settings: set[s
     if verdict.confirmed:
         if verdict.resource != resource or not named <= planted:
             return "wrong"
-        if plant.inside is not None and plant.inside not in settings:
+        if plant.inside and not plant.inside & settings:
             return "undecided"
         return "right" if named == planted else "in part"
     if resource is not None:
         return "mistaken" if is_none else "undecided"
-    says_nothing_binds = is_none if plant.inside is not None else verdict.kind in ("system", "unknown")
-    expected = set() if plant.inside is None else {plant.inside}
-    if says_nothing_binds and settings == expected:
+    says_nothing_binds = is_none if plant.inside else verdict.kind in ("system", "unknown")
+    if says_nothing_binds and settings <= plant.inside and bool(settings) == bool(plant.inside):
         return "right"
-    return "mistaken" if says_nothing_binds and settings - expected else "undecided"
+    return "mistaken" if says_nothing_binds and settings - plant.inside else "undecided"
 
 
 def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) -> dict[str, float]:
@@ -215,9 +214,9 @@ def told_inside(bench: Bench, verdict: BoundBy, binds: list[str]) -> list[dict[s
     )
 
 
-def kind_of(resource: str | None, inside: str | None) -> str:
+def kind_of(plant: Plant) -> str:
     """What was planted, in a word: a column of the confusion matrix."""
-    return resource or ("inside" if inside is not None else "nothing")
+    return plant.binds[0] or ("inside" if plant.inside else "nothing")
 
 
 def named_kind(word: str, verdict: BoundBy) -> str:
@@ -233,7 +232,7 @@ def usual(busiest: Use, plant: Plant) -> str:
     """What the rule of the busiest resource would have been: right, wrong, or nothing."""
     resource, planted = plant.binds
     if (busiest.share or 0.0) < USUAL:
-        return "right" if resource is None and plant.inside is None else "nothing"
+        return "right" if resource is None and not plant.inside else "nothing"
     return "right" if busiest.resource == resource and busiest.host in planted else "wrong"
 
 
@@ -245,6 +244,7 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
     random.Random(len(order)).shuffle(order)
     if not order:
         return
+    cancel_on_signals()
     async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
         press = await prepared(bench)
         for index, plant in enumerate(order):
@@ -334,8 +334,6 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/verdicts"))
     options = parser.parse_args()
-    # Told to end, it takes its systems and emulated hosts back as when interrupted.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Systems are started in folders of their own.
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ def rates_of(progress: Sequence[Reading]) -> Callable[[SqueezeTurn], float | Non
 
 def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = ALL) -> Squeezing:
     """Rounds until a decision, with the machine's speed wandering by `noise` from turn to turn."""
-    draw, state, speed = random.Random(seed), Squeezing(list(over), seed), 1.0
+    draw, state, speed = random.Random(seed), Squeezing(list(over), seed, "ab"), 1.0
     for _ in range(ROUNDS_MAX):
         turns, progress, done, at = [], [], 0.0, 0.0
         for turn in course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]):
@@ -100,6 +100,15 @@ def test_the_same_resource_of_hosts_that_share_the_work_is_found_together() -> N
         return (left.get(CPU_A, 1.0) + left.get(CPU_B, 1.0)) / 2
 
     assert sorted(squeezed(rate, 0.02, 1).decide().binds) == [CPU_A, CPU_B]
+
+
+def test_hosts_that_do_different_work_are_not_named_together() -> None:
+    values = {CPU_A: [0.7, 1.1, 0.9], CPU_B: [0.4, 0.7, 0.5]}
+    assert sorted(after(values).decide().binds) == [CPU_A, CPU_B]
+    assert not after(values, peers="b").decide(is_last=True).is_made
+    # Told apart, each is told by itself.
+    values = {CPU_A: [0.9, 0.92, 0.88], CPU_B: [0.4, 0.42, 0.38]}
+    assert after(values, peers="b").decide().binds == [CPU_A]
 
 
 def test_hosts_none_of_which_binds_alone_are_found_as_a_group() -> None:
@@ -291,7 +300,7 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
     rate, _ = SHAPES[shape]
     over = [*BROKERS, CLIENTS, LINK]
     over += groups(over, "abc")
-    draw, own, speed, state = random.Random(seed), random.Random(-1 - seed), 1.0, Squeezing(over, seed)
+    draw, own, speed, state = random.Random(seed), random.Random(-1 - seed), 1.0, Squeezing(over, seed, "abc")
     for _ in range(ROUNDS_OF_A_BUDGET):
         turns, rates = course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()]), []
         for turn in turns:
@@ -391,9 +400,9 @@ def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None
     assert generator.kind == ("resource" if own else "generator")
 
 
-def after(values: dict[Candidate, list[float]]) -> Squeezing:
+def after(values: dict[Candidate, list[float]], peers: str = "abc") -> Squeezing:
     """Rounds that showed these elasticities."""
-    state = Squeezing(list(values), 0)
+    state = Squeezing(list(values), 0, peers)
     for number in range(len(next(iter(values.values())))):
         state.tell({one: own[number] for one, own in values.items()}.items())
     return state

@@ -46,7 +46,7 @@ async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
         await ingest.prepare()
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)
         await Squeezer(0, ingest, 150.0, bench, []).run()
-        found = squeezed(folder, folder.trials(), "ingest", hosts)
+        found = squeezed(folder, folder.trials(), "ingest", ["broker"], hosts)
     assert found.decision.binds == [Candidate.of("broker", "network")], found
     elasticity = found.elasticities[Candidate.of("broker", "network")]
     assert elasticity.value == pytest.approx(1.0, abs=0.3)

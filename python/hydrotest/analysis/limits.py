@@ -138,7 +138,8 @@ class Limits:
         """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `is_found_below`: the limit is that of a
         search, which may be below the rate without schedule, that is squeezed."""
         own = [trial for trial in self.trials if trial.test == index]
-        bound, extra = proven(suspicion, squeezed(self.run, own, workload, self.hosts), generators)
+        found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
+        bound, extra = proven(suspicion, found, generators)
         return asdict(at_the_limit(bound, extra["binds"]) if is_found_below else bound) | extra
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:

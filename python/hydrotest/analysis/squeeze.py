@@ -154,6 +154,8 @@ class Squeezing:
 
     over: list[Candidate]
     seed: int
+    peers: Collection[str] = ()
+    """Hosts that do the same work: the same resource of several of them may be named together."""
     values: dict[Candidate, list[float]] = field(default_factory=dict)
     """Elasticities, one a turn."""
 
@@ -208,10 +210,13 @@ class Squeezing:
             alone = self._alone(found, excuses_peers=True)
         return Decision(alone or together)
 
-    def _peers(self, candidate: Candidate) -> list[Candidate]:
-        """The same resource of the hosts of its group, which do the same work; none where there is no group."""
+    def _grouped(self, candidate: Candidate) -> list[Candidate]:
+        """The same resource of the hosts of its group; none where there is no group."""
         own = [one for one in self.over if one.is_group and one.resource == candidate.resource and set(candidate.hosts) < set(one.hosts)]
         return [Candidate.of(host, candidate.resource) for group in own for host in group.hosts]
+
+    def _are_peers(self, one: Candidate, other: Candidate) -> bool:
+        return one.resource == other.resource and set(one.hosts) | set(other.hosts) <= set(self.peers)
 
     def _alone(self, found: Mapping[Candidate, Mean], *, excuses_peers: bool = False) -> list[Candidate]:
         """The host's resource that binds, or those that share what there is of elasticity: the same of hosts that do the same work. `excuses_peers`: what is
@@ -221,8 +226,8 @@ class Squeezing:
         if not positive:
             return []
         top = max(positive, key=lambda one: found[one].value)
-        own = [one for one in positive if one.resource == top.resource and found[one].high >= found[top].low]
-        excused = [*own, *(self._peers(top) if excuses_peers else [])]
+        own = [one for one in positive if one == top or (self._are_peers(one, top) and found[one].high >= found[top].low)]
+        excused = [*own, *(self._grouped(top) if excuses_peers else [])]
         # A group that it is in falls with it.
         rivals = [one for one in self.over if one not in excused and not (one.resource == top.resource and set(top.hosts) < set(one.hosts))]
         is_clear = all(found[one].high < found[top].low for one in rivals)

@@ -142,11 +142,13 @@ def found_in(run: RunFolder, trial: Trial, workload: str) -> list[tuple[Candidat
     return elasticities(_changes(run, trial, workload))
 
 
-def squeezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]] = ()) -> Squeezed:
-    """All that `trials` (of one test) show."""
+def squeezed(
+    run: RunFolder, trials: Sequence[Trial], workload: str, peers: Collection[str], hosts: Sequence[Mapping[str, Any]] = ()
+) -> Squeezed:
+    """All that `trials` (of one test) show. `peers`: hosts that do the same work of what is pressed."""
     own = [t for t in trials if t.purpose == "squeeze" and t.status == "done" and any(load.workload == workload for load in t.loads)]
     rounds = [found for trial in own if (found := found_in(run, trial, workload))]
-    state = Squeezing(list(dict.fromkeys(one for found in rounds for one, _ in found)), 0)
+    state = Squeezing(list(dict.fromkeys(one for found in rounds for one, _ in found)), 0, peers)
     for found in rounds:
         state.tell(found)
     return Squeezed(state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts))

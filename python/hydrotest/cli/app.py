@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
 from hydrotest.run.events import Listener
+from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.scratch import abandoned
 from hydrotest.run.standing import hold, scratch_root, standing, take_down
 from hydrotest.spec.check import check_memory
@@ -194,19 +194,10 @@ def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: b
 
 def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:
     async def body() -> Ended:
-        _cancel_on_signals()
+        cancel_on_signals()
         return await Controller(spec, folder, listener).execute(only)
 
     return asyncio.run(body())
-
-
-def _cancel_on_signals() -> None:
-    """Ctrl-C and SIGTERM cancel the running task, which then tears down in order."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)
 
 
 @app.command
@@ -225,7 +216,7 @@ def up(experiment: Path, *, as_json: Json = False) -> int:
         sys.stdout.flush()
 
     async def body() -> None:
-        _cancel_on_signals()
+        cancel_on_signals()
         await hold(spec, PlainProgress(_err()), announce)
 
     with contextlib.suppress(asyncio.CancelledError):

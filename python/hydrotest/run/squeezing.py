@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hydrotest.analysis.squeeze import CANDIDATES_MAX, LEFT, RELIEF, Candidate, Squeezing, Turn, course, reach_s, within
+from hydrotest.analysis.squeeze import CANDIDATES_MAX, LEFT, RELIEF, Candidate, Decision, Squeezing, Turn, course, reach_s, within
 from hydrotest.analysis.squeezed import candidates_of, found_in, pass_s, squeezed, window_of
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import until_done
@@ -56,6 +56,14 @@ class Squeezer:
 
     async def run(self) -> None:
         """Squeezes, and relieves what was proven to bind, where there is more to give."""
+        name = self.pressable.name
+        binds = (await self.prove()).binds
+        is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
+        if binds and is_relievable and squeezed(self.bench.runner.folder, self._trials(), name, self._peers).relief is None:
+            await self._relieve(binds)
+
+    async def prove(self) -> Decision:
+        """Squeezes only; what that proves."""
         name, folder = self.pressable.name, self.bench.runner.folder
         squeezable = {host.name: host.squeezable for host in self.bench.hosts.values()}
         freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
@@ -64,18 +72,18 @@ class Squeezer:
         over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable, bounded)
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
-            return
+            return Decision([])
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
-        chosen = within(over, self.bench.experiment.peers(name), self.budget_s, self._turn_s)
+        chosen = within(over, self._peers, self.budget_s, self._turn_s)
         if not chosen:
             alone = over[:CANDIDATES_MAX]
             self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(alone)} resources that may bind it; "
                                     f"give at least {show_duration(reach_s(alone, self._turn_s))}")  # fmt: skip
-            return
+            return Decision([])
         if not await self._may_take(chosen):
-            return
-        state = Squeezing(chosen, self.index)
+            return Decision([])
+        state = Squeezing(chosen, self.index, self._peers)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(map(_seconds, self.done))
@@ -85,10 +93,11 @@ class Squeezer:
             spent += max(_seconds(trial), trial.window_s)
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
-        decision = state.decide(is_last=True)
-        is_relievable = all(self.bench.hosts[host].relievable for one in decision.binds for host in one.hosts)
-        if decision.binds and is_relievable and squeezed(folder, self._trials(), name).relief is None:
-            await self._relieve(decision.binds)
+        return state.decide(is_last=True)
+
+    @property
+    def _peers(self) -> list[str]:
+        return self.bench.experiment.peers(self.pressable.name)
 
     async def _may_take(self, over: Sequence[Candidate]) -> bool:
         """Tries once whether what is no share of an emulated host can be taken. Says so if not."""

@@ -33,7 +33,7 @@ def submission(
     events.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     properties = folder / "spark.conf"
-    write_whole(properties, properties_text(dict(extra or {}) | system.application(host, events)))
+    write_whole(properties, properties_text(system.application(host, events, extra or {})))
     jar = job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version)
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip

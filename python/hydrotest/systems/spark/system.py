@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class SparkSystem(System):
         self.conf = Path()
         self._port = 0
         self._status_url = ""
+        self._slots = 0
+        """Of all workers."""
         self._holder: Callable[[], Awaitable[None]] | None = None
 
     async def take(self, leave: Callable[[], Awaitable[None]]) -> None:
@@ -74,14 +76,18 @@ class SparkSystem(System):
                 "--cores", str(cores), "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(folder / "work"), self.url,
             ]  # fmt: skip
             await self._daemon(host, f"spark-worker-{index}", folder, "org.apache.spark.deploy.worker.Worker", arguments)
-        await self.until_ready()
+        self._slots = _status(await self._all_alive())["cores"]
 
     @property
     def _question(self) -> dict[str, Any]:
         return {"http": {"url": self._status_url}}
 
     async def until_ready(self) -> None:
-        await self._await_ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
+        await self._all_alive()
+
+    async def _all_alive(self) -> Any:
+        """What the master answers when it has all workers."""
+        return await self._await_ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
 
     async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
         conf = _configuration(folder)
@@ -101,8 +107,8 @@ class SparkSystem(System):
         return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
                 "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
-    def application(self, host: Host, events: Path) -> dict[str, PropertyValue]:
-        """Settings of an application on this cluster whose driver runs on `host`; the experiment's `config` has the last word."""
+    def application(self, host: Host, events: Path, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+        """Settings of an application on this cluster whose driver runs on `host`, with its `own`; the experiment's `config` has the last word."""
         defaults: dict[str, PropertyValue] = {
             "spark.master": self.url,
             "spark.submit.deployMode": "client",
@@ -110,6 +116,10 @@ class SparkSystem(System):
             "spark.driver.bindAddress": host.address,
             "spark.driver.memory": f"{self.spec.driver_memory // 2**20}m",
             "spark.executor.memory": f"{self.spec.memory // 2**20}m",
+            # No task starts before all executors are there (or half a minute is over): data that is kept in memory would lie where the first ones are, and
+            # later tasks go where their data is. The scheduler knows how many there are to be only by this maximum.
+            "spark.cores.max": self._slots,
+            "spark.scheduler.minRegisteredResourcesRatio": 1.0,
             "spark.ui.enabled": False,
             # One plain file, complete line by line, so that what a killed driver left can be read.
             "spark.eventLog.enabled": True,
@@ -117,7 +127,7 @@ class SparkSystem(System):
             "spark.eventLog.rolling.enabled": False,
             "spark.eventLog.compress": False,
         }
-        return defaults | self.spec.config
+        return defaults | dict(own) | self.spec.config
 
 
 def properties_text(properties: dict[str, PropertyValue]) -> str:

@@ -132,7 +132,7 @@ class JobEngine(ProgramEngine):
         events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
         events.mkdir(parents=True, exist_ok=True)
         properties = folder / "spark.conf"
-        write_whole(properties, properties_text({**system.application(self.host, events), "spark.jars": ",".join(map(str, jars))}))
+        write_whole(properties, properties_text(system.application(self.host, events, {"spark.jars": ",".join(map(str, jars))})))
         argv = [
             str(system.home / "bin" / "spark-submit"),
             "--properties-file",
