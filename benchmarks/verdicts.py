@@ -49,7 +49,7 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.store.samples import read_samples
 
-BUDGET_S = 150.0
+BUDGET_S = 140.0
 USUAL = 0.8
 HOW = ("as it is", "by speed")
 """How the scatter of turns is told."""

@@ -202,7 +202,7 @@ def test_a_group_is_told_with_its_hosts() -> None:
     bound = verdict({CPU_A: [0.1, 0.11, 0.09], CPU_B: [0.12, 0.1, 0.1], Candidate(("a", "b"), "cpu"): [1.0, 1.02, 0.98]})
     assert (bound["kind"], bound["host"], bound["binds"], bound["confirmed"]) == ("resource", None, ["a", "b"], True)
     told = bound_sentence({"bound_by": bound})
-    assert told.startswith("Proven by squeezing: bound by the CPU of a and b (with 40% of it taken away the rate fell by 40 %")
+    assert told.startswith("Proven by squeezing: bound by the CPU of a and b (with 50% of it taken away the rate fell by 50 %")
     assert "Not the CPU of a alone (elasticity 0.10" in told
 
 
@@ -355,7 +355,7 @@ def test_a_drift_of_the_machine_is_taken_out() -> None:
 
 
 def test_each_turn_stands_between_two_as_long_in_which_nothing_is_taken() -> None:
-    turns = course([(["a"], "cpu", 0.6), (["a", "b"], "disk", 0.5), (["b"], "network", 0.75)])
+    turns = course([(["a"], "cpu", 0.5), (["a", "b"], "disk", 0.5), (["b"], "network", 0.75)])
     assert [turn.hosts for turn in turns] == [(), ("a",), (), ("a", "b"), (), ("b",), ()]
     assert [turn.seconds for turn in turns] == [TURN_S[r] for r in ("cpu", "cpu", "disk", "disk", "disk", "network", "network")]
 

@@ -19,7 +19,7 @@ from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation, scatters_more
 from hydrotest.store.records import Iteration, SqueezeTurn
 
-LEFT: dict[str, float] = {"cpu": 0.6, "disk": 0.5, "network": 0.75}
+LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.75}
 """What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
 would drown. So would a quarter of a disk: what is written waits in the page cache and goes out in bursts (with 25 % taken for 4 s the rate
 of one turn scattered by 23 %)."""
