@@ -124,7 +124,7 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
         )
         if freely.status != "done":
             raise SystemExit(f"{plant.name}: {settled.reason or freely.reason}")
-        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).prove()
+        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:
         for node in busy:
             await node.close()

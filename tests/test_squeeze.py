@@ -447,6 +447,18 @@ def test_what_still_binds_after_a_relief_is_told_with_what_would_be_next() -> No
     assert "+50 % [+50, +50]; it would still bind; next would be the CPU of b at about 2 × the rate (75% used then)." in told
 
 
+@pytest.mark.parametrize(
+    ("gives", "then", "is_proven"),
+    [([0.0, 1.0, 2.0], None, False), ([0.0, 1.0, 2.0], Use("cpu", "b", 0.9, 1.0, "cores"), True), ([0.0, 40.0, 20.0], None, True)],
+)
+def test_what_binds_only_while_it_is_squeezed_is_not_proven(gives: list[float], then: Use | None, is_proven: bool) -> None:
+    state = after({CPU_A: [0.4, 0.42, 0.44], LINK: [0.01, 0.0, 0.02]})
+    assert state.decide().binds == [CPU_A]
+    bound, _ = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), Relief(1.5, t_interval(gives), then)), [])
+    assert (bound.kind, bound.confirmed) == (("resource", True) if is_proven else ("undecided", False))
+    assert is_proven or "has room until it is squeezed" in bound.detail
+
+
 @pytest.mark.parametrize(("share", "is_proven"), [(0.33, False), (0.7, True)])
 def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_schedule(share: float, is_proven: bool) -> None:
     used = {

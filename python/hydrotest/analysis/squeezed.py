@@ -45,6 +45,8 @@ NEXT_MIN = 0.7
 """Of its ceiling: what comes next after a relief is named from here on."""
 RELIEVED_MIN = 2
 """Turns with more of what binds before anything is said of them."""
+GIVES_MIN = 10.0
+"""Percent: what gives surely less when there is more of it had room before it was squeezed."""
 
 
 Window = tuple[Trial, float, float]
@@ -60,6 +62,12 @@ class Relief:
     change: Mean
     next: Use | None
     is_still: bool = False
+
+    @property
+    def has_room(self) -> bool:
+        """True if more of it gave nothing, and nothing else was near its ceiling, which would tell why: what was taken from it by the squeezes was more than its
+        room, and it binds only then."""
+        return self.change.high < GIVES_MIN and self.next is None
 
     @property
     def at(self) -> float | None:
@@ -264,6 +272,12 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
             "given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
             "share": after.share if after else None, "is_still": found.relief.is_still,
         }  # fmt: skip
+        if found.relief.has_room:
+            detail = (
+                f"squeezing the {detail.partition(': ')[0]} costs {mean} of what is taken, but with {found.relief.given:g} × as much the rate changed "
+                f"by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}] only: it has room until it is squeezed"
+            )
+            return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
         detail += (
             f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
         )

@@ -57,12 +57,12 @@ class Squeezer:
     async def run(self) -> None:
         """Squeezes, and relieves what was proven to bind, where there is more to give."""
         name = self.pressable.name
-        binds = (await self.prove()).binds
+        binds = (await self._prove()).binds
         is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
         if binds and is_relievable and squeezed(self.bench.runner.folder, self._trials(), name, self._peers).relief is None:
             await self._relieve(binds)
 
-    async def prove(self) -> Decision:
+    async def _prove(self) -> Decision:
         """Squeezes only; what that proves."""
         name, folder = self.pressable.name, self.bench.runner.folder
         squeezable = {host.name: host.squeezable for host in self.bench.hosts.values()}
