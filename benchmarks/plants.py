@@ -47,11 +47,11 @@ workloads:
 systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
 workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
-    # Rows of 20 KB, the same few again and again, and memtables that last for minutes: what is written is the commit log, and a write waits for that of all nodes.
+    # Rows of 20 KB, the same few again and again, and memtables that last for minutes: what is written is the commit log, and a write waits for it.
     "cassandra-disk": "name: verdicts\n" + HOSTS + """\
 systems:
   cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {commitlog_sync: batch, memtable_heap_space: 512MiB, memtable_cleanup_threshold: 0.9}}
-workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 4 KB, keys: "uniform(0, 200)", consistency: ALL, on: clients}}
+workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 4 KB, keys: "uniform(0, 200)", on: clients}}
 """ + REST,
     # One thread that waits for the disk at each request: what is full is the thread, not the disk.
     "kafka-inside": "name: verdicts\n" + HOSTS + """\
