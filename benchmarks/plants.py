@@ -43,14 +43,15 @@ workloads:
   source: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}
   press: {kind: kafka-consume, reads: source, on: clients}
 """ + REST.replace("[press]", "[source, press]").replace("window: 4 s", "window: 4 s, saturated: 20 s"),
+    # Many tokens: with few, nodes own unequal parts of the keys, and the one with the least does not bind with the others.
     "cassandra": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB}}
+systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {num_tokens: 256}}}
 workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
     # Rows of 20 KB, the same few again and again, and memtables that last for minutes: what is written is the commit log, and a write waits for it.
     "cassandra-disk": "name: verdicts\n" + HOSTS + """\
 systems:
-  cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {commitlog_sync: batch, memtable_heap_space: 512MiB, memtable_cleanup_threshold: 0.9}}
+  cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {num_tokens: 256, commitlog_sync: batch, memtable_heap_space: 512MiB, memtable_cleanup_threshold: 0.9}}
 workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 4 KB, keys: "uniform(0, 200)", on: clients}}
 """ + REST,
     # One thread that waits for the disk at each request: what is full is the thread, not the disk.
