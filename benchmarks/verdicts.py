@@ -1,7 +1,7 @@
 """What binds, scored against bottlenecks that are planted: the verdict by squeezing, and the usual rule (the busiest resource above 80 %).
 
 In random order, each plant at least twice; the systems stay up, a plant is applied live and taken back, and the verdict is not told of it. Needs root.
-Resumable: finished cases are read from OUT/cases.jsonl. Writes OUT/table.md.
+Resumable: finished cases are read from OUT/cases.jsonl; those of other code count for nothing. Writes OUT/table.md.
 
     python benchmarks/verdicts.py [--only kafka,cassandra] [--plants "CPU of"] [--times 2]
 """
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
+import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from math import log
 from pathlib import Path
 from statistics import median
@@ -26,6 +28,7 @@ import polars as pl
 from plants import PLANTS, TEXTS, Plant
 from scipy.stats import binomtest
 
+import hydrotest
 from hydrotest.analysis.bound_by import BoundBy, Use
 from hydrotest.analysis.internal import inside
 from hydrotest.analysis.intervals import pooled_deviation
@@ -105,7 +108,8 @@ def environment(bench: Bench) -> list[dict[str, Any]]:
             ceilings |= {"disk_write_bytes_per_s": spec.disk / 8, "disk_read_bytes_per_s": spec.disk / 8}
         if spec.network is not None:
             ceilings["network_bytes_per_s"] = spec.network / 8
-        found.append({"name": name, "connect": "netns", "cores": host.cores, "memory_bytes": spec.memory or 0, "ceilings": ceilings})
+        found.append({"name": name, "connect": "netns", "cores": host.cores, "machine_cores": os.cpu_count() or 1,
+                      "memory_bytes": spec.memory or 0, "ceilings": ceilings})  # fmt: skip
     return found
 
 
@@ -115,6 +119,7 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     folder = bench.runner.folder
     had = await give(bench, plant.shares)
     busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
+    row: dict[str, Any] = {"plant": plant.name, "planted_kind": kind_of(plant)}
     try:
         hosts = environment(bench)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
@@ -123,27 +128,28 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
             TrialPlan("freely", "batch" if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing
         )
         if freely.status != "done":
-            raise SystemExit(f"{plant.name}: {settled.reason or freely.reason}")
+            return row | {
+                "word": FAILED,
+                "named_kind": FAILED,
+                "said": settled.reason or freely.reason,
+                "seconds": time.monotonic() - began,
+            }
         await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:
         for node in busy:
             await node.close()
         await give(bench, had)
     windows = [window_of(folder, freely, press.name)]
-    uses = uses_in(folder, windows, hosts)
     own = [trial for trial in folder.trials() if trial.test == index]
     found = squeezed(folder, own, press.name, bench.experiment.peers(press.name), hosts)
     verdict, extra = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
-    planted = plant.binds[1]
-    named = frozenset(host for one in found.decision.binds for host in one.hosts)
     settings = {one["setting"] for one in told_inside(bench, verdict, extra["binds"])}
-    word = score(plant, verdict, named, settings, is_none=found.decision.is_none and verdict.kind == "system")
-    busiest = max((use for use in uses if use.resource != "memory"), key=lambda use: use.share or 0.0)
-    return {
-        "plant": plant.name, "word": word, "said": verdict.detail, "confirmed": verdict.confirmed,
-        "planted_kind": kind_of(plant), "named_kind": named_kind(word, verdict),
-        "hosts": f"{len(named & planted)} of {len(planted)}" if verdict.confirmed else "", "inside": sorted(settings),
-        "usual": f"{busiest.resource} of {busiest.host} ({busiest.share:.0%})", "usual_word": usual(busiest, plant),
+    word = score(plant, verdict, frozenset(extra["binds"]), settings, is_none=found.decision.is_none and verdict.kind == "system")
+    usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
+    return row | {
+        "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict),
+        "hosts": f"{len(plant.binds[1] & set(extra['binds']))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
+        "usual": usual_said, "usual_word": usual_word,
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "scatter": scatters(folder, [trial for trial in own if trial.purpose == "squeeze" and trial.status == "done"], press.name, hosts[0]["name"]),
         "seconds": time.monotonic() - began,
@@ -157,25 +163,35 @@ def burner(folder: Path, name: str, index: int) -> Service:
     )
 
 
-WORDS = ("right", "in part", "undecided", "mistaken", "wrong")
-"""What a verdict may be. In part: some of the hosts that were planted alike. Mistaken: it says that no resource binds, or names a setting, and that
-is not so, without having been confirmed. Wrong: confirmed, and not so."""
+FAILED = "failed"
+NOT_NAMED = ("undecided", FAILED)
+WORDS = ("right", "in part", "undecided", "mistaken", "wrong", FAILED)
+"""What a verdict may be. In part: some of the hosts that were planted alike, or with a setting that was not planted, or without the one that was. Mistaken: it
+suspects what was not planted, or says that no resource binds, or names a setting, and that is not so, without having been confirmed. Wrong: confirmed, and not so.
+Failed: there is none."""
+
+
+def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
+    """How a resource and hosts that are named agree with what was planted."""
+    expected, planted = plant.binds
+    if resource is None or resource != expected or not set(hosts) <= planted:
+        return "wrong"
+    return "right" if set(hosts) == planted else "in part"
 
 
 def score(plant: Plant, verdict: BoundBy, named: frozenset[str], settings: set[str], *, is_none: bool) -> str:
     """The word for a verdict. `named`: the hosts that bind by it; `settings`: those that a reader is told of; `is_none`: it says that no resource that was
     squeezed binds."""
-    resource, planted = plant.binds
+    is_told = settings <= plant.inside and bool(settings) == bool(plant.inside)
     if verdict.confirmed:
-        if verdict.resource != resource or not named <= planted:
-            return "wrong"
-        if plant.inside and not plant.inside & settings:
-            return "undecided"
-        return "right" if named == planted else "in part"
-    if resource is not None:
-        return "mistaken" if is_none else "undecided"
+        word = match(plant, verdict.resource, named)
+        return "in part" if word == "right" and not is_told else word
+    if verdict.kind in ("resource", "generator"):
+        return "mistaken" if match(plant, verdict.resource, [verdict.host] if verdict.host else []) == "wrong" else "undecided"
+    if plant.binds[0] is not None:
+        return "mistaken" if is_none or verdict.kind == "system" else "undecided"
     says_nothing_binds = is_none if plant.inside else verdict.kind in ("system", "unknown")
-    if says_nothing_binds and settings <= plant.inside and bool(settings) == bool(plant.inside):
+    if says_nothing_binds and is_told:
         return "right"
     return "mistaken" if says_nothing_binds and settings - plant.inside else "undecided"
 
@@ -221,19 +237,20 @@ def kind_of(plant: Plant) -> str:
 
 def named_kind(word: str, verdict: BoundBy) -> str:
     """What was named, in the same words."""
-    if word == "undecided":
+    if word in NOT_NAMED:
         return word
-    if verdict.confirmed:
-        return verdict.resource or "nothing"
-    return "inside" if inside(verdict.evidence) else "nothing"
+    return verdict.resource or ("inside" if inside(verdict.evidence) else "nothing")
 
 
-def usual(busiest: Use, plant: Plant) -> str:
-    """What the rule of the busiest resource would have been: right, wrong, or nothing."""
-    resource, planted = plant.binds
-    if (busiest.share or 0.0) < USUAL:
-        return "right" if resource is None and not plant.inside else "nothing"
-    return "right" if busiest.resource == resource and busiest.host in planted else "wrong"
+def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
+    """What the rule of the busiest resource would have been, over all that was used while nothing was taken: its word, and what it says. It names all hosts on which the
+    busiest resource is above 80 %."""
+    loud = sorted((use for use in uses if use.resource != "memory" and (use.share or 0.0) >= USUAL), key=lambda use: -(use.share or 0.0))
+    if not loud:
+        return "right" if plant.binds[0] is None and not plant.inside else "nothing", "nothing above 80%"
+    alike = [use for use in loud if use.resource == loud[0].resource]
+    told = f"{loud[0].resource} of {' and '.join(f'{use.host} ({use.share:.0%})' for use in alike)}"
+    return match(plant, loud[0].resource, [use.host for use in alike]), told
 
 
 async def family(name: str, plants: str, times: int, out: Path) -> None:
@@ -248,7 +265,7 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
     async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
         press = await prepared(bench)
         for index, plant in enumerate(order):
-            row = {"family": name, **await case(bench, press, plant, index)}
+            row = {"family": name, "code": code(), **await case(bench, press, plant, index)}
             with file.open("a") as handle:
                 handle.write(json.dumps(row) + "\n")
             print(f"{name}: {plant.name}: {row['word']} in {row['seconds']:.0f} s: {row['said']}", flush=True)
@@ -268,37 +285,49 @@ async def prepared(bench: Bench) -> Squeezable:
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
-    """Cases that are done."""
+    """Cases that are done by this code: those of any other tell of another method, or of other plants."""
     file = out / "cases.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return [row for row in rows if row["code"] == code()]
+
+
+@cache
+def code() -> str:
+    """Tells this code from any other: a hash of the package and of these benchmarks."""
+    package = Path(hydrotest.__file__).parent
+    files = [*sorted(package.rglob("*.py")), *(Path(__file__).with_name(name) for name in ("plants.py", "verdicts.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Scores by plant, and in all."""
     lines = [
-        f"| system | planted | {' | '.join(WORDS)} | planted hosts named | usual rule: right | wrong | nothing |",
-        "|---" * 11 + "|",
+        f"| system | planted | {' | '.join(WORDS)} | planted hosts named | squeezed | usual rule: {' | '.join(USUALS)} |",
+        "|---" * (4 + len(WORDS) + len(USUALS)) + "|",
     ]
     for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
         own = [row for row in rows if (row["family"], row["plant"]) == key]
-        ours, theirs = Counter(row["word"] for row in own), Counter(row["usual_word"] for row in own)
-        hosts = ", ".join(row["hosts"] for row in own if row["hosts"])
+        ours, theirs = Counter(row["word"] for row in own), Counter(row.get("usual_word") for row in own)
+        hosts = ", ".join(row["hosts"] for row in own if row.get("hosts"))
+        tried = ", ".join(str(len(row.get("elasticities", ()))) for row in own)
         lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in WORDS)
-                     + f" | {hosts} | " + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
-    ours, theirs = Counter(row["word"] for row in rows), Counter(row["usual_word"] for row in rows)
-    lines.append("| all | | " + " | ".join(str(ours[word]) for word in WORDS) + " | | "
-                 + " | ".join(str(theirs[word]) for word in ("right", "wrong", "nothing")) + " |")  # fmt: skip
+                     + f" | {hosts} | {tried} | " + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
+    ours, theirs = Counter(row["word"] for row in rows), Counter(row.get("usual_word") for row in rows)
+    lines.append("| all | | " + " | ".join(str(ours[word]) for word in WORDS) + " | | | "
+                 + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
     return "\n".join([*lines, "", *confusion(rows)]) + "\n"
 
 
+USUALS = ("right", "in part", "wrong", "nothing")
+"""What the usual rule may be."""
 KINDS = ("cpu", "network", "disk", "inside", "nothing")
 
 
 def confusion(rows: list[dict[str, Any]]) -> list[str]:
     """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval."""
     cells = Counter((row["planted_kind"], row["named_kind"]) for row in rows)
-    lines = ["| planted \\ named | " + " | ".join([*KINDS, "undecided"]) + " |", "|---" * (len(KINDS) + 2) + "|"]
-    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, "undecided")) + " |" for planted in KINDS]
+    lines = ["| planted \\ named | " + " | ".join([*KINDS, *NOT_NAMED]) + " |", "|---" * (len(KINDS) + len(NOT_NAMED) + 1) + "|"]
+    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, *NOT_NAMED)) + " |" for planted in KINDS]
     told = []
     for word in WORDS:
         count = sum(row["word"] == word for row in rows)
@@ -317,7 +346,7 @@ def speed(rows: list[dict[str, Any]]) -> list[str]:
         both = [
             (row["scatter"]["as it is"], row["scatter"]["by speed"])
             for row in rows
-            if len(row["scatter"]) == len(HOW) and (row["planted_kind"] == "cpu") == is_own
+            if len(row.get("scatter", ())) == len(HOW) and (row["planted_kind"] == "cpu") == is_own
         ]
         if both:
             ratios = [after / before for before, after in both]

@@ -22,7 +22,7 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
     for _ in range(4):
         state.tell({LINK: 1.0, CPU: 0.02}.items())
         state.tell({LINK: 0.98, CPU: 0.0}.items())
-    bound, extra = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None), [])
+    bound, extra = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
     sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": asdict(bound) | extra}]})
     by_what = {(row[2], row[3]): row[4:] for row in sheet.rows}
     assert set(by_what) == {("a", "CPU"), ("a", "outbound link"), ("b", "disk")}

@@ -32,6 +32,7 @@ from hydrotest.analysis.squeeze import (
     elasticities,
     elasticity,
     groups,
+    headroom,
     rate_in,
     reach_s,
     rounds_in,
@@ -387,12 +388,11 @@ def test_where_all_cores_stand_still_at_once_only_full_ones_are_squeezed() -> No
 
 @pytest.mark.parametrize("own", [0.0, 1.0])
 def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None:
-    full = {"what": "disk of a, share of its ceiling that was used", "host": "a", "value": 0.97, "unit": None, "used": 1.0}
     state = Squeezing([CPU_A, CPU_B], 0)
     for _ in range(3):
         state.tell({CPU_A: own, CPU_B: 0.01}.items())
-    found = Squeezed(state.shown(), state.decide(), None)
-    bound, _ = proven(BoundBy("resource", "disk of a was full", "a", "disk", evidence=[full]), found, [])
+    found = shown(state, freely=[Use("cpu", "a", 1.0, 1.0, "cores"), Use("disk", "a", 0.97, 1.0, "bytes/s")])
+    bound, _ = proven(BoundBy("resource", "disk of a was full", "a", "disk"), found, [])
     assert (bound.resource, bound.confirmed) == ("cpu" if own else "disk", False)
     assert "was not squeezed" in bound.detail or not own
     # A generator without room is no more the system's limit than before.
@@ -408,11 +408,18 @@ def after(values: dict[Candidate, list[float]], peers: str = "abc") -> Squeezing
     return state
 
 
+def shown(state: Squeezing, relief: Relief | None = None, freely: Sequence[Use] | None = None) -> Squeezed:
+    """What rounds showed, the last of which is over; all that was squeezed is full while nothing is taken, if nothing else is said."""
+    hosts = {(host, one.resource) for one in state.over for host in one.hosts}
+    full = [Use(resource, host, 1.0, 1.0, "of one") for host, resource in sorted(hosts)]
+    return Squeezed(state.shown(), state.decide(is_last=True), relief, full if freely is None else freely)
+
+
 def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
     """A verdict in the words of the contract, from elasticities by round."""
     state = after(values)
     more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores")) if relief else None
-    bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(is_last=True), more), ["clients"])
+    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, more), ["clients"])
     return asdict(bound) | extra
 
 
@@ -442,21 +449,64 @@ def test_what_still_binds_after_a_relief_is_told_with_what_would_be_next() -> No
     assert still.at == pytest.approx(2.0)
     assert Relief(1.5, t_interval([50.0, 50.0]), None, is_still=True).at is None
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), still), ["clients"])
+    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, still), ["clients"])
     told = bound_sentence({"bound_by": asdict(bound) | extra})
     assert "+50 % [+50, +50]; it would still bind; next would be the CPU of b at about 2 × the rate (75% used then)." in told
 
 
 @pytest.mark.parametrize(
-    ("gives", "then", "is_proven"),
-    [([0.0, 1.0, 2.0], None, False), ([0.0, 1.0, 2.0], Use("cpu", "b", 0.9, 1.0, "cores"), True), ([0.0, 40.0, 20.0], None, True)],
+    ("share", "gives", "then", "is_proven"),
+    [
+        (1.0, None, None, True),
+        (1.0, [0.0, 1.0, 2.0], None, False),
+        (1.0, [0.0, 1.0, 2.0], Use("cpu", "b", 0.9, 1.0, "cores"), True),
+        (1.0, [0.0, 40.0, 20.0], None, True),
+        (0.9, None, None, False),
+        (0.9, [0.0, 40.0, 20.0], None, False),
+        (0.9, [0.0, 1.0, 2.0], Use("cpu", "b", 0.9, 1.0, "cores"), False),
+        (0.9, [30.0, 40.0, 20.0], None, True),
+        # Halving 70 % of it costs nearly as much where it does not bind.
+        (0.7, [30.0, 40.0, 20.0], None, False),
+    ],
 )
-def test_what_binds_only_while_it_is_squeezed_is_not_proven(gives: list[float], then: Use | None, is_proven: bool) -> None:
+def test_what_binds_only_while_it_is_squeezed_is_not_proven(
+    share: float, gives: list[float] | None, then: Use | None, is_proven: bool
+) -> None:
     state = after({CPU_A: [0.4, 0.42, 0.44], LINK: [0.01, 0.0, 0.02]})
     assert state.decide().binds == [CPU_A]
-    bound, _ = proven(BoundBy("unknown", "nothing"), Squeezed(state.shown(), state.decide(), Relief(1.5, t_interval(gives), then)), [])
+    relief = None if gives is None else Relief(1.5, t_interval(gives), then)
+    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, relief, [Use("cpu", "a", share, 1.0, "cores")]), [])
     assert (bound.kind, bound.confirmed) == (("resource", True) if is_proven else ("undecided", False))
-    assert is_proven or "has room until it is squeezed" in bound.detail
+    assert extra["binds"] == (["a"] if is_proven else [])
+    assert is_proven or "squeezing the cpu of a changes the rate by 0.42" in bound.detail
+
+
+def test_a_peer_that_has_room_is_not_named_in_good_company() -> None:
+    state = after({CPU_A: [0.9, 0.7, 1.1] * 2, CPU_B: [0.6, 0.4, 0.8] * 2})
+    assert sorted(state.decide(is_last=True).binds) == [CPU_A, CPU_B]
+    uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("cpu", "b", 0.75, 1.0, "cores")]
+    bound, _ = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    assert bound.kind == "undecided"
+    assert "the cpu of b is at 75% of its ceiling, and using up that room" in bound.detail
+
+
+@given(st.floats(0.05, 1.0), st.floats(0.3, 0.9))
+def test_a_resource_that_does_not_bind_shows_no_more_than_its_headroom(share: float, left: float) -> None:
+    rate = min(1.0, left / share)
+    assert headroom(share, left) == pytest.approx(elasticity(left, 1.0, rate), abs=1e-9)
+
+
+def test_a_generator_that_had_no_room_and_was_not_squeezed_stays_a_suspicion() -> None:
+    state = after({CPU_A: [0.95, 1.0, 1.02], LINK: [0.02, 0.0, -0.03]})
+    bound, _ = proven(BoundBy("generator", "no room"), shown(state), ["clients"])
+    assert not bound.confirmed
+    assert "the generator, which had no room, was not squeezed" in bound.detail
+
+
+def test_a_peer_that_may_bind_more_than_what_is_named_is_not_excused() -> None:
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    values = {CPU_A: [0.68, 0.70, 0.66], CPU_B: [0.2, 2.8, 1.5], third: [0.0, 0.02, 0.01], group: [0.6, 0.7, 0.65]}
+    assert not after(values).decide(is_last=True).is_made
 
 
 @pytest.mark.parametrize(("share", "is_proven"), [(0.33, False), (0.7, True)])
@@ -470,7 +520,7 @@ def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_sch
         "used_unit": OUT,
     }
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[used]), Squeezed(state.shown(), state.decide(), None), [])
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[used]), shown(state), [])
     found = at_the_limit(bound, extra["binds"])
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
     assert is_proven or "pressed without schedule it is bound by the network of a" in found.detail
@@ -478,27 +528,28 @@ def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_sch
 
 @pytest.mark.parametrize("share", [0.1, 0.55])
 def test_that_nothing_binds_is_not_said_while_something_was_not_tried(share: float) -> None:
-    used = {"what": "disk of a, share of its ceiling that was used", "host": "a", "value": share, "unit": None, "used": 1.0}
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
-    bound, _ = proven(BoundBy("unknown", "nothing", evidence=[used]), Squeezed(state.shown(), state.decide(), None), [])
+    bound, _ = proven(BoundBy("unknown", "nothing"), shown(state, freely=[Use("disk", "a", share, 1.0, "bytes/s")]), [])
     assert bound.kind == ("system" if share < SHARE_MIN else "undecided")
     assert ("not squeezed, and used enough to bind it: disk of a" in bound.detail) == (share >= SHARE_MIN)
 
 
-def test_that_the_emulating_machine_was_full_is_told() -> None:
+@pytest.mark.parametrize("binding", [CPU_A, LINK])
+def test_that_the_emulating_machine_was_full_is_told_and_leaves_no_cpu_proven(binding: Candidate) -> None:
     full = {"what": f"cpu of {MACHINE}, share of its ceiling that was used", "host": MACHINE, "value": 0.97, "unit": None, "used": 1.94}
-    state = after({CPU_A: [0.95, 1.0, 1.02], LINK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), Squeezed(state.shown(), state.decide(), None), [])
-    assert bound.confirmed
+    state = after({one: [0.95, 1.0, 1.02] if one == binding else [0.02, 0.0, -0.03] for one in (CPU_A, LINK)})
+    uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("network", "a", 1.0, 1.0, OUT), Use("cpu", MACHINE, 1.94, 2.0, "cores")]
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), shown(state, freely=uses), [])
+    assert bound.confirmed == (binding == LINK)
     assert "97% of the cores of the machine" in bound.detail
-    assert " But 97% of the cores of the machine" in bound_sentence({"bound_by": asdict(bound) | extra})
+    assert "97% of the cores of the machine" in bound_sentence({"bound_by": asdict(bound) | extra})
 
 
 def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
     full = {"what": "request handlers idle, kafka-0", "host": "a", "value": 0.02, "unit": None, "full": True, "setting": "num.io.threads",
             "remedy": "raise it", "source": "https://x"}  # fmt: skip
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), Squeezed(state.shown(), state.decide(), None), [])
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), shown(state), [])
     assert advice({"kind": "kafka-produce", "bound_by": asdict(bound) | extra}) == "What to do: `num.io.threads`: raise it (https://x)."
 
 
@@ -544,7 +595,7 @@ def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
     state = Squeezing([LINK, CPU_A], 0)
     for _ in range(3):
         state.tell({LINK: 0.01, CPU_A: 0.0}.items())
-    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=[full]), Squeezed(state.shown(), state.decide(), None), [])
+    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=[full]), shown(state), [])
     assert bound.kind == "system"
     assert "request handlers idle, kafka-0: 0.02 (bounded by `num.io.threads`)" in bound.detail
 

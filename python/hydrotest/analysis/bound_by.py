@@ -22,6 +22,9 @@ MACHINE = "the machine that hosts are emulated on"
 THROTTLED_MIN = 0.50
 """A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
 short period 80 % of a quota was used with all periods throttled."""
+FULL_MIN = 0.95
+HELD_BACK_MIN = 0.9
+"""Share of a ceiling, and of a quota's periods, from where on there is no room that a measurement could tell from none."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,11 @@ class Use:
     def is_near(self) -> bool:
         """True if it may be what binds."""
         return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN
+
+    @property
+    def is_full(self) -> bool:
+        """True if it has no room."""
+        return (self.share or 0.0) >= FULL_MIN or (self.throttled or 0.0) >= HELD_BACK_MIN
 
     @property
     def denied_by(self) -> list[Sign]:

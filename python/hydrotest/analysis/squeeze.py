@@ -23,7 +23,7 @@ LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.75}
 """What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
 would drown. So would a quarter of a disk: what is written waits in the page cache and goes out in bursts (with 25 % taken for 4 s the rate
 of one turn scattered by 23 %)."""
-RELIEF = 1.5
+RELIEF = 2.0
 """What a relieved one is given."""
 TURN_S: dict[str, float] = {"cpu": 4.0, "disk": 6.0, "network": 4.0}
 SETTLE_S = 1.0
@@ -50,6 +50,8 @@ NONE = 0.5
 """Nothing of what was squeezed binds only where the elasticities of single hosts add up to less."""
 STRICT = 0.99
 """Confidence for decisions: the intervals are looked at after every round, and shown at 95 %."""
+SHOWN = 0.95
+"""Confidence of what is shown."""
 RATE_MIN = 1e-3
 """Of the rate without squeeze: the logarithm of nothing at all is not to be had."""
 
@@ -184,13 +186,26 @@ class Squeezing:
         )
 
     def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
-        """Of its elasticity. How much a turn's rate scatters is the machine's and the load's doing, not the candidate's: it is told from the turns
-        of all, else three or four of each could hardly tell anything; but from its own where those surely scatter by more than the others'."""
-        changes = {one: [value * _scale(one) for value in values] for one, values in self.values.items()}
-        rest = pooled_deviation([values for one, values in changes.items() if one != candidate])
-        own = pooled_deviation([changes[candidate]])
-        deviation, freedom = own if scatters_more(own, rest) else pooled_deviation(list(changes.values()))
+        """Of its elasticity."""
+        deviation, freedom = self._scatter(candidate, self._changes[candidate])
         return interval_with(self.values[candidate], deviation / _scale(candidate), freedom, confidence)
+
+    @property
+    def _changes(self) -> dict[Candidate, list[float]]:
+        """Relative changes of the rate, logarithms without their sign."""
+        return {one: [value * _scale(one) for value in values] for one, values in self.values.items()}
+
+    def _scatter(self, candidate: Candidate | None, own: Sequence[float]) -> tuple[float, int]:
+        """The standard deviation of relative changes, and its degrees of freedom. How much a turn's rate scatters is the machine's and the load's doing, not the
+        candidate's: it is told from the turns of all, else three or four of each could hardly tell anything; but from its `own` where those surely scatter by more than
+        the others'."""
+        rest = [values for one, values in self._changes.items() if one != candidate]
+        alone = pooled_deviation([own])
+        return alone if scatters_more(alone, pooled_deviation(rest)) else pooled_deviation([own, *rest])
+
+    def gain(self, changes: Sequence[float]) -> Mean:
+        """The mean of relative changes of the rate (logarithms) by a relief, with its 95 % interval."""
+        return interval_with(changes, *self._scatter(None, changes), SHOWN)
 
     def decide(self, *, is_last: bool = False) -> Decision:
         """What is known by now. `is_last`: no more rounds come, which could tell of further hosts that they bind by the same resource."""
@@ -227,7 +242,9 @@ class Squeezing:
             return []
         top = max(positive, key=lambda one: found[one].value)
         own = [one for one in positive if one == top or (self._are_peers(one, top) and found[one].high >= found[top].low)]
-        excused = [*own, *(self._grouped(top) if excuses_peers else [])]
+        # One that may bind more than the top is not excused.
+        peers = [one for one in self._grouped(top) if found[one].value <= found[top].value] if excuses_peers else []
+        excused = [*own, *peers]
         # A group that it is in falls with it.
         rivals = [one for one in self.over if one not in excused and not (one.resource == top.resource and set(top.hosts) < set(one.hosts))]
         is_clear = all(found[one].high < found[top].low for one in rivals)
@@ -243,7 +260,12 @@ class Squeezing:
 
     def shown(self) -> dict[Candidate, Mean]:
         """The elasticities with their 95 % intervals."""
-        return {one: self._interval(one, 0.95) for one in self.values}
+        return {one: self._interval(one, SHOWN) for one in self.values}
+
+
+def headroom(share: float, left: float) -> float:
+    """The elasticity that a squeeze to `left` shows of a resource which does not bind before: a `share` of it is used, so that more than its room may be taken."""
+    return 0.0 if share <= left else 1.0 if share >= 1 else math.log(left / share) / math.log(left)
 
 
 def _scale(candidate: Candidate) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -11,7 +12,6 @@ import polars as pl
 from hydrotest.analysis.bound_by import (
     FAR_FROM_CEILING,
     MACHINE,
-    NEAR_CEILING,
     THROTTLED_MIN,
     BoundBy,
     Use,
@@ -21,11 +21,12 @@ from hydrotest.analysis.bound_by import (
 )
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.internal import inside, inside_words
-from hydrotest.analysis.intervals import Mean, t_interval
+from hydrotest.analysis.intervals import Mean
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.squeeze import (
     BINDS,
     LEFT,
+    RATE_MIN,
     SETTLE_S,
     SHARE_MIN,
     Candidate,
@@ -34,6 +35,7 @@ from hydrotest.analysis.squeeze import (
     candidates,
     changes,
     elasticities,
+    headroom,
     rate_in,
     rounds_in,
 )
@@ -64,9 +66,13 @@ class Relief:
     is_still: bool = False
 
     @property
+    def gives(self) -> bool:
+        """True if more of it surely gave more."""
+        return self.change.low > 0
+
+    @property
     def has_room(self) -> bool:
-        """True if more of it gave nothing, and nothing else was near its ceiling, which would tell why: what was taken from it by the squeezes was more than its
-        room, and it binds only then."""
+        """True if more of it surely gave nothing, and nothing else was near its ceiling, which would tell why."""
         return self.change.high < GIVES_MIN and self.next is None
 
     @property
@@ -86,6 +92,8 @@ class Squeezed:
     elasticities: dict[Candidate, Mean]
     decision: Decision
     relief: Relief | None
+    freely: Sequence[Use] = ()
+    """What was used in the turns in which nothing was taken."""
 
 
 def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
@@ -155,20 +163,24 @@ def squeezed(
 ) -> Squeezed:
     """All that `trials` (of one test) show. `peers`: hosts that do the same work of what is pressed."""
     own = [t for t in trials if t.purpose == "squeeze" and t.status == "done" and any(load.workload == workload for load in t.loads)]
-    rounds = [found for trial in own if (found := found_in(run, trial, workload))]
-    state = Squeezing(list(dict.fromkeys(one for found in rounds for one, _ in found)), 0, peers)
-    for found in rounds:
-        state.tell(found)
-    return Squeezed(state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts))
+    turns = [(trial, turn) for trial in own for turn in trial.turns]
+    over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for _, turn in turns if turn.resource is not None and turn.given < 1)
+    state = Squeezing(list(over), 0, peers)
+    for trial in own:
+        state.tell(found_in(run, trial, workload))
+    freely = uses_in(run, [(trial, turn.start_wall_s + SETTLE_S, turn.end_wall_s) for trial, turn in turns if not turn.hosts], hosts)
+    return Squeezed(state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), freely)
 
 
-def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Relief | None:
+def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], state: Squeezing) -> Relief | None:
     found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
     # Of one turn alone nothing is known but that.
     if len(found) < RELIEVED_MIN:
         return None
     turn = found[0][1][0]
-    more = t_interval([(after / before - 1) * 100 for _, (_, before, after) in found])
+    gain = state.gain([math.log(max(after / before, RATE_MIN)) for _, (_, before, after) in found])
+    value, low, high = (math.expm1(one) * 100 for one in (gain.value, gain.low, gain.high))
+    more = Mean(value, low, high, gain.n)
     uses = uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
     # It had more than its ceiling says.
     relieved = [
@@ -182,11 +194,42 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     return Relief(turn.given, more, nearest if is_near else None, any(use.is_near for use in relieved))
 
 
-def _untried(bound: BoundBy, found: Squeezed, least: float) -> list[str]:
-    """Resources of which so much was used, as a share of their ceilings, that no squeeze has tried."""
-    tried = {f"{one.resource} of {host}" for one in found.elasticities for host in one.hosts}
-    used = [entry["what"].partition(",")[0] for entry in bound.evidence if "used" in entry and (entry["value"] or 0.0) >= least]
-    return [what for what in used if what not in tried and not what.startswith("memory") and not what.endswith(MACHINE)]
+def _untried(found: Squeezed, is_suspect: Callable[[Use], bool]) -> list[str]:
+    """Resources that no squeeze has tried and that may bind by what was used of them while nothing was taken."""
+    tried = {(host, one.resource) for one in found.elasticities for host in one.hosts}
+    return [
+        f"{use.resource} of {use.host}"
+        for use in found.freely
+        if is_suspect(use) and (use.host, use.resource) not in tried and use.resource != "memory" and use.host != MACHINE
+    ]
+
+
+def _doubt(found: Squeezed) -> str | None:
+    """Why what the squeezes named may bind only while it is squeezed; None where it surely binds before. It does if it is full then, or if more of it gives more."""
+    relief = found.relief
+    uses = {(use.host, use.resource): use for use in found.freely}
+    has_some = []
+    for one, host in [(bind, host) for bind in found.decision.binds for host in bind.hosts]:
+        use = uses.get((host, one.resource))
+        if use is None or use.share is None:
+            return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
+        if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
+            return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
+        if not use.is_full:
+            has_some.append(f"the {one.resource} of {host} is {use}")
+    if relief is not None and relief.gives:
+        return None
+    if relief is not None and relief.has_room:
+        return f"{_relief_words(relief)} only: it has room until it is squeezed"
+    if not has_some:
+        return None
+    tried = "how much more of it would give was not tried" if relief is None else _relief_words(relief)
+    return f"while nothing is taken {'; '.join(has_some)}, and {tried}"
+
+
+def _relief_words(relief: Relief) -> str:
+    change = relief.change
+    return f"with {relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
 
 
 def at_the_limit(bound: BoundBy, binds: Sequence[str]) -> BoundBy:
@@ -199,9 +242,9 @@ def at_the_limit(bound: BoundBy, binds: Sequence[str]) -> BoundBy:
         entry["value"] for entry in own if "used" in entry and entry["what"].startswith(f"{bound.resource} ") and entry["value"] is not None
     ]
     held_back = [entry["value"] for entry in own if entry["what"] == held_back_words(entry["host"])] if bound.resource == "cpu" else []
-    if not shares or max(shares) >= FAR_FROM_CEILING or max(held_back, default=0.0) >= THROTTLED_MIN:
+    if not shares or min(shares) >= FAR_FROM_CEILING or max(held_back, default=0.0) >= THROTTLED_MIN:
         return bound
-    detail = f"pressed without schedule it is bound by the {bound.detail}. At the limit only {max(shares):.0%} of that was used: its objective stops it before"
+    detail = f"pressed without schedule it is bound by the {bound.detail}. At the limit only {min(shares):.0%} of that was used: its objective stops it before"
     return replace(bound, kind="undecided", host=None, resource=None, confirmed=False, detail=detail)
 
 
@@ -229,7 +272,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
         return bound, extra
     ruled_out = [entry for entry in bound.ruled_out if not any(entry["what"] == str(one) for one in found.elasticities)]
     binds = found.decision.binds
-    untried = _untried(bound, found, NEAR_CEILING)
+    untried = _untried(found, lambda use: use.is_near)
     ruled_out += [
         {"what": str(one), "why": f"elasticity {mean}"}
         for one, mean in found.elasticities.items()
@@ -241,7 +284,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     if not binds and (bound.kind == "generator" or untried):
         # What was suspected was not tried: that other things do not bind makes it no less likely.
         return replace(bound, ruled_out=ruled_out), extra
-    if found.decision.is_none and (others := _untried(bound, found, SHARE_MIN)):
+    if found.decision.is_none and (others := _untried(found, lambda use: use.is_near or (use.share or 0.0) >= SHARE_MIN)):
         detail = f"squeezing {' and '.join(map(str, found.elasticities))} did not move its rate; not squeezed, and used enough to bind it: {', '.join(others)}"
         return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
     if found.decision.is_none:
@@ -261,7 +304,11 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     top = max(binds, key=lambda one: found.elasticities[one].value)
     mean = found.elasticities[top]
     named = [host for one in binds for host in one.hosts]
-    detail = f"{top if len(binds) == 1 else f'{top.resource} of ' + ' and '.join(named)}: squeezing it changes the rate by {mean} of what is taken"
+    whose = str(top) if len(binds) == 1 else f"{top.resource} of " + " and ".join(named)
+    if (doubt := _doubt(found)) is not None:
+        detail = f"squeezing the {whose} changes the rate by {mean} of what is taken, but {doubt}"
+        return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
+    detail = f"{whose}: squeezing it changes the rate by {mean} of what is taken"
     extra["elasticity"], extra["binds"] = asdict(mean), named
     if found.relief is not None:
         change, after, at = found.relief.change, found.relief.next, found.relief.at
@@ -272,15 +319,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
             "given": found.relief.given, "change_pct": change.value, "low_pct": change.low, "high_pct": change.high,
             "share": after.share if after else None, "is_still": found.relief.is_still,
         }  # fmt: skip
-        if found.relief.has_room:
-            detail = (
-                f"squeezing the {detail.partition(': ')[0]} costs {mean} of what is taken, but with {found.relief.given:g} × as much the rate changed "
-                f"by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}] only: it has room until it is squeezed"
-            )
-            return replace(bound, kind="undecided", host=None, resource=None, detail=detail, ruled_out=ruled_out), extra
-        detail += (
-            f"; with {found.relief.given:g} × as much the rate changed by {change.value:+.0f} % [{change.low:+.0f}, {change.high:+.0f}]"
-        )
+        detail += f"; {_relief_words(found.relief)}"
         detail += (
             f", and next is the {after.resource} of {after.host}, at about {at:.2g} × the rate ({after.share:.0%} of its ceiling then)"
             if after
@@ -290,7 +329,12 @@ def proven(bound: BoundBy, found: Squeezed, generators: Sequence[str]) -> tuple[
     detail += "".join(f"; {what} was near its ceiling, too, and was not squeezed" for what in untried)
     machine = machine_words(bound.evidence)
     detail += f"; {machine}" if machine else ""
+    # Hosts that do not get the cores that they are given are not bound by those.
+    is_robbed = top.resource == "cpu" and any(use.host == MACHINE and use.is_near for use in found.freely)
+    # A generator without room, of whose hosts none was squeezed, may bind whatever else moves the rate.
+    is_passed_over = bound.kind == "generator" and not any(host in generators for one in found.elasticities for host in one.hosts)
+    detail += "; the generator, which had no room, was not squeezed" if is_passed_over else ""
     is_generator = all(host in generators for host in named)
     bound = replace(bound, kind="generator" if is_generator else "resource", host=named[0] if len(named) == 1 else None, resource=top.resource,
-                    detail=detail, confirmed=not untried, ruled_out=ruled_out)  # fmt: skip
+                    detail=detail, confirmed=not (untried or is_robbed or is_passed_over), ruled_out=ruled_out)  # fmt: skip
     return bound, extra

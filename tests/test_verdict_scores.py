@@ -1,0 +1,74 @@
+"""How verdicts are scored against planted bottlenecks: benchmarks/verdicts.py."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hydrotest.analysis.bound_by import BoundBy, Use
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    yield importlib.import_module("verdicts")
+    del sys.modules["verdicts"], sys.modules["plants"]
+
+
+def planted(verdicts: Any, **fields: Any) -> Any:
+    return verdicts.Plant("it", **fields)
+
+
+CPU = {"binds": ("cpu", frozenset("ab"))}
+INSIDE = {"inside": frozenset(["num.io.threads"])}
+PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
+
+
+@pytest.mark.parametrize(
+    ("plant", "verdict", "named", "settings", "is_none", "word"),
+    [
+        (CPU, PROVEN, "ab", [], False, "right"),
+        (CPU, PROVEN, "a", [], False, "in part"),
+        (CPU, PROVEN, "abc", [], False, "wrong"),
+        (CPU, PROVEN, "ab", ["heap"], False, "in part"),
+        (CPU | {"inside": frozenset(["heap"])}, PROVEN, "ab", ["heap"], False, "right"),
+        (CPU | {"inside": frozenset(["heap"])}, PROVEN, "ab", [], False, "in part"),
+        (CPU, BoundBy("undecided", ""), "", [], False, "undecided"),
+        (CPU, BoundBy("resource", "", "a", "cpu"), "", [], False, "undecided"),
+        (CPU, BoundBy("resource", "", "c", "cpu"), "", [], False, "mistaken"),
+        (CPU, BoundBy("resource", "", "a", "disk"), "", [], False, "mistaken"),
+        (CPU, BoundBy("system", ""), "", [], True, "mistaken"),
+        (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], True, "right"),
+        (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], False, "undecided"),
+        (INSIDE, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
+        (INSIDE, PROVEN, "a", ["num.io.threads"], False, "wrong"),
+        ({}, BoundBy("unknown", ""), "", [], False, "right"),
+        ({}, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
+        ({}, BoundBy("resource", "", "a", "cpu"), "", [], False, "mistaken"),
+        ({}, PROVEN, "a", [], False, "wrong"),
+    ],
+)
+def test_the_word_for_a_verdict(
+    verdicts: Any, plant: dict[str, Any], verdict: BoundBy, named: str, settings: list[str], is_none: bool, word: str
+) -> None:
+    assert verdicts.score(planted(verdicts, **plant), verdict, frozenset(named), set(settings), is_none=is_none) == word
+
+
+@pytest.mark.parametrize(
+    ("plant", "shares", "word"),
+    [
+        (CPU, {"a": 0.9, "b": 0.85}, "right"),
+        (CPU, {"a": 0.9, "b": 0.7}, "in part"),
+        (CPU, {"a": 0.9, "c": 0.85}, "wrong"),
+        (CPU, {"a": 0.7}, "nothing"),
+        (INSIDE, {"a": 0.9}, "wrong"),
+        ({}, {"a": 0.7}, "right"),
+    ],
+)
+def test_the_usual_rule_is_scored_alike(verdicts: Any, plant: dict[str, Any], shares: dict[str, float], word: str) -> None:
+    uses = [Use("cpu", host, share, 1.0, "cores") for host, share in shares.items()]
+    assert verdicts.usual(uses, planted(verdicts, **plant))[0] == word
