@@ -155,6 +155,12 @@ def test_in_the_end_what_is_not_known_of_a_host_takes_nothing_from_another_that_
     assert not after({CPU_A: values[CPU_A], DISK: values[CPU_B]}).decide(is_last=True).is_made
 
 
+def test_a_group_may_have_hosts_that_are_not_squeezed_alone() -> None:
+    group = Candidate(tuple("abcd"), "cpu")
+    values = {CPU_A: [1.2, 1.6, 1.4], CPU_B: [0.0, 0.9, 0.6], group: [1.0, 1.5, 1.3]}
+    assert after(values, peers="abcd").decide(is_last=True).binds == [CPU_A]
+
+
 def test_a_group_of_another_resource_is_a_rival() -> None:
     links = [Candidate.of(host, "network") for host in "abc"]
     values = {
