@@ -7,6 +7,7 @@ from dataclasses import asdict
 from hydrotest.analysis.bound_by import OUT, Sign, Use, bound_by
 from hydrotest.analysis.squeeze import Candidate, Squeezing
 from hydrotest.analysis.squeezed import Squeezed, proven
+from hydrotest.report.bounds import ceiling_words
 from hydrotest.report.evidence import evidence_sheet
 
 LINK, CPU = Candidate.of("a", "network"), Candidate.of("a", "cpu")
@@ -34,3 +35,9 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
     assert by_what["a", "outbound link"][0] == "95% of 16 Mbit/s"
     assert by_what["a", "outbound link"][3] == "binds"
     assert by_what["b", "disk"] == ["50% of 100 B/s", "–", "–", "ruled out: only 50% of its ceiling was used"]
+
+
+def test_a_ceiling_is_told_in_the_unit_of_its_field() -> None:
+    assert ceiling_words({"what": "memory of a, share", "ceiling": 4e9, "used_unit": "bytes"}) == "4 GB"
+    assert ceiling_words({"what": "disk of a, share", "ceiling": 2e8, "used_unit": "bytes/s written"}) == "200 MB/s"
+    assert ceiling_words({"what": "network of a, share", "ceiling": 1.36875e9, "used_unit": OUT}) == "10,950 Mbit/s"

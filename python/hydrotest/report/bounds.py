@@ -97,7 +97,10 @@ def ceiling_words(entry: dict[str, Any]) -> str:
         return "its ceiling"
     if unit == "cores":
         return f"{ceiling:.3g} cores"
-    return f"{ceiling * 8 / 1e6:,.4g} Mbit/s" if entry["what"].startswith("network") else f"{show_bytes(ceiling)}/s"
+    if entry["what"].startswith("network"):
+        mbit = ceiling * 8 / 1e6
+        return f"{mbit:,.0f} Mbit/s" if mbit >= 1000 else f"{mbit:.4g} Mbit/s"
+    return show_bytes(ceiling) if entry["what"].startswith("memory") else f"{show_bytes(ceiling)}/s"
 
 
 def full_inside(row: dict[str, Any]) -> list[dict[str, Any]]:
