@@ -109,7 +109,7 @@ class Plant:
     binds: tuple[str | None, frozenset[str]] = (None, frozenset())
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: frozenset[str] = frozenset()
-    """Settings that together bound what is full inside the system, where that is planted: one of them at least must be told, beside a resource with it."""
+    """Settings that together bound what is full inside the system, where that is planted: all of them must be told, and no other, beside a resource with it."""
     busy: tuple[str, ...] = ()
     """Hosts on which something of the lowest priority uses up all CPU that is left: the busiest resource, and not what binds."""
 

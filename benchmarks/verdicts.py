@@ -182,7 +182,7 @@ def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
 def score(plant: Plant, verdict: BoundBy, named: frozenset[str], settings: set[str], *, is_none: bool) -> str:
     """The word for a verdict. `named`: the hosts that bind by it; `settings`: those that a reader is told of; `is_none`: it says that no resource that was
     squeezed binds."""
-    is_told = settings <= plant.inside and bool(settings) == bool(plant.inside)
+    is_told = settings == plant.inside
     if verdict.confirmed:
         word = match(plant, verdict.resource, named)
         return "in part" if word == "right" and not is_told else word

@@ -45,6 +45,7 @@ PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
         (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], True, "right"),
         (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], False, "undecided"),
         (INSIDE, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
+        ({"inside": frozenset(["one", "other"])}, BoundBy("system", ""), "", ["one"], True, "undecided"),
         (INSIDE, PROVEN, "a", ["num.io.threads"], False, "wrong"),
         ({}, BoundBy("unknown", ""), "", [], False, "right"),
         ({}, BoundBy("system", ""), "", ["heap"], True, "mistaken"),

@@ -84,6 +84,11 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
+def percent(log: float) -> float:
+    """A relative change in percent, from its logarithm; what is beyond all measure is cut."""
+    return math.expm1(min(log, 50.0)) * 100
+
+
 def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
     """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
 
@@ -93,9 +98,6 @@ def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict
     logs = [math.log(after / before) for before, after in pairs]
     mean = t_interval(logs)
     strict = t_interval(logs, 1 - SIGNIFICANCE / family)
-
-    def percent(log: float) -> float:
-        return (math.exp(min(log, 50.0)) - 1) * 100
 
     return {
         "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(pairs),

@@ -227,13 +227,8 @@ class Squeezing:
 
     def _grouped(self, candidate: Candidate) -> list[Candidate]:
         """The same resource of the hosts of its group that are squeezed alone, too; none where there is no group."""
-        own = [one for one in self.over if one.is_group and one.resource == candidate.resource and set(candidate.hosts) < set(one.hosts)]
-        # Of many hosts only the fullest are squeezed alone.
-        return [
-            one
-            for one in self.over
-            if not one.is_group and any(one.resource == group.resource and set(one.hosts) < set(group.hosts) for group in own)
-        ]
+        is_grouped = any(one.is_group and one.resource == candidate.resource and set(candidate.hosts) < set(one.hosts) for one in self.over)
+        return [one for one in self.over if is_grouped and not one.is_group and self._are_peers(one, candidate)]
 
     def _are_peers(self, one: Candidate, other: Candidate) -> bool:
         return one.resource == other.resource and set(one.hosts) | set(other.hosts) <= set(self.peers)

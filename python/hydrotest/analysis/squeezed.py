@@ -21,7 +21,7 @@ from hydrotest.analysis.bound_by import (
 )
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.internal import inside, inside_words
-from hydrotest.analysis.intervals import Mean
+from hydrotest.analysis.intervals import Mean, percent
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.squeeze import (
     BINDS,
@@ -179,8 +179,7 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
         return None
     turn = found[0][1][0]
     gain = state.gain([math.log(max(after / before, RATE_MIN)) for _, (_, before, after) in found])
-    value, low, high = (math.expm1(one) * 100 for one in (gain.value, gain.low, gain.high))
-    more = Mean(value, low, high, gain.n)
+    more = Mean(percent(gain.value), percent(gain.low), percent(gain.high), gain.n)
     uses = uses_in(run, [(trial, change[0].start_wall_s, change[0].end_wall_s) for trial, change in found], hosts)
     # It had more than its ceiling says.
     relieved = [
