@@ -1,6 +1,7 @@
 //! One question, one answer.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hydrotest_core::clock::wall_ns;
 use hydrotest_core::control::{listen, read_settings};
@@ -10,6 +11,9 @@ use hydrotest_sampler::ceiling as measure;
 use hydrotest_sampler::http::get;
 use serde::Deserialize;
 use serde_json::json;
+
+/// A service that has just started on a slow host may take several seconds for its first page.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What `ask` takes: a question to a system.
 #[derive(Deserialize)]
@@ -31,7 +35,7 @@ pub fn ask() -> Result<(), String> {
         Question::Kafka(ask) => hydrotest_kafka::admin::answer(ask),
         Question::Cassandra(ask) => hydrotest_cassandra::admin::answer(ask),
         Question::Http { url } => {
-            let body = get(url)?;
+            let body = get(url, PATIENCE)?;
             emit(&Event::Done {
                 result: json!({ "body": body }),
             });

@@ -1,15 +1,19 @@
 //! The systems' own gauges, scraped from an exporter on loopback in the Prometheus text format.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::http::get;
 
 /// One scrape: series (name with its labels) → value.
 pub type Gauges = BTreeMap<String, f64>;
 
+/// An exporter that is slower than this misses a scrape, and the ones after it come in time.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Fetches and parses an exporter's page.
 pub fn scrape(url: &str) -> Result<Gauges, String> {
-    let body = get(url)?;
+    let body = get(url, PATIENCE)?;
     // A line without its end was cut off, and its number with it.
     Ok(parse(body.rsplit_once('\n').map_or("", |(whole, _)| whole)))
 }

@@ -1,26 +1,30 @@
 //! The one HTTP request that is needed: a page of a service on this host. No library: they bring an executor and TLS along.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// Fetches `http://host:port/path`; what is longer than a mebibyte is cut.
-pub fn get(url: &str) -> Result<String, String> {
+/// Fetches `http://host:port/path`, with so much patience for each read of the answer; what is longer than a mebibyte is cut.
+pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
         .ok_or_else(|| format!("{url} is not http"))?;
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let failed = |error: std::io::Error| format!("{url}: {error}");
+    let failed = |error: std::io::Error| match error.kind() {
+        // What a socket says when its patience is over.
+        ErrorKind::WouldBlock => format!("{url} did not answer within {} s", patience.as_secs_f64()),
+        _ => format!("{url}: {error}"),
+    };
     let target = address
         .to_socket_addrs()
         .map_err(failed)?
         .next()
         .ok_or_else(|| format!("{url} resolves to nothing"))?;
-    let mut stream = TcpStream::connect_timeout(&target, TIMEOUT).map_err(failed)?;
-    stream.set_read_timeout(Some(TIMEOUT)).map_err(failed)?;
+    let mut stream = TcpStream::connect_timeout(&target, CONNECT_TIMEOUT).map_err(failed)?;
+    stream.set_read_timeout(Some(patience)).map_err(failed)?;
     // HTTP/1.0: the answer ends with the connection, with no chunks to put together.
     write!(stream, "GET /{path} HTTP/1.0\r\nHost: {address}\r\nAccept: */*\r\n\r\n").map_err(failed)?;
     let mut answer = String::new();
@@ -35,4 +39,21 @@ pub fn get(url: &str) -> Result<String, String> {
         return Err(format!("{url}: {}", head.lines().next().unwrap_or_default()));
     }
     Ok(body.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_does_not_come_is_told_with_the_patience_it_had() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/metrics", silent.local_addr().unwrap());
+        assert_eq!(
+            get(&url, Duration::from_millis(50)),
+            Err(format!("{url} did not answer within 0.05 s"))
+        );
+    }
 }
