@@ -123,7 +123,8 @@ ALL = frozenset("abc")
 BOTH = frozenset("ab")
 PLANTS = {
     "kafka": [
-        Plant("CPU of all brokers", everywhere(cores=0.25), binds=("cpu", ALL)),
+        # What else is there is ample: a generator or links used to a third would be squeezed, too, and the scatter of theirs hides the rest.
+        Plant("CPU of all brokers", {"clients": {"cores": 1.0}, **everywhere(cores=0.35, network=2000 * MBIT)}, binds=("cpu", ALL)),
         Plant("CPU of one broker of three", {"b": {"cores": 0.08}}, binds=("cpu", frozenset("b"))),
         Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
         # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.

@@ -325,9 +325,10 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
 
 
 def is_wrong(decision: Decision, binding: set[str]) -> bool:
-    """It names what does not bind, or says that nothing does."""
+    """It names what does not bind, or says that nothing does. Of a group whose hosts were not told apart it says that something of it binds."""
     named = {host for one in decision.binds for host in one.hosts}
-    return not named <= binding or any(one.resource != "cpu" for one in decision.binds) or (decision.is_none and bool(binding))
+    is_named_wrongly = not named & binding if decision.is_unparted else not named <= binding
+    return is_named_wrongly or any(one.resource != "cpu" for one in decision.binds) or (decision.is_none and bool(binding))
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.1, 0.2])
@@ -513,6 +514,23 @@ def test_a_peer_that_may_bind_more_than_what_is_named_is_not_excused() -> None:
     third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
     values = {CPU_A: [0.68, 0.70, 0.66], CPU_B: [0.2, 2.8, 1.5], third: [0.0, 0.02, 0.01], group: [0.6, 0.7, 0.65]}
     assert not after(values).decide(is_last=True).is_made
+
+
+@pytest.mark.parametrize(("share", "is_proven"), [(0.96, True), (0.9, False)])
+def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(share: float, is_proven: bool) -> None:
+    """Elasticities of three brokers with a quarter of a core each."""
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    values = {CPU_A: [0.6, 0.1, 0.9, 0.7], CPU_B: [1.2, 0.5, 2.8, 1.9], third: [0.9, 0.8, 1.0, 0.4], group: [1.5, 1.1, 1.2, 1.3]}
+    state = after(values)
+    assert not state.decide().is_made
+    assert state.decide(is_last=True) == Decision([group], is_unparted=True)
+    uses = [Use("cpu", "a", share, 1.0, "cores"), *(Use("cpu", host, 1.0, 1.0, "cores") for host in "bc")]
+    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    assert (bound.confirmed, extra["binds"]) == ((True, ["a", "b", "c"]) if is_proven else (False, []))
+    assert is_proven or "which of these hosts it is was not told apart: while nothing is taken the cpu of a is at 90%" in bound.detail
+    # A host of it that is out is not named in company, nor does the group where something else may bind as much.
+    assert not after(values | {CPU_A: [-0.9, -0.7, -0.8, -0.8]}).decide(is_last=True).is_made
+    assert not after(values | {DISK: [0.6, 1.2, 0.2, 0.9]}).decide(is_last=True).is_made
 
 
 @pytest.mark.parametrize(("share", "is_proven"), [(0.33, False), (0.7, True)])

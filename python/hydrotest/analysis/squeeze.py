@@ -143,6 +143,8 @@ class Decision:
 
     binds: list[Candidate]
     is_none: bool = False
+    is_unparted: bool = False
+    """Something of the group that it names binds; that it is each of its hosts, the squeezes of single ones neither showed nor ruled out."""
 
     @property
     def is_made(self) -> bool:
@@ -223,6 +225,8 @@ class Squeezing:
             return Decision(alone if is_whole else together if is_last else [])
         if is_last and not alone and not together:
             alone = self._alone(found, excuses_peers=True)
+            together = self._together(found, excuses_own=True) if not alone else []
+            return Decision(alone or together, is_unparted=bool(together))
         return Decision(alone or together)
 
     def _grouped(self, candidate: Candidate) -> list[Candidate]:
@@ -250,11 +254,12 @@ class Squeezing:
         is_clear = all(found[one].high < found[top].low for one in rivals)
         return own if is_clear and sum(found[one].low for one in own) > BINDS else []
 
-    def _together(self, found: Mapping[Candidate, Mean]) -> list[Candidate]:
-        """The group that binds where none of its hosts alone does, nor anything else."""
+    def _together(self, found: Mapping[Candidate, Mean], *, excuses_own: bool = False) -> list[Candidate]:
+        """The group that binds where none of its hosts alone does, nor anything else. `excuses_own`: nor anything but its hosts, none of which is out."""
         for group in (one for one in self.over if one.is_group):
-            others = [one for one in self.over if one != group]
-            if found[group].low > BINDS and all(found[one].high < found[group].low for one in others):
+            own = [one for one in self.over if excuses_own and one.resource == group.resource and set(one.hosts) < set(group.hosts)]
+            is_clear = all(found[one].high < found[group].low for one in self.over if one != group and one not in own)
+            if found[group].low > BINDS and is_clear and all(found[one].high >= BINDS for one in own):
                 return [group]
         return []
 

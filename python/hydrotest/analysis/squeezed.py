@@ -214,6 +214,8 @@ def _doubt(found: Squeezed) -> str | None:
             return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
         if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
             return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
+        if found.decision.is_unparted and not use.is_full:
+            return f"which of these hosts it is was not told apart: while nothing is taken the {one.resource} of {host} is {use}"
         if not use.is_full:
             has_some.append(f"the {one.resource} of {host} is {use}")
     if relief is not None and relief.gives:
