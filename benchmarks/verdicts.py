@@ -29,10 +29,11 @@ from plants import PLANTS, TEXTS, Plant
 from scipy.stats import binomtest
 
 import hydrotest
-from hydrotest.analysis.bound_by import BoundBy, Use
-from hydrotest.analysis.internal import inside
+from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.evidence import inside
 from hydrotest.analysis.intervals import pooled_deviation
 from hydrotest.analysis.job_bounds import suspect
+from hydrotest.analysis.resource_use import Use
 from hydrotest.analysis.squeeze import RATE_MIN, Candidate, changes
 from hydrotest.analysis.squeezed import proven, rate_of, squeezed, uses_in, window_of
 from hydrotest.analysis.usage import speed_rows

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import MACHINE, OUT, Use, bound_by, resource_uses
+from hydrotest.analysis.bound_by import bound_by
+from hydrotest.analysis.evidence import throttled, waited
 from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
 from hydrotest.analysis.intervals import batch_means, interval_with, pooled_deviation, slope_of, slope_upper_bound, t_interval
 from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.analysis.resource_use import MACHINE, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.summary import finite
 
@@ -143,7 +145,7 @@ def test_a_quota_that_holds_back_binds_though_it_is_not_used_up() -> None:
     named = bound_by([held_back, Use("cpu", "b", 0.16, 0.2, "cores", throttled=0.1)], [], "latency")
     assert (named.kind, named.resource, named.host) == ("resource", "cpu", "a")
     assert "held back in 95% of its periods" in named.detail
-    assert any(item["value"] == 0.95 for item in named.evidence)
+    assert throttled(named.evidence, "a") == 0.95
     # Little of it used on average, and held back all the same: that does not rule it out.
     assert not any("cpu of a" in out["what"] for out in bound_by([Use("cpu", "a", 0.05, 0.2, "cores", throttled=0.6)], [], "x").ruled_out)
 
@@ -158,7 +160,7 @@ def test_what_nothing_waited_for_is_no_suspect() -> None:
 
     named = bound_by([cpu(0.6, 0.0)], [], "latency")
     assert "95% of its ceiling, time in which some task waited for a core: 60%" in named.detail
-    assert [entry["value"] for entry in named.evidence if entry.get("sign") == "cpu"] == [0.6, 0.0]
+    assert [line["value"] for line in waited(named.evidence, "cpu", "a")] == [0.6]
     idle = bound_by([cpu(0.01, 0.1)], [], "latency")
     assert (idle.kind, [entry["what"] for entry in idle.ruled_out if "nothing waited" in entry["why"]]) == ("unknown", ["cpu of a"])
     assert bound_by([cpu(0.01, 3.0)], [], "latency").kind == "resource"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.event_log import read_event_log
-from hydrotest.analysis.internal import inside
+from hydrotest.analysis.evidence import inside
 from hydrotest.analysis.job_bounds import job_rows, suspect
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.squeezed import window_of

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of, safe_search
+from hydrotest.analysis.evidence import service_lines
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
-from hydrotest.analysis.starved import SERVICE_SHARE, starved
+from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
 from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
@@ -136,10 +137,9 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
 
 
 def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
-    shares = [
-        {"what": f"{SERVICE_SHARE}: {name}", "host": "here", "value": share, "unit": None}
-        for name, share in (("kafka-0", 0.6), ("cassandra-0", 0.4))
-    ]
+    shares = service_lines(
+        [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))]
+    )
     bound: dict[str, Any] = {"kind": "resource", "evidence": shares}
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hydrotest.analysis.bound_by import OUT, Sign, Use, bound_by
+from hydrotest.analysis.bound_by import bound_by
+from hydrotest.analysis.evidence import lines
+from hydrotest.analysis.resource_use import OUT, Sign, Use
 from hydrotest.analysis.squeeze import Candidate, Squeezing
 from hydrotest.analysis.squeezed import Squeezed, proven
 from hydrotest.report.bounds import ceiling_words
@@ -38,6 +40,10 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
 
 
 def test_a_ceiling_is_told_in_the_unit_of_its_field() -> None:
-    assert ceiling_words({"what": "memory of a, share", "ceiling": 4e9, "used_unit": "bytes"}) == "4 GB"
-    assert ceiling_words({"what": "disk of a, share", "ceiling": 2e8, "used_unit": "bytes/s written"}) == "200 MB/s"
-    assert ceiling_words({"what": "network of a, share", "ceiling": 1.36875e9, "used_unit": OUT}) == "10,950 Mbit/s"
+    uses = [
+        Use("memory", "a", 1e9, 4e9, "bytes"),
+        Use("disk", "a", 1e8, 2e8, "bytes/s written"),
+        Use("network", "a", 1e9, 1.36875e9, OUT),
+        Use("disk", "a", 1e8, None, "bytes/s written"),
+    ]
+    assert [ceiling_words(line) for line in lines(uses, [])] == ["4 GB", "200 MB/s", "10,950 Mbit/s", "its ceiling"]

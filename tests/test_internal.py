@@ -7,8 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hydrotest.analysis.bound_by import Use, bound_by
+from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.internal import Gauged, gauged
+from hydrotest.analysis.resource_use import Use
 from hydrotest.store import layout
 from tests.made_up import MadeUpRun
 

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import MACHINE, OUT, BoundBy, Use
+from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.fault import Reading
+from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.resource_use import MACHINE, OUT, Use
 from hydrotest.analysis.squeeze import (
     CANDIDATES_MAX,
     LEFT,
@@ -430,15 +433,16 @@ def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, 
     return asdict(bound) | extra
 
 
+def full_gauge(setting: str, service: str, value: float, host: str = "a") -> list[dict[str, Any]]:
+    """The evidence of an internal limit that is full."""
+    limit = next(limit for limit in TABLE if limit.setting == setting)
+    return lines([], [Gauged(limit, host, service, value)])
+
+
 def test_a_proven_verdict_in_words() -> None:
     bound = verdict({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]}, given=1.5)
     assert (bound["kind"], bound["host"], bound["resource"], bound["confirmed"]) == ("resource", "a", "network", True)
-    told = bound_sentence(
-        {
-            "bound_by": bound
-            | {"evidence": [{"what": "network of a, share", "host": "a", "value": 0.97, "used": 1, "ceiling": 25e6, "used_unit": OUT}]}
-        }
-    )
+    told = bound_sentence({"bound_by": bound | {"evidence": lines([Use("network", "a", 0.97 * 25e6, 25e6, OUT)], [])}})
     assert told.startswith(
         "Proven by squeezing: bound by the outbound link of a (97% of 200 Mbit/s used; with 25% of it taken away the rate fell by 25 %"
     )
@@ -535,16 +539,9 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
 
 @pytest.mark.parametrize(("share", "is_proven"), [(0.33, False), (0.7, True)])
 def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_schedule(share: float, is_proven: bool) -> None:
-    used = {
-        "what": "network of a, share of its ceiling that was used",
-        "host": "a",
-        "value": share,
-        "unit": None,
-        "used": 1.0,
-        "used_unit": OUT,
-    }
+    used = lines([Use("network", "a", share, 1.0, OUT)], [])
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[used]), shown(state), [])
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [])
     found = at_the_limit(bound, extra["binds"])
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
     assert is_proven or "pressed without schedule it is bound by the network of a" in found.detail
@@ -560,40 +557,33 @@ def test_that_nothing_binds_is_not_said_while_something_was_not_tried(share: flo
 
 @pytest.mark.parametrize("binding", [CPU_A, LINK])
 def test_that_the_emulating_machine_was_full_is_told_and_leaves_no_cpu_proven(binding: Candidate) -> None:
-    full = {"what": f"cpu of {MACHINE}, share of its ceiling that was used", "host": MACHINE, "value": 0.97, "unit": None, "used": 1.94}
+    full = lines([Use("cpu", MACHINE, 1.94, 2.0, "cores")], [])
     state = after({one: [0.95, 1.0, 1.02] if one == binding else [0.02, 0.0, -0.03] for one in (CPU_A, LINK)})
     uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("network", "a", 1.0, 1.0, OUT), Use("cpu", MACHINE, 1.94, 2.0, "cores")]
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), shown(state, freely=uses), [])
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=full), shown(state, freely=uses), [])
     assert bound.confirmed == (binding == LINK)
     assert "97% of the cores of the machine" in bound.detail
     assert "97% of the cores of the machine" in bound_sentence({"bound_by": asdict(bound) | extra})
 
 
 def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
-    full = {"what": "request handlers idle, kafka-0", "host": "a", "value": 0.02, "unit": None, "full": True, "setting": "num.io.threads",
-            "remedy": "raise it", "source": "https://x"}  # fmt: skip
+    full = full_gauge("num.io.threads", "kafka-0", 0.02)
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=[full]), shown(state), [])
-    assert advice({"kind": "kafka-produce", "bound_by": asdict(bound) | extra}) == "What to do: `num.io.threads`: raise it (https://x)."
+    bound, extra = proven(BoundBy("unknown", "nothing", evidence=full), shown(state), [])
+    assert advice({"kind": "kafka-produce", "bound_by": asdict(bound) | extra}) == (
+        "What to do: `num.io.threads`: raise it (https://kafka.apache.org/documentation/#brokerconfigs_num.io.threads)."
+    )
 
 
 def test_a_cpu_that_collects_garbage_is_told_with_the_heap() -> None:
-    full = {
-        "what": "share of the time in garbage collection, cassandra-0",
-        "value": 0.4,
-        "unit": None,
-        "full": True,
-        "setting": "heap",
-        "spends": True,
-    }
     bound = verdict({CPU_A: [0.95, 1.0, 1.02], CPU_B: [0.02, 0.0, -0.03]})
-    own, other = (bound | {"evidence": [full | {"host": host}]} for host in "ab")
+    own, other = (bound | {"evidence": full_gauge("heap", "cassandra-0", 0.4, host)} for host in "ab")
     assert "Full inside it: share of the time in garbage collection, cassandra-0: 0.4 (bounded by `heap`)." in bound_sentence(
         {"bound_by": own}
     )
     assert "a larger heap" in str(advice({"kind": "cassandra", "bound_by": own}))
     # Threads that are all busy only wait for the CPU.
-    waiting = bound | {"evidence": [full | {"host": "a", "setting": "num.io.threads", "spends": False}]}
+    waiting = bound | {"evidence": full_gauge("num.io.threads", "cassandra-0", 0.02)}
     assert "Full inside" not in bound_sentence({"bound_by": waiting})
     # That of a host that binds nothing explains nothing.
     assert "Full inside" not in bound_sentence({"bound_by": other})
@@ -615,11 +605,11 @@ def test_what_is_not_told_apart_is_undecided_with_its_figures() -> None:
 
 
 def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
-    full = {"what": "request handlers idle, kafka-0", "host": "a", "value": 0.02, "unit": None, "full": True, "setting": "num.io.threads"}
+    full = full_gauge("num.io.threads", "kafka-0", 0.02)
     state = Squeezing([LINK, CPU_A], 0)
     for _ in range(3):
         state.tell({LINK: 0.01, CPU_A: 0.0}.items())
-    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=[full]), shown(state), [])
+    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=full), shown(state), [])
     assert bound.kind == "system"
     assert "request handlers idle, kafka-0: 0.02 (bounded by `num.io.threads`)" in bound.detail
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.bound_by import BoundBy, Use
+from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.resource_use import Use
 
 
 @pytest.fixture

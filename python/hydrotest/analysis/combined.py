@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from hydrotest.analysis.event_log import EventLog, read_event_log
+from hydrotest.analysis.evidence import service_lines
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.starved import SERVICE_SHARE, service_shares
+from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
@@ -183,12 +184,7 @@ class Together:
         bound.detail = f"{company}{missed}: {bound.detail}"
         if bound.resource == "cpu":
             there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
-            every = sum(share["cpu_cores"] for share in there)
-            bound.evidence += [
-                {"what": f"{SERVICE_SHARE}: {share['service']}", "host": share["host"],
-                 "value": share["cpu_cores"] / every, "unit": None}
-                for share in there if every > 0
-            ]  # fmt: skip
+            bound.evidence += service_lines(there)
         return asdict(bound)
 
     def all_out_rows(self) -> list[dict[str, Any]]:

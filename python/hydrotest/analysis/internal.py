@@ -101,16 +101,6 @@ class Gauged:
                 "source": self.limit.source}  # fmt: skip
 
 
-def inside(evidence: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of a verdict's evidence the limits inside the systems whose gauges were full."""
-    return [entry for entry in evidence if "setting" in entry]
-
-
-def inside_words(entries: Sequence[dict[str, Any]]) -> str:
-    """Those in words."""
-    return "; ".join(f"{one['what']}: {one['value']:.3g} (bounded by `{one['setting']}`)" for one in entries)
-
-
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> list[Gauged]:
     """What the gauges showed over some windows (trial, begin, end; wall time), of each service."""
     frames = []

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hydrotest.analysis.bound_by import NEAR_CEILING
 from hydrotest.analysis.compare import Run, apart, ends_of
+from hydrotest.analysis.resource_use import NEAR_CEILING
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.models import Experiment
 

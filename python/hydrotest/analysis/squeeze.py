@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hydrotest.analysis.bound_by import Use
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation, scatters_more
+from hydrotest.analysis.resource_use import Use
 from hydrotest.store.records import Iteration, SqueezeTurn
 
 LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.75}

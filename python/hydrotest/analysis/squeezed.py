@@ -9,20 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import (
-    FAR_FROM_CEILING,
-    MACHINE,
-    THROTTLED_MIN,
-    BoundBy,
-    Use,
-    held_back_words,
-    machine_words,
-    resource_uses,
-)
+from hydrotest.analysis.bound_by import BoundBy, machine_words
+from hydrotest.analysis.evidence import inside, inside_words, throttled, used
 from hydrotest.analysis.fault import readings
-from hydrotest.analysis.internal import inside, inside_words
 from hydrotest.analysis.intervals import Mean, percent
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use, resource_uses
 from hydrotest.analysis.squeeze import (
     BINDS,
     LEFT,
@@ -238,11 +230,8 @@ def at_the_limit(bound: BoundBy, binds: Sequence[str]) -> BoundBy:
     what binds without schedule that it would be ruled out, it is not proven to set the limit."""
     if not bound.confirmed:
         return bound
-    own = [entry for entry in bound.evidence if entry["host"] in binds]
-    shares = [
-        entry["value"] for entry in own if "used" in entry and entry["what"].startswith(f"{bound.resource} ") and entry["value"] is not None
-    ]
-    held_back = [entry["value"] for entry in own if entry["what"] == held_back_words(entry["host"])] if bound.resource == "cpu" else []
+    shares = [line["value"] for line in used(bound.evidence, bound.resource, binds)]
+    held_back = [throttled(bound.evidence, host) for host in binds] if bound.resource == "cpu" else []
     if not shares or min(shares) >= FAR_FROM_CEILING or max(held_back, default=0.0) >= THROTTLED_MIN:
         return bound
     detail = f"pressed without schedule it is bound by the {bound.detail}. At the limit only {min(shares):.0%} of that was used: its objective stops it before"

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.bound_by import MACHINE, NEAR_CEILING
+from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING
 from hydrotest.analysis.squeezed import Window, uses_in
 from hydrotest.analysis.usage import service_rates
 from hydrotest.store import layout
@@ -19,10 +19,6 @@ from hydrotest.store.samples import read_samples
 
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
-
-
-SERVICE_SHARE = "share of the cores that services used there"
-"""Begins a line of evidence that ends with a service's name."""
 BY_SERVICE = {"cores": "cpu_cores", "bytes/s written": "disk_write_bytes_per_s"}
 """What each service used is known of these, by their units, and where that is written."""
 SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.analysis.internal import inside
+from hydrotest.analysis.evidence import inside
 from hydrotest.report.bounds import full_inside
 from hydrotest.spec.models import SYSTEM_OF
 
@@ -44,10 +44,7 @@ def advice(row: dict[str, Any]) -> str | None:
     if bound["kind"] == "generator":
         return "Give the generators more, or run them on more hosts: this limit is not the system's."
     if bound["kind"] == "system":
-        # Summaries of before name no remedy.
-        told = {
-            f"`{entry['setting']}`: {entry['remedy']} ({entry['source']})": None for entry in inside(bound["evidence"]) if "remedy" in entry
-        }
+        told = {f"`{line['setting']}`: {line['remedy']} ({line['source']})": None for line in inside(bound["evidence"])}
         return f"What to do: {'; '.join(told)}." if told else None
     if not bound["confirmed"] or bound["resource"] is None:
         return None
@@ -55,7 +52,7 @@ def advice(row: dict[str, Any]) -> str | None:
         hosts = " and ".join(bound["binds"])
         return f"What to do: give {hosts}, where no tasks run but the driver or the master, more of it, or put them elsewhere ({SPARK}cluster-overview.html)."
     system = SYSTEM_OF[row["kind"]]
-    full = {entry["setting"] for entry in full_inside(row)}
+    full = {line["setting"] for line in full_inside(row)}
     short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound["resource"])
     found = ADVICE.get((row["kind"], short), ADVICE.get((system, short)))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

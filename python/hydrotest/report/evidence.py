@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.analysis.bound_by import held_back_words
-from hydrotest.analysis.internal import inside
+from hydrotest.analysis.evidence import Line, inside, throttled, uses, waited
+from hydrotest.analysis.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, named
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.words import Summary
-
-SHARE_MIN = 0.3
-"""Of a ceiling: what was used less, without anything that waited for it, has no line."""
 
 
 def evidence_sheet(summary: Summary) -> Sheet:
@@ -19,9 +16,8 @@ def evidence_sheet(summary: Summary) -> Sheet:
     rows = []
     for row in [*summary["limits"], *summary.get("jobs", [])]:
         bound, head = row["bound_by"], [row["workload"], row.get("tenancy", "isolated")]
-        for entry in bound["evidence"]:
-            if "used" in entry:
-                rows += [[*head, *cells] for cells in _resource(bound, entry)]
+        for line in uses(bound["evidence"]):
+            rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [
             [*head, one["host"] or NONE, one["what"], f"{one['value']:.3g}", NONE, "full", f"bounded by {one['setting']}"]
             for one in inside(bound["evidence"])
@@ -30,31 +26,28 @@ def evidence_sheet(summary: Summary) -> Sheet:
     return Sheet("What the verdicts stand on", heads, rows)
 
 
-def _resource(bound: dict[str, Any], entry: dict[str, Any]) -> list[list[str]]:
-    """One line, or none."""
-    resource, host = entry["what"].partition(" ")[0], entry["host"]
+def _resource(bound: dict[str, Any], line: Line) -> list[list[str]]:
+    """One row of cells, or none."""
+    resource, host, share = line["resource"], line["host"], line["value"]
     squeezes = [
         f"elasticity {one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]" + (" (together)" if len(one["hosts"]) > 1 else "")
-        for one in bound.get("squeezed", []) if one["resource"] == resource and host in one.get("hosts", [one["host"]])
+        for one in bound.get("squeezed", []) if one["resource"] == resource and host in one["hosts"]
     ]  # fmt: skip
     waits = _waits(bound["evidence"], resource, host)
-    share = entry["value"]
     if not squeezes and not waits and (share is None or share < SHARE_MIN):
         return []
     why = [one["why"] for one in bound["ruled_out"] if one["what"] == f"{resource} of {host}"]
-    binds = bound["confirmed"] and resource == bound["resource"] and host in bound.get("binds", [])
+    binds = bound["confirmed"] and resource == bound["resource"] and host in bound["binds"]
     so = "binds" if binds else f"ruled out: {why[0]}" if why else NONE
-    used = NONE if share is None else f"{share:.0%} of {ceiling_words(entry)}"
-    return [[host, named(resource, [entry]), used, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
+    told = NONE if share is None else f"{share:.0%} of {ceiling_words(line)}"
+    return [[host, named(resource, [line]), told, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
 
 
 def _waits(evidence: list[dict[str, Any]], resource: str, host: str) -> list[str]:
     """Signs that something waited for it, or that it ran short."""
-    signs = [entry for entry in evidence if entry.get("sign") == resource and entry["host"] == host and entry["shows"]]
     told = [
-        f"{entry['what'].partition(',')[0]}: "
-        + (f"{entry['value']:.0%}" if entry["unit"] is None else f"{entry['value']:,.3g} {entry['unit']}")
-        for entry in signs
+        f"{line['what'].partition(',')[0]}: " + (f"{line['value']:.0%}" if line["unit"] is None else f"{line['value']:,.3g} {line['unit']}")
+        for line in waited(evidence, resource, host)
     ]
-    held_back = [entry["value"] for entry in evidence if resource == "cpu" and entry["what"] == held_back_words(host)]
-    return told + [f"held back by its quota in {value:.0%} of its periods" for value in held_back if value > 0]
+    held_back = throttled(evidence, host) if resource == "cpu" else 0.0
+    return [*told, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else told

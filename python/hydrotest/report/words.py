@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.starved import SERVICE_SHARE
+from hydrotest.analysis.evidence import by_service
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
 from hydrotest.report.dataflow import promise_sentences, step_sentences
@@ -182,11 +182,7 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         bound = row["bound_by"]
         if bound["kind"] in ("resource", "undecided"):
-            had = "; ".join(
-                f"{entry['what'].rpartition(': ')[2]} {entry['value']:.0%}"
-                for entry in bound["evidence"]
-                if entry["what"].startswith(SERVICE_SHARE)
-            )
+            had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in by_service(bound["evidence"]))
             said[bound["detail"].partition(": ")[2] + (f" (of the cores that services used there: {had})" if had else "")].append(
                 row["workload"]
             )

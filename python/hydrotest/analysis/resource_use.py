@@ -1,0 +1,161 @@
+"""What was used of each resource of a host over some time, beside its ceiling, and what tells that something waited for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+NEAR_CEILING = 0.85
+"""A resource used beyond this share of its ceiling at the limit is a suspect."""
+FAR_FROM_CEILING = 0.60
+"""Below this share it is ruled out."""
+MACHINE = "the machine that hosts are emulated on"
+"""Stands where a host's name does."""
+THROTTLED_MIN = 0.50
+"""A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
+short period 80 % of a quota was used with all periods throttled."""
+FULL_MIN = 0.95
+HELD_BACK_MIN = 0.9
+"""Share of a ceiling, and of a quota's periods, from where on there is no room that a measurement could tell from none."""
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Something beside its use that tells whether a resource was waited for, or ran short."""
+
+    what: str
+    value: float
+    unit: str | None
+    least: float
+    """From here on it tells that."""
+    is_sure: bool = False
+    """A resource that binds always shows it."""
+
+    @property
+    def shows(self) -> bool:
+        """True if something waited."""
+        return self.value >= self.least
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.value:.0%}" if self.unit is None else f"{self.what}: {self.value:,.3g} {self.unit}"
+
+
+SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {
+    "cpu": [
+        ("pressure_cpu_some", "time in which some task waited for a core", None, 0.1, True),
+        ("run_delay", "tasks that waited for a core", "on average", 0.5, False),
+    ],
+    "disk": [
+        ("pressure_io_some", "time in which some task waited for the disk", None, 0.1, True),
+        ("disk_busy", "time in which it was busy", None, 0.5, False),
+        ("disk_wait", "requests that waited for it", "on average", 1.0, False),
+    ],
+    "network": [
+        ("tcp_retransmits_per_s", "TCP segments sent again", "/s", 1.0, False),
+        ("net_drops_per_s", "packets dropped", "/s", 1.0, False),
+    ],
+    "memory": [
+        ("pressure_memory_some", "time in which some task waited for memory", None, 0.1, False),
+        ("swapped_pages_per_s", "pages swapped in or out", "/s", 1.0, False),
+        ("major_faults_per_s", "page faults that read from disk", "/s", 10.0, False),
+        ("memory_dirty_bytes", "bytes that wait to be written", "bytes", math.inf, False),
+    ],
+}
+"""By resource: column of `host_rates`, words, unit (None: a share), from where on it tells of shortage, and whether what binds always shows it. The columns are
+the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups')."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """One resource of one host at the limit."""
+
+    resource: str
+    host: str
+    used: float
+    ceiling: float | None
+    unit: str
+    throttled: float | None = None
+    """Of a CPU quota: the share of its periods in which it held the host back; None where there is no quota."""
+    signs: tuple[Sign, ...] = ()
+
+    @property
+    def share(self) -> float | None:
+        """Of the ceiling; None where there is none."""
+        return self.used / self.ceiling if self.ceiling else None
+
+    @property
+    def is_near(self) -> bool:
+        """True if it may be what binds."""
+        return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN
+
+    @property
+    def is_full(self) -> bool:
+        """True if it has no room."""
+        return (self.share or 0.0) >= FULL_MIN or (self.throttled or 0.0) >= HELD_BACK_MIN
+
+    @property
+    def denied_by(self) -> list[Sign]:
+        """Signs that would show if it bound, none of which does. Empty where one does, or none was read."""
+        is_waited_for = (self.throttled or 0.0) >= THROTTLED_MIN or any(sign.shows for sign in self.signs)
+        return [] if is_waited_for else [sign for sign in self.signs if sign.is_sure]
+
+    @property
+    def is_far(self) -> bool:
+        """True if it can be ruled out."""
+        return self.share is not None and self.share < FAR_FROM_CEILING and not self.is_near
+
+    def __str__(self) -> str:
+        held_back = f" and held back in {self.throttled:.0%} of its periods" if (self.throttled or 0.0) >= THROTTLED_MIN else ""
+        waited = "".join(f", {sign}" for sign in self.signs if sign.shows and sign.is_sure)
+        return f"at {self.share or 0.0:.0%} of its ceiling{held_back}{waited}"
+
+
+def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float]) -> list[Use]:
+    """Mean use of each of a host's resources over some readings."""
+    if rates.is_empty():
+        return []
+
+    def mean(column: str) -> float:
+        value = rates[column].mean()
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    def known(column: str) -> float | None:
+        value = rates[column].mean() if column in rates.columns else None
+        return float(value) if isinstance(value, int | float) else None
+
+    memory = rates["memory_bytes"].max()
+    throttled = known("cpu_throttled")
+    uses = [
+        Use("cpu", host, mean("cpu_cores"), ceilings.get("cpu_cores"), "cores", throttled),
+        _disk_use(host, mean("disk_write_bytes_per_s"), mean("disk_read_bytes_per_s"), ceilings),
+        _link_use(host, mean("network_out_bytes_per_s"), mean("network_in_bytes_per_s"), ceilings),
+        Use("memory", host, float(memory) if isinstance(memory, (int, float)) else 0.0, ceilings.get("memory_bytes"), "bytes"),
+    ]
+    return [
+        replace(use, signs=tuple(
+            Sign(what, value, unit, least, is_sure)
+            for column, what, unit, least, is_sure in SIGNS[use.resource] if (value := known(column)) is not None
+        ))
+        for use in uses
+    ]  # fmt: skip
+
+
+OUT, IN, EITHER = "bytes/s out", "bytes/s in", "bytes/s each way"
+BOTH_MIN = 0.8
+"""Of what goes the one way, from where on a link is as busy the other way."""
+
+
+def _link_use(host: str, out: float, back: float, ceilings: Mapping[str, float]) -> Use:
+    """A link carries as much in each direction: the busier one binds, and its unit names it."""
+    unit = EITHER if min(out, back) >= BOTH_MIN * max(out, back) else OUT if out > back else IN
+    return Use("network", host, max(out, back), ceilings.get("network_bytes_per_s"), unit)
+
+
+def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, float]) -> Use:
+    """A disk has a ceiling in each direction: the one that is nearer to its own binds."""
+    writes = Use("disk", host, written, ceilings.get("disk_write_bytes_per_s"), "bytes/s written")
+    reads = Use("disk", host, read, ceilings.get("disk_read_bytes_per_s"), "bytes/s read")
+    return reads if (reads.share or 0.0) > (writes.share or 0.0) else writes
