@@ -27,7 +27,7 @@ from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 
 SCRIPT = Path(__file__).with_name("latte.rn")
 ROWS = 100_000
@@ -135,7 +135,7 @@ async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, di
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     cancel_on_signals()
     async with opened(EXPERIMENT, out, Silent()) as bench:
-        pressables = {name: pressable for name, pressable in make_pressables(bench).items() if isinstance(pressable, Rated)}
+        pressables = {name: pressable for name, pressable in make_workloads(bench).items() if isinstance(pressable, Rated)}
         await prepare(bench, pressables, binary, out)
         number = 0
         for round_number in range(rounds):

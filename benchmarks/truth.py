@@ -22,7 +22,7 @@ from hydrotest.run.opened import opened
 from hydrotest.run.stock import JVM_WARM_UP_S, run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.records import Trial
 
 WINDOW_S = 20.0
@@ -106,7 +106,7 @@ async def part(text: str, clients: list[Client], rounds: int, out: Path) -> dict
     found: dict[str, dict[str, list[float]]] = {client.name: defaultdict(list) for client in clients}
     cancel_on_signals()
     async with opened(text, out, Silent()) as bench:
-        pressable = make_pressables(bench)["press"]
+        pressable = make_workloads(bench)["press"]
         assert isinstance(pressable, Rated)
         await pressable.prepare()
         for number in range(rounds):

@@ -47,7 +47,7 @@ from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.batch import Batch
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
@@ -274,7 +274,7 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
 
 async def prepared(bench: Bench) -> Squeezable:
     """The workload that is pressed, its system warm; with the one beside it, if there is one."""
-    every = make_pressables(bench)
+    every = make_workloads(bench)
     for one in every.values():
         await one.prepare()
     press, beside = every["press"], every.get("beside")

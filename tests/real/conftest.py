@@ -15,7 +15,7 @@ import pytest_asyncio
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.workloads.base import Bench, Rated
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 
@@ -50,7 +50,7 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
 @pytest.fixture
 def pressables(bench: Bench) -> dict[str, Rated]:
     """The small experiment's workloads."""
-    return {name: one for name, one in make_pressables(bench).items() if isinstance(one, Rated)}
+    return {name: one for name, one in make_workloads(bench).items() if isinstance(one, Rated)}
 
 
 def own_processes(marker: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Produce
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
@@ -53,7 +53,7 @@ def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess
 async def test_kafka(release: str, tmp_path: Path) -> None:
     async with opened(KAFKA.format(release=release), tmp_path, Silent()) as bench:
         assert bench.systems["kafka"].version.startswith(release)
-        ingest = make_pressables(bench)["ingest"]
+        ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Produce)
         trial = await ingest.open_loop(5_000, TrialPlan("releases", "search", 0.5, 2.5))
         fates = trial.load("ingest").fates

@@ -20,7 +20,7 @@ from hydrotest.run.survey import survey
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads import kafka
 from hydrotest.run.workloads.base import Bench, Rated
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.models import Objective
 from hydrotest.store import layout
 from hydrotest.store.records import Trial
@@ -115,7 +115,7 @@ tests: [levels: {workload: ingest, rates: [40K]}]
 async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
     async with opened(SLOW_LINK, tmp_path, Silent()) as bench:
         bench.runner.folder.write_json(layout.ENVIRONMENT, {"hosts": await survey(bench.hosts, bench.run, Silent().say)})
-        ingest = make_pressables(bench)["ingest"]
+        ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         fits = await ingest.open_loop(5_000, PLAN)
         assert judge_room(Measured.read(bench.runner.folder, fits, "ingest"), 200.0).has_room

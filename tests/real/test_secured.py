@@ -16,7 +16,7 @@ from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.systems.credentials import Authority
@@ -62,7 +62,7 @@ def nobody_hears(cluster: Cluster, base: Path) -> None:
 )
 async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_path: Path) -> None:
     async with opened(KAFKA.format(security=security), tmp_path, Silent()) as bench:
-        pressables = make_pressables(bench)
+        pressables = make_workloads(bench)
         ingest, drain = pressables["ingest"], pressables["drain"]
         assert isinstance(ingest, Produce)
         assert isinstance(drain, Consume)

@@ -15,7 +15,7 @@ from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.survey import survey
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Rated
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
@@ -41,7 +41,7 @@ async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
         folder = bench.runner.folder
         hosts = await survey(bench.hosts, "t", lambda text: None)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
-        ingest = make_pressables(bench)["ingest"]
+        ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         await ingest.prepare()
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)

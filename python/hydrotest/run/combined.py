@@ -10,10 +10,10 @@ from hydrotest.analysis.limits import isolated_limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import disturbance
 from hydrotest.run.attempts import until_done
-from hydrotest.run.pressing import prepare_all, press_together
+from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.searching import Searcher
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated
+from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Purpose, Trial
@@ -29,11 +29,11 @@ DISTURBED_MAX = 2
 class CombinedTest:
     """Some workloads together."""
 
-    def __init__(self, index: int, test: Combined, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+    def __init__(self, index: int, test: Combined, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
         self.test = test
         self.bench = bench
-        self.pressables = [pressables[name] for name in test.workloads]
+        self.pressables = pressables(workloads, test.workloads)
         self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
 
     async def run(self) -> None:

@@ -28,8 +28,8 @@ from hydrotest.run.standing import scratch_root
 from hydrotest.run.survey import survey
 from hydrotest.run.tests import make_test
 from hydrotest.run.trial import TrialRunner
-from hydrotest.run.workloads.base import Bench, Pressable
-from hydrotest.run.workloads.catalogue import make_pressables
+from hydrotest.run.workloads.base import Bench, Workload
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -139,7 +139,7 @@ class Controller:
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None
         bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.unhurried)
-        pressables = make_pressables(bench)
+        workloads = make_workloads(bench)
         plan = make_plan(self.experiment)
         begin = time.monotonic()
         self.listener.progress(0.0, plan.seconds)
@@ -147,15 +147,15 @@ class Controller:
             for index, test in enumerate(self.experiment.tests):
                 if only is not None and test.test != only:
                     continue
-                await make_test(index, bench, pressables, list(earlier)).run()
+                await make_test(index, bench, workloads, list(earlier)).run()
                 self.listener.progress(time.monotonic() - begin, plan.seconds)
         finally:
             if not self.runner.died.done():
-                await self._account(pressables)
+                await self._account(workloads)
 
-    async def _account(self, pressables: dict[str, Pressable]) -> None:
-        for pressable in pressables.values():
-            await pressable.finish()
+    async def _account(self, workloads: dict[str, Workload]) -> None:
+        for workload in workloads.values():
+            await workload.finish()
 
     async def _tear_down(self) -> None:
         self.listener.phase("tearing down")

@@ -6,7 +6,7 @@ from functools import partial
 
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
+from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
 from hydrotest.spec.tests import Doubling
 from hydrotest.store.records import Trial
 
@@ -14,11 +14,11 @@ from hydrotest.store.records import Trial
 class DoublingTest:
     """Pairs of windows without schedule."""
 
-    def __init__(self, index: int, test: Doubling, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+    def __init__(self, index: int, test: Doubling, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
         self.test = test
         self.bench = bench
-        pressable = pressables[test.workload]
+        pressable = workloads[test.workload]
         assert isinstance(pressable, Rated)
         self.pressable = pressable
         self.have = {

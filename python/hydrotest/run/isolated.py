@@ -13,7 +13,7 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated
+from hydrotest.run.workloads.base import Bench, Follower, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
@@ -31,11 +31,11 @@ class IsolatedTest:
     """Limits of some workloads, one at a time. Each main search goes through first; then the workloads take turns, in which each of
     their independent searches has a trial, so that all are spread over the run and meet the machine at different speeds."""
 
-    def __init__(self, index: int, test: Isolated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+    def __init__(self, index: int, test: Isolated, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
         self.test = test
         self.bench = bench
-        self.pressables = [pressables[name] for name in test.workloads]
+        self.workloads = [workloads[name] for name in test.workloads]
         self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
         self._pressed: str | None = None
         """Who pressed last."""
@@ -43,11 +43,11 @@ class IsolatedTest:
     async def run(self) -> None:
         """Carries the test out."""
         searchers = await self._searchers()
-        consumers = [p for p in self.pressables if isinstance(p, Consume)]
-        batches = [p for p in self.pressables if isinstance(p, Batch)]
+        consumers = [p for p in self.workloads if isinstance(p, Consume)]
+        batches = [p for p in self.workloads if isinstance(p, Batch)]
         for batch in batches:
             await self._times(batch)
-        for files in (p for p in self.pressables if isinstance(p, Files)):
+        for files in (p for p in self.workloads if isinstance(p, Files)):
             await self._passes(files)
         repeats = self.bench.experiment.search.repeats
         for turn in count():
@@ -70,7 +70,7 @@ class IsolatedTest:
 
     @property
     def _searched(self) -> list[Rated]:
-        return [p for p in self.pressables if isinstance(p, Rated) and not isinstance(p, Consume)]
+        return [p for p in self.workloads if isinstance(p, Rated) and not isinstance(p, Consume)]
 
     async def _searcher(self, pressable: Rated) -> Searcher:
         await pressable.prepare()

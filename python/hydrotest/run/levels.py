@@ -7,7 +7,7 @@ from functools import partial
 from hydrotest.run.attempts import until_done
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
+from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
 from hydrotest.spec.tests import Concurrency, Levels, Saturated
 from hydrotest.store.records import Trial
 from hydrotest.units import show_rate
@@ -17,12 +17,12 @@ class LevelsTest:
     """Given rates, given numbers in flight, or as fast as it can."""
 
     def __init__(
-        self, index: int, test: Levels | Concurrency | Saturated, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]
+        self, index: int, test: Levels | Concurrency | Saturated, bench: Bench, workloads: dict[str, Workload], done: list[Trial]
     ) -> None:
         self.index = index
         self.test = test
         self.bench = bench
-        pressable = pressables[test.workload]
+        pressable = workloads[test.workload]
         assert isinstance(pressable, Rated)
         self.pressable = pressable
         self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and t.is_about(test.workload)]

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from hydrotest.run.attempts import until_done
-from hydrotest.run.pressing import prepare_all, press_together
+from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.trial import Disturbance, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.spec.tests import Fault, Soak
 from hydrotest.store.records import Purpose, Tenancy, Trial
 
@@ -18,10 +18,10 @@ class OneTrialTest(ABC):
 
     purpose: ClassVar[Purpose]
 
-    def __init__(self, index: int, workloads: list[str], bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
+    def __init__(self, index: int, names: list[str], bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
         self.bench = bench
-        self.pressables = [pressables[name] for name in workloads]
+        self.pressables = pressables(workloads, names)
         self.is_done = any(trial.test == index and trial.status == "done" and trial.purpose == self.purpose for trial in done)
 
     @property
@@ -45,8 +45,8 @@ class OneTrialTest(ABC):
 class OneLevelTest(OneTrialTest):
     """Some workloads at given rates."""
 
-    def __init__(self, index: int, test: Soak | Fault, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
-        super().__init__(index, test.workloads, bench, pressables, done)
+    def __init__(self, index: int, test: Soak | Fault, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
+        super().__init__(index, test.workloads, bench, workloads, done)
         self.test = test
         self.warm_up_s = bench.experiment.search.warm_up
 

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hydrotest.run.trial import Disturbance, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Pressing
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Pressing, Workload
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.records import Trial
 
 
-async def prepare_all(pressables: Sequence[Pressable]) -> None:
+def pressables(workloads: Mapping[str, Workload], names: Sequence[str]) -> list[Pressable]:
+    """Those of a test that presses them together; the experiment's check lets nothing else into one."""
+    found = []
+    for name in names:
+        workload = workloads[name]
+        assert isinstance(workload, Pressable)
+        found.append(workload)
+    return found
+
+
+async def prepare_all(chosen: Sequence[Pressable]) -> None:
     """Prepares what presses; a consumer that only follows needs no topic filled beforehand."""
-    for pressable in pressables:
+    for pressable in chosen:
         if not isinstance(pressable, Consume):
             await pressable.prepare()
 
 
-async def press_together(bench: Bench, plan: TrialPlan, pressables: Sequence[Pressable], rates: Mapping[str, float],
+async def press_together(bench: Bench, plan: TrialPlan, chosen: Sequence[Pressable], rates: Mapping[str, float],
                          disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
     """Each at its rate; those without one press as they do, consumers follow their producers."""
     number = bench.runner.claim()
     parts: list[Part] = []
     # What is followed is set up, and accounted for, before who follows it.
-    for pressable in sorted(pressables, key=lambda one: isinstance(one, Follower)):
+    for pressable in sorted(chosen, key=lambda one: isinstance(one, Follower)):
         if isinstance(pressable, Follower):
             parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hydrotest.run.one_trial import OneTrialTest
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing, Rated
+from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
 from hydrotest.spec.tests import Profile
 from hydrotest.store.records import Trial
 
@@ -14,8 +14,8 @@ class ProfileTest(OneTrialTest):
 
     purpose = "profile"
 
-    def __init__(self, index: int, test: Profile, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> None:
-        super().__init__(index, [test.workload], bench, pressables, done)
+    def __init__(self, index: int, test: Profile, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
+        super().__init__(index, [test.workload], bench, workloads, done)
         self.test = test
 
     @property

@@ -11,7 +11,7 @@ from hydrotest.run.isolated import IsolatedTest
 from hydrotest.run.levels import LevelsTest
 from hydrotest.run.profile import ProfileTest
 from hydrotest.run.soak import SoakTest
-from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.spec.tests import Combined, Doubling, Fault, Isolated, Profile, Soak
 from hydrotest.store.records import Trial
 
@@ -23,19 +23,19 @@ class Test(Protocol):
         """Carries it out."""
 
 
-def make_test(index: int, bench: Bench, pressables: dict[str, Pressable], done: list[Trial]) -> Test:
+def make_test(index: int, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> Test:
     """The test at `index` of the experiment; `done` are the trials of an earlier run."""
     test = bench.experiment.tests[index]
     if isinstance(test, Isolated):
-        return IsolatedTest(index, test, bench, pressables, done)
+        return IsolatedTest(index, test, bench, workloads, done)
     if isinstance(test, Combined):
-        return CombinedTest(index, test, bench, pressables, done)
+        return CombinedTest(index, test, bench, workloads, done)
     if isinstance(test, Soak):
-        return SoakTest(index, test, bench, pressables, done)
+        return SoakTest(index, test, bench, workloads, done)
     if isinstance(test, Fault):
-        return FaultTest(index, test, bench, pressables, done)
+        return FaultTest(index, test, bench, workloads, done)
     if isinstance(test, Profile):
-        return ProfileTest(index, test, bench, pressables, done)
+        return ProfileTest(index, test, bench, workloads, done)
     if isinstance(test, Doubling):
-        return DoublingTest(index, test, bench, pressables, done)
-    return LevelsTest(index, test, bench, pressables, done)
+        return DoublingTest(index, test, bench, workloads, done)
+    return LevelsTest(index, test, bench, workloads, done)

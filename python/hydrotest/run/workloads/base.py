@@ -113,7 +113,7 @@ class Bench:
         return {"load": load, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
 
 
-class Pressable(ABC):
+class Workload(ABC):
     """A workload bound to running systems."""
 
     def __init__(self, name: str, bench: Bench) -> None:
@@ -135,12 +135,16 @@ class Pressable(ABC):
     @abstractmethod
     async def _prepare(self) -> None: ...
 
+    async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
+        """Accounts for what is left and removes what was made."""
+
+
+class Pressable(Workload):
+    """One that can be pressed beside others, in one trial."""
+
     @abstractmethod
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
-
-    async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
-        """Accounts for what is left and removes what was made."""
 
 
 class Rated(Pressable):

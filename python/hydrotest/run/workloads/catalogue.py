@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.run.workloads.base import Bench, Pressable
+from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.batch import Batch, Neighbour
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.files import Files
@@ -21,16 +21,16 @@ from hydrotest.spec.workloads import (
 )
 
 
-def make_pressables(bench: Bench) -> dict[str, Pressable]:
+def make_workloads(bench: Bench) -> dict[str, Workload]:
     """All workloads of the experiment, by name, in the order of the file."""
-    made: dict[str, Pressable] = {}
+    made: dict[str, Workload] = {}
     # What reads comes last: each needs its producer.
     for name, spec in sorted(bench.experiment.workloads.items(), key=lambda item: isinstance(item[1], KafkaConsume | Dataflow)):
         made[name] = _make(name, spec, bench, made)
     return {name: made[name] for name in bench.experiment.workloads}
 
 
-def _make(name: str, spec: AnyWorkload, bench: Bench, made: dict[str, Pressable]) -> Pressable:
+def _make(name: str, spec: AnyWorkload, bench: Bench, made: dict[str, Workload]) -> Workload:
     match spec:
         case KafkaProduce():
             return Produce(name, spec, bench)

@@ -7,8 +7,8 @@ import json
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.jobs.jars import MAINS, job_jar
-from hydrotest.run.trial import Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing, remove_quietly
+from hydrotest.run.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
 from hydrotest.spec.workloads import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
@@ -20,7 +20,7 @@ from hydrotest.systems.java import find_java
 HEAP = "-Xmx256m"
 
 
-class Files(Pressable):
+class Files(Workload):
     """Passes over a number of files, each pass with another number at once."""
 
     def __init__(self, name: str, spec: HdfsWrite | HdfsRead, written: HdfsWrite, writer: str, bench: Bench) -> None:
@@ -80,9 +80,6 @@ class Files(Pressable):
             label, argv, self.host, (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
         )
         return output
-
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
-        raise NotImplementedError("files are written and read in passes of their own")
 
     async def finish(self) -> None:
         if self._passes:
