@@ -4,6 +4,9 @@ In random order, each plant at least twice; the systems stay up, a plant is appl
 Resumable: finished cases are read from OUT/cases.jsonl; those of other code count for nothing. Writes OUT/table.md.
 
     python benchmarks/verdicts.py [--only kafka,cassandra] [--plants "CPU of"] [--times 2]
+    python benchmarks/verdicts.py --judge
+
+The second judges the cases that are done again, whatever code recorded them, by the rules as they are now.
 """
 
 from __future__ import annotations
@@ -30,13 +33,15 @@ from scipy.stats import binomtest
 
 import hydrotest
 from hydrotest.analysis.bound_by import BoundBy
-from hydrotest.analysis.evidence import inside
+from hydrotest.analysis.evidence import Line, inside
 from hydrotest.analysis.intervals import pooled_deviation
 from hydrotest.analysis.job_bounds import suspect
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.proof import proven
+from hydrotest.analysis.resource_use import MACHINE, Use
 from hydrotest.analysis.squeeze import RATE_MIN, Candidate, changes
-from hydrotest.analysis.squeezed import proven, rate_of, squeezed, uses_in, window_of
+from hydrotest.analysis.squeezed import rate_of, squeezed
 from hydrotest.analysis.usage import speed_rows
+from hydrotest.analysis.windows import uses_in, window_of
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.report.bounds import full_inside
@@ -48,12 +53,16 @@ from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.spec.hosts import NetnsHost as NetnsSpec
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.store.samples import read_samples
 
 BUDGET_S = 140.0
+CASES = "cases.jsonl"
 USUAL = 0.8
 HOW = ("as it is", "by speed")
 """How the scatter of turns is told."""
@@ -98,18 +107,20 @@ async def give(bench: Bench, shares: Mapping[str, Mapping[str, float]]) -> dict[
     return had
 
 
-def environment(bench: Bench) -> list[dict[str, Any]]:
-    """Hosts with what they are given as their ceilings."""
+def environment(experiment: Experiment, plant: Plant) -> list[dict[str, Any]]:
+    """Hosts with what the plant gives them as their ceilings."""
     found = []
-    for name, host in bench.hosts.items():
-        assert isinstance(host, NetnsHost)
-        spec = host.spec
-        ceilings: dict[str, float] = {"cpu_cores": host.cores}
+    machine_cores = os.cpu_count() or 1
+    for name, host in experiment.hosts.items():
+        assert isinstance(host, NetnsSpec)
+        spec = host.model_copy(update=dict(plant.shares.get(name, {})))
+        cores = spec.cores or float(machine_cores)
+        ceilings: dict[str, float] = {"cpu_cores": cores}
         if spec.disk is not None:
             ceilings |= {"disk_write_bytes_per_s": spec.disk / 8, "disk_read_bytes_per_s": spec.disk / 8}
         if spec.network is not None:
             ceilings["network_bytes_per_s"] = spec.network / 8
-        found.append({"name": name, "connect": "netns", "cores": host.cores, "machine_cores": os.cpu_count() or 1,
+        found.append({"name": name, "connect": "netns", "cores": cores, "machine_cores": machine_cores,
                       "memory_bytes": spec.memory or 0, "ceilings": ceilings})  # fmt: skip
     return found
 
@@ -118,43 +129,64 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     """One planted bottleneck: what was planted, and what was said."""
     began = time.monotonic()
     folder = bench.runner.folder
+    folder.write_json(layout.ENVIRONMENT, {"hosts": environment(bench.experiment, plant)})
     had = await give(bench, plant.shares)
     busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
-    row: dict[str, Any] = {"plant": plant.name, "planted_kind": kind_of(plant)}
     try:
-        hosts = environment(bench)
-        folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
-        settled = await press.trial(TrialPlan("settle", "warm-up", 0.0, 5.0, index), plant.pressing)
-        freely = await press.trial(
-            TrialPlan("freely", "batch" if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing
-        )
-        if freely.status != "done":
-            return row | {
-                "word": FAILED,
-                "named_kind": FAILED,
-                "said": settled.reason or freely.reason,
-                "seconds": time.monotonic() - began,
-            }
-        await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
+        await press.trial(TrialPlan("settle", "warm-up", 0.0, 5.0, index), plant.pressing)
+        await press.trial(TrialPlan(FREELY, "batch" if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing)
+        if _freely(folder, index).status == "done":
+            await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:
         for node in busy:
             await node.close()
         await give(bench, had)
-    windows = [window_of(folder, freely, press.name)]
+    seconds = time.monotonic() - began
+    return {"run": folder.path.parent.name, "index": index, "seconds": seconds, **judged(folder, bench.experiment, plant, index)}
+
+
+FREELY = "freely"
+"""The trial of a case in which all is pressed, and nothing taken."""
+PRESS = "press"
+"""The workload that is asked about."""
+
+
+def _freely(folder: RunFolder, index: int) -> Trial:
+    return next(trial for trial in folder.trials() if trial.test == index and trial.slug == FREELY)
+
+
+def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) -> dict[str, Any]:
+    """What the verdict on a case is, by what its trials show, and how it scores."""
+    row: dict[str, Any] = {"plant": plant.name, "planted_kind": kind_of(plant)}
+    freely = _freely(folder, index)
+    if freely.status != "done":
+        return row | {"word": FAILED, "named_kind": FAILED, "said": freely.reason}
+    hosts = environment(experiment, plant)
+    windows = [window_of(folder, freely, PRESS)]
     own = [trial for trial in folder.trials() if trial.test == index]
-    found = squeezed(folder, own, press.name, bench.experiment.peers(press.name), hosts)
-    verdict, extra = proven(suspect(folder, windows, press.name, hosts), found, ["clients"])
-    settings = {one["setting"] for one in told_inside(bench, verdict, extra["binds"])}
-    word = score(plant, verdict, frozenset(extra["binds"]), settings, is_none=found.decision.is_none and verdict.kind == "system")
+    found = squeezed(folder, own, PRESS, experiment.peers(PRESS), hosts)
+    verdict = proven(suspect(folder, windows, PRESS, hosts), found, ["clients"])
+    settings = {one["setting"] for one in told_inside(experiment, verdict)}
+    word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
     usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
     return row | {
         "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict),
-        "hosts": f"{len(plant.binds[1] & set(extra['binds']))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
+        "hosts": f"{len(plant.binds[1] & set(verdict.binds))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": usual_said, "usual_word": usual_word,
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
-        "scatter": scatters(folder, [trial for trial in own if trial.purpose == "squeeze" and trial.status == "done"], press.name, hosts[0]["name"]),
-        "seconds": time.monotonic() - began,
+        "scatter": scatters(folder, [trial for trial in own if trial.purpose == "squeeze" and trial.status == "done"], PRESS, hosts[0]["name"]),
     }  # fmt: skip
+
+
+def judged_again(out: Path) -> list[dict[str, Any]]:
+    """The cases that are done, by whatever code, judged by this one from what was recorded."""
+    rows = []
+    for row in map(json.loads, (out / CASES).read_text().splitlines()):
+        folder = RunFolder(out / row["run"] / "run")
+        experiment, _ = load_experiment(folder.path / layout.EXPERIMENT)
+        plant = next(one for one in PLANTS[row["family"]] if one.name == row["plant"])
+        rows.append(row | judged(folder, experiment, plant, row["index"]))
+    return rows
 
 
 def burner(folder: Path, name: str, index: int) -> Service:
@@ -180,12 +212,13 @@ def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
     return "right" if set(hosts) == planted else "in part"
 
 
-def score(plant: Plant, verdict: BoundBy, named: frozenset[str], settings: set[str], *, is_none: bool) -> str:
-    """The word for a verdict. `named`: the hosts that bind by it; `settings`: those that a reader is told of; `is_none`: it says that no resource that was
-    squeezed binds."""
+def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) -> str:
+    """The word for a verdict. `settings`: those that a reader is told of; `is_none`: it says that no resource that was squeezed binds."""
     is_told = settings == plant.inside
     if verdict.confirmed:
-        word = match(plant, verdict.resource, named)
+        out = {host for row in verdict.squeezed if row["role"] == "out" and row["resource"] == plant.binds[0] for host in row["hosts"]}
+        # Which of the planted hosts do not bind is said with the same certainty.
+        word = "wrong" if out & plant.binds[1] else match(plant, verdict.resource, verdict.binds)
         return "in part" if word == "right" and not is_told else word
     if verdict.kind in ("resource", "generator"):
         return "mistaken" if match(plant, verdict.resource, [verdict.host] if verdict.host else []) == "wrong" else "undecided"
@@ -222,13 +255,11 @@ def by_speed(rate: Callable[[SqueezeTurn], float | None], speeds: pl.DataFrame, 
     return own / speed if own is not None and isinstance(speed, float) else None
 
 
-def told_inside(bench: Bench, verdict: BoundBy, binds: list[str]) -> list[dict[str, Any]]:
+def told_inside(experiment: Experiment, verdict: BoundBy) -> list[Line]:
     """The limits inside the system that a reader of the verdict is told of."""
-    spark = bench.experiment.systems.spark
+    spark = experiment.systems.spark
     workers = spark.workers if spark is not None else []
-    return (
-        full_inside({"bound_by": asdict(verdict) | {"binds": binds}, "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
-    )
+    return full_inside({"bound_by": asdict(verdict), "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
 
 
 def kind_of(plant: Plant) -> str:
@@ -245,8 +276,11 @@ def named_kind(word: str, verdict: BoundBy) -> str:
 
 def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
     """What the rule of the busiest resource would have been, over all that was used while nothing was taken: its word, and what it says. It names all hosts on which the
-    busiest resource is above 80 %."""
-    loud = sorted((use for use in uses if use.resource != "memory" and (use.share or 0.0) >= USUAL), key=lambda use: -(use.share or 0.0))
+    busiest resource is above 80 %; of the machine that emulates them nobody knows who has machines."""
+    loud = sorted(
+        (use for use in uses if use.resource != "memory" and use.host != MACHINE and (use.share or 0.0) >= USUAL),
+        key=lambda use: -(use.share or 0.0),
+    )
     if not loud:
         return "right" if plant.binds[0] is None and not plant.inside else "nothing", "nothing above 80%"
     alike = [use for use in loud if use.resource == loud[0].resource]
@@ -256,7 +290,7 @@ def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
 
 async def family(name: str, plants: str, times: int, out: Path) -> None:
     """All cases of one system that are not done yet."""
-    file = out / "cases.jsonl"
+    file = out / CASES
     done = Counter((row["family"], row["plant"]) for row in rows_of(out))
     order = [plant for plant in PLANTS[name] if plant.name.startswith(plants) for _ in range(times - done[name, plant.name])]
     random.Random(len(order)).shuffle(order)
@@ -287,7 +321,7 @@ async def prepared(bench: Bench) -> Squeezable:
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
     """Cases that are done by this code: those of any other tell of another method, or of other plants."""
-    file = out / "cases.jsonl"
+    file = out / CASES
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     return [row for row in rows if row["code"] == code()]
 
@@ -362,14 +396,15 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PLANTS))
     parser.add_argument("--plants", default="", help="only those whose name begins so")
     parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--judge", action="store_true", help="judge again what is done, and press nothing")
     parser.add_argument("--out", type=Path, default=Path("runs/verdicts"))
     options = parser.parse_args()
     # Systems are started in folders of their own.
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in options.only.split(","):
+    for name in options.only.split(",") if not options.judge else []:
         asyncio.run(family(name, options.plants, options.times, options.out))
-    told = table(rows_of(options.out))
+    told = table(judged_again(options.out) if options.judge else rows_of(options.out))
     (options.out / "table.md").write_text(told)
     print(told)
 

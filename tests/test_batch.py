@@ -12,7 +12,7 @@ from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.evidence import inside
 from hydrotest.analysis.job_bounds import job_rows, suspect
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.squeezed import window_of
+from hydrotest.analysis.windows import window_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder

@@ -6,9 +6,10 @@ from dataclasses import asdict
 
 from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.evidence import lines
+from hydrotest.analysis.proof import proven
 from hydrotest.analysis.resource_use import OUT, Sign, Use
 from hydrotest.analysis.squeeze import Candidate, Squeezing
-from hydrotest.analysis.squeezed import Squeezed, proven
+from hydrotest.analysis.squeezed import Squeezed
 from hydrotest.report.bounds import ceiling_words
 from hydrotest.report.evidence import evidence_sheet
 
@@ -25,8 +26,8 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
     for _ in range(4):
         state.tell({LINK: 1.0, CPU: 0.02}.items())
         state.tell({LINK: 0.98, CPU: 0.0}.items())
-    bound, extra = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
-    sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": asdict(bound) | extra}]})
+    bound = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
+    sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": asdict(bound)}]})
     by_what = {(row[2], row[3]): row[4:] for row in sheet.rows}
     assert set(by_what) == {("a", "CPU"), ("a", "outbound link"), ("b", "disk")}
     used, waits, squeezes, so = by_what["a", "CPU"]

@@ -17,6 +17,7 @@ from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.proof import at_the_limit, proven
 from hydrotest.analysis.resource_use import MACHINE, OUT, Use
 from hydrotest.analysis.squeeze import (
     CANDIDATES_MAX,
@@ -41,9 +42,11 @@ from hydrotest.analysis.squeeze import (
     rounds_in,
     within,
 )
-from hydrotest.analysis.squeezed import Relief, Squeezed, at_the_limit, proven
+from hydrotest.analysis.squeezed import Relief, Squeezed
+from hydrotest.analysis.summary import finite
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
+from hydrotest.report.evidence import evidence_sheet
 from hydrotest.store.records import Iteration, SqueezeTurn
 
 CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
@@ -212,7 +215,9 @@ def test_a_group_is_told_with_its_hosts() -> None:
     bound = verdict({CPU_A: [0.1, 0.11, 0.09], CPU_B: [0.12, 0.1, 0.1], Candidate(("a", "b"), "cpu"): [1.0, 1.02, 0.98]})
     assert (bound["kind"], bound["host"], bound["binds"], bound["confirmed"]) == ("resource", None, ["a", "b"], True)
     told = bound_sentence({"bound_by": bound})
-    assert told.startswith("Proven by squeezing: bound by the CPU of a and b (with 50% of it taken away the rate fell by 50 %")
+    assert told.startswith(
+        "Proven by squeezing: bound by the CPU of a and b (100% of 1 cores each used; with 50% of it taken away the rate fell by 50 %"
+    )
     assert "Not the CPU of a alone (elasticity 0.10" in told
 
 
@@ -402,11 +407,11 @@ def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None
     for _ in range(3):
         state.tell({CPU_A: own, CPU_B: 0.01}.items())
     found = shown(state, freely=[Use("cpu", "a", 1.0, 1.0, "cores"), Use("disk", "a", 0.97, 1.0, "bytes/s")])
-    bound, _ = proven(BoundBy("resource", "disk of a was full", "a", "disk"), found, [])
+    bound = proven(BoundBy("resource", "disk of a was full", "a", "disk"), found, [])
     assert (bound.resource, bound.confirmed) == ("cpu" if own else "disk", False)
     assert "was not squeezed" in bound.detail or not own
     # A generator without room is no more the system's limit than before.
-    generator, _ = proven(BoundBy("generator", "no room"), found, [])
+    generator = proven(BoundBy("generator", "no room"), found, [])
     assert generator.kind == ("resource" if own else "generator")
 
 
@@ -425,12 +430,9 @@ def shown(state: Squeezing, relief: Relief | None = None, freely: Sequence[Use] 
     return Squeezed(state.shown(), state.decide(is_last=True), relief, full if freely is None else freely)
 
 
-def verdict(values: dict[Candidate, list[float]], **relief: float) -> dict[str, Any]:
+def verdict(values: dict[Candidate, list[float]], relief: Relief | None = None, freely: Sequence[Use] | None = None) -> dict[str, Any]:
     """A verdict in the words of the contract, from elasticities by round."""
-    state = after(values)
-    more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores")) if relief else None
-    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, more), ["clients"])
-    return asdict(bound) | extra
+    return asdict(proven(BoundBy("unknown", "nothing"), shown(after(values), relief, freely), ["clients"]))
 
 
 def full_gauge(setting: str, service: str, value: float, host: str = "a") -> list[dict[str, Any]]:
@@ -440,9 +442,10 @@ def full_gauge(setting: str, service: str, value: float, host: str = "a") -> lis
 
 
 def test_a_proven_verdict_in_words() -> None:
-    bound = verdict({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]}, given=1.5)
+    more = Relief(1.5, t_interval([20.0, 22.0, 24.0]), Use("cpu", "b", 0.9, 1.0, "cores"))
+    bound = verdict({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]}, more, [Use("network", "a", 0.97 * 25e6, 25e6, OUT)])
     assert (bound["kind"], bound["host"], bound["resource"], bound["confirmed"]) == ("resource", "a", "network", True)
-    told = bound_sentence({"bound_by": bound | {"evidence": lines([Use("network", "a", 0.97 * 25e6, 25e6, OUT)], [])}})
+    told = bound_sentence({"bound_by": bound})
     assert told.startswith(
         "Proven by squeezing: bound by the outbound link of a (97% of 200 Mbit/s used; with 25% of it taken away the rate fell by 25 %"
     )
@@ -459,9 +462,7 @@ def test_what_still_binds_after_a_relief_is_told_with_what_would_be_next() -> No
     still = Relief(1.5, t_interval([50.0, 50.0]), Use("cpu", "b", 0.75, 1.0, "cores"), is_still=True)
     assert still.at == pytest.approx(2.0)
     assert Relief(1.5, t_interval([50.0, 50.0]), None, is_still=True).at is None
-    state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, still), ["clients"])
-    told = bound_sentence({"bound_by": asdict(bound) | extra})
+    told = bound_sentence({"bound_by": verdict({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]}, still)})
     assert "+50 % [+50, +50]; it would still bind; next would be the CPU of b at about 2 × the rate (75% used then)." in told
 
 
@@ -476,6 +477,9 @@ def test_what_still_binds_after_a_relief_is_told_with_what_would_be_next() -> No
         (0.9, [0.0, 40.0, 20.0], None, False),
         (0.9, [0.0, 1.0, 2.0], Use("cpu", "b", 0.9, 1.0, "cores"), False),
         (0.9, [30.0, 40.0, 20.0], None, True),
+        # Twice as much gives surely something, and surely next to nothing.
+        (0.9, [1.5, 2.5, 2.0], None, False),
+        (0.9, [1.5, 2.5, 2.0], Use("cpu", "b", 0.6, 1.0, "cores", throttled=0.9), True),
         # Halving 70 % of it costs nearly as much where it does not bind.
         (0.7, [30.0, 40.0, 20.0], None, False),
     ],
@@ -486,17 +490,17 @@ def test_what_binds_only_while_it_is_squeezed_is_not_proven(
     state = after({CPU_A: [0.4, 0.42, 0.44], LINK: [0.01, 0.0, 0.02]})
     assert state.decide().binds == [CPU_A]
     relief = None if gives is None else Relief(1.5, t_interval(gives), then)
-    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, relief, [Use("cpu", "a", share, 1.0, "cores")]), [])
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, relief, [Use("cpu", "a", share, 1.0, "cores")]), [])
     assert (bound.kind, bound.confirmed) == (("resource", True) if is_proven else ("undecided", False))
-    assert extra["binds"] == (["a"] if is_proven else [])
-    assert is_proven or "squeezing the cpu of a changes the rate by 0.42" in bound.detail
+    assert bound.binds == (["a"] if is_proven else [])
+    assert is_proven or "squeezing names the cpu of a (elasticity 0.42" in bound.detail
 
 
 def test_a_peer_that_has_room_is_not_named_in_good_company() -> None:
     state = after({CPU_A: [0.9, 0.7, 1.1] * 2, CPU_B: [0.6, 0.4, 0.8] * 2})
     assert sorted(state.decide(is_last=True).binds) == [CPU_A, CPU_B]
     uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("cpu", "b", 0.75, 1.0, "cores")]
-    bound, _ = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
     assert bound.kind == "undecided"
     assert "the cpu of b is at 75% of its ceiling, and using up that room" in bound.detail
 
@@ -509,7 +513,7 @@ def test_a_resource_that_does_not_bind_shows_no_more_than_its_headroom(share: fl
 
 def test_a_generator_that_had_no_room_and_was_not_squeezed_stays_a_suspicion() -> None:
     state = after({CPU_A: [0.95, 1.0, 1.02], LINK: [0.02, 0.0, -0.03]})
-    bound, _ = proven(BoundBy("generator", "no room"), shown(state), ["clients"])
+    bound = proven(BoundBy("generator", "no room"), shown(state), ["clients"])
     assert not bound.confirmed
     assert "the generator, which had no room, was not squeezed" in bound.detail
 
@@ -529,8 +533,8 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
     assert not state.decide().is_made
     assert state.decide(is_last=True) == Decision([group], is_unparted=True)
     uses = [Use("cpu", "a", share, 1.0, "cores"), *(Use("cpu", host, 1.0, 1.0, "cores") for host in "bc")]
-    bound, extra = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
-    assert (bound.confirmed, extra["binds"]) == ((True, ["a", "b", "c"]) if is_proven else (False, []))
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    assert (bound.confirmed, bound.binds) == ((True, ["a", "b", "c"]) if is_proven else (False, []))
     assert is_proven or "which of these hosts it is was not told apart: while nothing is taken the cpu of a is at 90%" in bound.detail
     # A host of it that is out is not named in company, nor does the group where something else may bind as much.
     assert not after(values | {CPU_A: [-0.9, -0.7, -0.8, -0.8]}).decide(is_last=True).is_made
@@ -541,36 +545,73 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
 def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_schedule(share: float, is_proven: bool) -> None:
     used = lines([Use("network", "a", share, 1.0, OUT)], [])
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [])
-    found = at_the_limit(bound, extra["binds"])
+    bound = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [])
+    found = at_the_limit(bound, "latency")
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
     assert is_proven or "pressed without schedule it is bound by the network of a" in found.detail
+    assert is_proven or (found.binds, found.elasticity, "the search stopped on latency" in found.detail) == ([], None, True)
+
+
+@pytest.mark.parametrize(
+    ("share_of_b", "held_back_b", "is_proven"), [(0.8, 0.0, True), (0.3, 0.7, True), (0.15, 0.0, False), (None, None, False)]
+)
+def test_of_several_hosts_each_must_be_used_at_the_limit(share_of_b: float | None, held_back_b: float | None, is_proven: bool) -> None:
+    there = [Use("cpu", "a", 0.3, 1.0, "cores", throttled=0.6)]
+    there += [] if share_of_b is None else [Use("cpu", "b", share_of_b, 1.0, "cores", throttled=held_back_b)]
+    state = after({CPU_A: [0.9, 0.95, 1.0], CPU_B: [0.9, 0.95, 0.92], DISK: [0.02, 0.0, -0.03]})
+    bound = proven(BoundBy("unknown", "nothing", evidence=lines(there, [])), shown(state), [])
+    assert bound.binds == ["a", "b"]
+    found = at_the_limit(bound, "latency")
+    assert found.confirmed == is_proven
+    assert is_proven or ("only 15% of that of b" in found.detail or "that of b is not known" in found.detail)
+
+
+def test_a_suspicion_that_the_squeezes_refuted_does_not_stay() -> None:
+    """Something else was near its ceiling, and not tried."""
+    state = after({CPU_A: [0.01, 0.0, 0.02], LINK: [0.01, 0.0, 0.02]})
+    bound = proven(BoundBy("resource", "cpu of a was full", "a", "cpu"), shown(state, freely=[Use("disk", "f", 0.97, 1.0, "bytes/s")]), [])
+    assert (bound.kind, bound.host, bound.resource) == ("undecided", None, None)
+    assert "near their ceilings, and not squeezed: disk of f" in bound.detail
+
+
+def test_where_no_squeeze_moves_the_rate_and_the_emulating_machine_is_full_it_binds() -> None:
+    state = after({CPU_A: [0.01, 0.0, 0.02], CPU_B: [0.0, 0.03, 0.01]})
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, freely=[Use("cpu", MACHINE, 1.92, 2.0, "cores")]), [])
+    assert (bound.kind, bound.host, bound.resource, bound.confirmed) == ("resource", None, "cpu", False)
+    assert "the limit is this machine's" in bound.detail
+
+
+def test_what_one_turn_showed_is_told_without_an_interval() -> None:
+    """A run may end, or its budget, after a round: JSON has no infinity."""
+    bound = finite(verdict({CPU_A: [0.9], CPU_B: [0.1], LINK: [0.0]}, freely=[Use("cpu", "a", 0.9, 1.0, "cores")]))
+    row = {"workload": "ingest", "bound_by": bound | {"evidence": lines([Use("cpu", "a", 0.9, 1.0, "cores")], [])}}
+    assert "elasticity 0.90 of one turn at 90%" in str(evidence_sheet({"limits": [row]}).rows)
+    assert "undecided" in bound_sentence(row)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.55])
 def test_that_nothing_binds_is_not_said_while_something_was_not_tried(share: float) -> None:
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
-    bound, _ = proven(BoundBy("unknown", "nothing"), shown(state, freely=[Use("disk", "a", share, 1.0, "bytes/s")]), [])
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, freely=[Use("disk", "a", share, 1.0, "bytes/s")]), [])
     assert bound.kind == ("system" if share < SHARE_MIN else "undecided")
     assert ("not squeezed, and used enough to bind it: disk of a" in bound.detail) == (share >= SHARE_MIN)
 
 
 @pytest.mark.parametrize("binding", [CPU_A, LINK])
 def test_that_the_emulating_machine_was_full_is_told_and_leaves_no_cpu_proven(binding: Candidate) -> None:
-    full = lines([Use("cpu", MACHINE, 1.94, 2.0, "cores")], [])
     state = after({one: [0.95, 1.0, 1.02] if one == binding else [0.02, 0.0, -0.03] for one in (CPU_A, LINK)})
     uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("network", "a", 1.0, 1.0, OUT), Use("cpu", MACHINE, 1.94, 2.0, "cores")]
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=full), shown(state, freely=uses), [])
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, freely=uses), [])
     assert bound.confirmed == (binding == LINK)
-    assert "97% of the cores of the machine" in bound.detail
-    assert "97% of the cores of the machine" in bound_sentence({"bound_by": asdict(bound) | extra})
+    assert "the cores of the machine that hosts are emulated on were at 97%" in bound.detail
+    assert "the cores of the machine that hosts are emulated on were at 97%" in bound_sentence({"bound_by": asdict(bound)})
 
 
 def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
     full = full_gauge("num.io.threads", "kafka-0", 0.02)
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
-    bound, extra = proven(BoundBy("unknown", "nothing", evidence=full), shown(state), [])
-    assert advice({"kind": "kafka-produce", "bound_by": asdict(bound) | extra}) == (
+    bound = proven(BoundBy("unknown", "nothing", evidence=full), shown(state), [])
+    assert advice({"kind": "kafka-produce", "bound_by": asdict(bound)}) == (
         "What to do: `num.io.threads`: raise it (https://kafka.apache.org/documentation/#brokerconfigs_num.io.threads)."
     )
 
@@ -609,7 +650,7 @@ def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
     state = Squeezing([LINK, CPU_A], 0)
     for _ in range(3):
         state.tell({LINK: 0.01, CPU_A: 0.0}.items())
-    bound, _ = proven(BoundBy("resource", "cpu of a was full", evidence=full), shown(state), [])
+    bound = proven(BoundBy("resource", "cpu of a was full", evidence=full), shown(state), [])
     assert bound.kind == "system"
     assert "request handlers idle, kafka-0: 0.02 (bounded by `num.io.threads`)" in bound.detail
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.squeezed import uses_in
 from hydrotest.analysis.verdict import judge
+from hydrotest.analysis.windows import uses_in
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer
 from tests.made_up import MadeUpRun, host_counters

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hydrotest.analysis.bound_by import BoundBy
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.resource_use import MACHINE, Use
 
 
 @pytest.fixture
@@ -57,7 +58,14 @@ PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
 def test_the_word_for_a_verdict(
     verdicts: Any, plant: dict[str, Any], verdict: BoundBy, named: str, settings: list[str], is_none: bool, word: str
 ) -> None:
-    assert verdicts.score(planted(verdicts, **plant), verdict, frozenset(named), set(settings), is_none=is_none) == word
+    assert verdicts.score(planted(verdicts, **plant), replace(verdict, binds=list(named)), set(settings), is_none=is_none) == word
+
+
+def test_a_planted_host_that_is_said_not_to_bind_makes_a_verdict_wrong(verdicts: Any) -> None:
+    out = {"role": "out", "resource": "cpu", "hosts": ["b"]}
+    for row, word in ((out, "wrong"), (out | {"resource": "disk"}, "in part"), (out | {"role": "unknown"}, "in part")):
+        found = verdicts.score(planted(verdicts, **CPU), replace(PROVEN, binds=["a"], squeezed=[row]), set(), is_none=False)
+        assert found == word
 
 
 @pytest.mark.parametrize(
@@ -66,6 +74,8 @@ def test_the_word_for_a_verdict(
         (CPU, {"a": 0.9, "b": 0.85}, "right"),
         (CPU, {"a": 0.9, "b": 0.7}, "in part"),
         (CPU, {"a": 0.9, "c": 0.85}, "wrong"),
+        # Nobody who has machines has the one that emulates them.
+        (CPU, {"a": 0.9, "b": 0.85, MACHINE: 0.95}, "right"),
         (CPU, {"a": 0.7}, "nothing"),
         (INSIDE, {"a": 0.9}, "wrong"),
         ({}, {"a": 0.7}, "right"),

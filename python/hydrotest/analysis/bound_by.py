@@ -1,16 +1,15 @@
-"""Which resource sets a limit: first version, by ceilings and the generator's checks. It names a
-suspect only where the evidence is strong, and never confirms: only a squeeze can.
-"""
+"""Which resource is suspected to set a limit, by its use beside its ceiling and by the generator's checks: named only where the evidence is strong, and never confirmed,
+which only a squeeze can (`proof`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydrotest.analysis.evidence import lines, used
+from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.internal import Gauged
-from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING, Use
+from hydrotest.analysis.resource_use import MACHINE, Use
 
 
 @dataclass
@@ -24,12 +23,22 @@ class BoundBy:
     confirmed: bool = False
     evidence: list[dict[str, Any]] = field(default_factory=list)
     ruled_out: list[dict[str, Any]] = field(default_factory=list)
+    """`what`, `why`, `hosts` and `resource`; no hosts where it is none of theirs."""
+    binds: list[str] = field(default_factory=list)
+    """The hosts whose `resource` binds, where that is more than suspected."""
+    elasticity: dict[str, Any] | None = None
+    """Of it: the greatest of theirs, with its 95 % interval."""
+    next: dict[str, Any] | None = None
+    """What more of it gave, and what comes next."""
+    squeezed: list[dict[str, Any]] = field(default_factory=list)
+    """All that was squeezed."""
+    caveats: list[str] = field(default_factory=list)
+    """What stands beside it, or against its being confirmed."""
 
 
-def machine_words(evidence: Sequence[Mapping[str, Any]]) -> str:
-    """Said beside what is proven where the machine that hosts are emulated on was full itself; else nothing."""
-    full = [entry["value"] for entry in used(evidence, "cpu", [MACHINE]) if entry["value"] >= NEAR_CEILING]
-    return f"{full[0]:.0%} of the cores of {MACHINE} were used: they may not have got what they are given" if full else ""
+def machine_binds(use: Use) -> str:
+    """Said of hosts whose machine has no cores left; `use`: of its own."""
+    return f"the cores of {MACHINE} were {use}: hosts do not get what they are given, and the limit is this machine's"
 
 
 def bound_by(
@@ -37,34 +46,32 @@ def bound_by(
 ) -> BoundBy:
     """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own limits then. Without a generator nothing is said of it."""
     evidence = lines(uses, internals)
-    ruled_out = [
-        {"what": f"{use.resource} of {use.host}", "why": f"only {use.share:.0%} of its ceiling was used"} for use in uses if use.is_far
-    ]
+    ruled_out = [_out(f"{use.resource} of {use.host}", f"only {use.share:.0%} of its ceiling was used", use) for use in uses if use.is_far]
     if generator_reasons:
         detail = "the generator had no room: " + "; ".join(generator_reasons)
         return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
     if has_generator:
-        ruled_out.append({"what": "the generator", "why": "every check of its room held"})
+        ruled_out.append(_out("the generator", "every check of its room held"))
     if not uses:
         return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
     full = [internal for internal in internals if internal.is_full]
     if internals and not full:
         why = f"none of {len(internals)} gauges of them shows one that is used up"
-        ruled_out.append({"what": "limits inside the systems, as far as gauges show them", "why": why})
+        ruled_out.append(_out("limits inside the systems, as far as gauges show them", why))
     # Memory that is occupied binds nothing by itself; it is evidence, not a suspect.
     near = sorted(
         (use for use in uses if use.resource != "memory" and use.is_near),
-        key=lambda use: -max(use.share or 0.0, use.throttled or 0.0),
+        key=lambda use: -use.fullness,
     )
     ruled_out += [
-        {"what": f"{use.resource} of {use.host}", "why": f"{use}, but nothing waited for it ({'; '.join(map(str, use.denied_by))})"}
+        _out(f"{use.resource} of {use.host}", f"{use}, but nothing waited for it ({'; '.join(map(str, use.denied_by))})", use)
         for use in near if use.denied_by
     ]  # fmt: skip
+    idle = "no resource that something waited for" if any(use.denied_by for use in near) else "no resource"
     near = [use for use in near if not use.denied_by]
     machine = next((use for use in near if use.host == MACHINE), None)
     if machine is not None:
-        detail = f"the cores of {MACHINE} were {machine}: hosts do not get what they are given, and the limit is this machine's"
-        return BoundBy("resource", detail, None, "cpu", evidence=evidence, ruled_out=ruled_out)
+        return BoundBy("resource", machine_binds(machine), None, "cpu", evidence=evidence, ruled_out=ruled_out)
     if len(near) == 1:
         use = near[0]
         detail = f"{use.resource} of {use.host} was {use}; not yet proven by a squeeze"
@@ -75,8 +82,13 @@ def bound_by(
             "undecided", f"{names} were {'both' if len(near) == 2 else 'all'} near their ceilings", evidence=evidence, ruled_out=ruled_out
         )
     if full:
-        detail = f"{'; '.join(map(str, full))}, while no resource came near its ceiling"
+        detail = f"{'; '.join(map(str, full))}, while {idle} came near its ceiling"
         return BoundBy("system", detail, full[0].host or None, evidence=evidence, ruled_out=ruled_out)
     how = "it was pressed without schedule" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
-    detail = f"no resource came near its ceiling, and no internal limit of which there is a gauge; {how}"
+    gauges = ", and no internal limit of which there is a gauge" if internals else ""
+    detail = f"{idle} came near its ceiling{gauges}; {how}"
     return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)
+
+
+def _out(what: str, why: str, use: Use | None = None) -> dict[str, Any]:
+    return {"what": what, "why": why, "hosts": [] if use is None else [use.host], "resource": None if use is None else use.resource}

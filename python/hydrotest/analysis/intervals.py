@@ -13,7 +13,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its 95 % interval and the number of independent values behind it."""
+    """A mean with its interval (95 %, if nothing else is said) and the number of independent values behind it."""
 
     value: float
     low: float
@@ -26,15 +26,9 @@ class Mean:
 
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
     """Student's t-interval of the mean of independent values. With one value the interval is unbounded."""
-    n = len(values)
-    if n == 0:
+    if not values:
         raise ValueError("no values")
-    mean = math.fsum(values) / n
-    if n == 1:
-        return Mean(mean, -math.inf, math.inf, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * math.sqrt(variance / n)
-    return Mean(mean, mean - half, mean + half, n)
+    return interval_with(values, *pooled_deviation([values]), confidence)
 
 
 def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:

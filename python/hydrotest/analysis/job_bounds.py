@@ -10,7 +10,7 @@ from hydrotest.analysis.bound_by import BoundBy, bound_by
 from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.internal import Gauged, Internal, gauged
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.squeezed import Window, pass_s, uses_in, window_of
+from hydrotest.analysis.windows import Window, pass_s, uses_in, window_of
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -21,7 +21,7 @@ SLOTS = Internal("share of the executors' slots that ran a task", EVENT_LOG, "me
                  SPARK_DOCS + "spark-standalone.html#cluster-launch-scripts", remedy="give the workers more, as long as there is CPU")  # fmt: skip
 COLLECTING = Internal("share of the tasks' time in garbage collection", EVENT_LOG, "mean", "above", 0.1, "memory",
                       SPARK_DOCS + "tuning.html#garbage-collection-tuning", remedy="give the executors more", spends=True)  # fmt: skip
-SPILLING = Internal("share of what was shuffled that was spilled to disk first", EVENT_LOG, "mean", "above", 0.1, "memory",
+SPILLING = Internal("spilled to disk, of each byte that was shuffled", EVENT_LOG, "mean", "above", 0.1, "memory",
                     SPARK_DOCS + "tuning.html#memory-usage-of-reduce-tasks", remedy="give the executors more, or more and smaller tasks", spends=True)  # fmt: skip
 
 SCHEDULING = Internal("share of the tasks' time in being sent out and heard of", EVENT_LOG, "mean", "above", 0.3, "spark.default.parallelism",
@@ -60,15 +60,16 @@ def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Seq
 
 def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:
     """Gauges of all executors together, from the event log: of the time in which tests ran, and of their tasks."""
-    seconds, slots, busy, running, collecting, scheduling, shuffled, spilled = 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    there, busy, running, collecting, scheduling, shuffled, spilled = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for trial, _, _ in windows:
         load = trial.load(workload)
         log = read_event_log(run.path / load.event_log) if load.event_log is not None else None
         for one in load.iterations or []:
             if log is None or not one.finished or one.group not in log.groups:
                 continue
-            group, slots = log.groups[one.group], log.cores
-            seconds += one.seconds
+            group = log.groups[one.group]
+            # Seconds of slots.
+            there += one.seconds * log.cores
             busy += group.total("duration_s")
             running += group.total("run_s")
             collecting += group.total("gc_s")
@@ -76,6 +77,6 @@ def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list
             shuffled += group.total("shuffle_write_bytes")
             spilled += group.total("spill_bytes")
     shares = [
-        (SLOTS, busy, seconds * slots), (COLLECTING, collecting, running), (SCHEDULING, scheduling, busy), (SPILLING, spilled, shuffled)
+        (SLOTS, busy, there), (COLLECTING, collecting, running), (SCHEDULING, scheduling, busy), (SPILLING, spilled, shuffled)
     ]  # fmt: skip
     return [Gauged(limit, "", "the executors", part / whole) for limit, part, whole in shares if whole > 0]

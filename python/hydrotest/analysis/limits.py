@@ -12,9 +12,11 @@ from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.proof import at_the_limit, proven
 from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.squeezed import at_the_limit, proven, squeezed, uses_in
+from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
+from hydrotest.analysis.windows import uses_in
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import KafkaConsume, SparkPerf
@@ -22,8 +24,6 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 
 UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s", "dataflow": "records/s"}
-AT_LIMIT = 0.95
-"""Trials offered at least this share of the limit show what was used there."""
 
 
 def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
@@ -88,7 +88,7 @@ class Limits:
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
             "at_least_because": room_reasons if stopped_by == "generator" else ["no higher rate was rejected"] if limit.high is None else [],
-            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), is_found_below=True),
+            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
@@ -133,14 +133,14 @@ class Limits:
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
     def proven(
-        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], *, is_found_below: bool = False
+        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], search_stopped_by: str | None = None
     ) -> dict[str, Any]:
-        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `is_found_below`: the limit is that of a
+        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `search_stopped_by`: where the limit is that of a
         search, which may be below the rate without schedule, that is squeezed."""
         own = [trial for trial in self.trials if trial.test == index]
         found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
-        bound, extra = proven(suspicion, found, generators)
-        return asdict(at_the_limit(bound, extra["binds"]) if is_found_below else bound) | extra
+        bound = proven(suspicion, found, generators)
+        return asdict(bound if search_stopped_by is None else at_the_limit(bound, search_stopped_by))
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -162,9 +162,9 @@ class Limits:
 
 
 def _most(judged: list[tuple[Measured, Verdict]]) -> str:
-    """What stopped most of the rejected trials; the generator wherever it stopped one."""
+    """What stopped most of the rejected trials; the generator, unless more of them were rejected for something else."""
     causes = [str(verdict.stopped_by or "search-end") for _, verdict in judged]
-    if causes.count("generator") * 2 > len(causes):
+    if causes.count("generator") * 2 >= len(causes):
         return "generator"
     others = sorted(set(causes) - {"generator"}) or ["generator"]
     return max(others, key=causes.count)

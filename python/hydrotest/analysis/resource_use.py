@@ -87,6 +87,11 @@ class Use:
         return self.used / self.ceiling if self.ceiling else None
 
     @property
+    def fullness(self) -> float:
+        """The share of its ceiling, or of its quota's periods, that it was used up in, whichever is more; to be laid beside others'."""
+        return max(self.share or 0.0, self.throttled or 0.0)
+
+    @property
     def is_near(self) -> bool:
         """True if it may be what binds."""
         return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN

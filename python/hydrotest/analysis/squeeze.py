@@ -79,7 +79,7 @@ class Candidate(NamedTuple):
 def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:
     """All that is worth squeezing, most used first. `squeezable`: of each host the resources that can be. Of the hosts `only_near` only what is near its ceiling: there
     all cores stand still at once for a part of the time, and one thread of many that is busy all the time would lose as much as if they were all used up."""
-    used = sorted(uses, key=lambda use: -max(use.share or 0.0, use.throttled or 0.0))
+    used = sorted(uses, key=lambda use: -use.fullness)
     return [
         Candidate.of(use.host, use.resource)
         for use in used
@@ -101,8 +101,13 @@ def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]
 
 def reach_s(over: Sequence[Candidate], least_s: float = 0.0) -> float:
     """Seconds that a decision over these takes at least, but for its last round, which may be shorter. `least_s`: of a turn."""
-    turns = course([(one.hosts, one.resource, LEFT[one.resource]) for one in over], least_s)
+    turns = course([(one.hosts, one.resource, LEFT[one.resource]) for one in over] * _times(over), least_s)
     return MARGIN * (ROUNDS_MIN - 1) * sum(turn.seconds for turn in turns)
+
+
+def _times(over: Sequence[Candidate]) -> int:
+    """How often each is squeezed in a round: few of them several times, since each round has a beginning and an end of its own."""
+    return math.ceil(SQUEEZED_MIN / len(over)) if over else 0
 
 
 def within(over: Sequence[Candidate], peers: Collection[str], budget_s: float, least_s: float = 0.0) -> list[Candidate]:
@@ -164,11 +169,10 @@ class Squeezing:
     """Elasticities, one a turn."""
 
     def propose(self) -> list[Candidate]:
-        """Those of the next round, in its order: all at first, then those that may still be what binds; few of them several times, since each round has a
-        beginning and an end of its own."""
+        """Those of the next round, in its order: all at first, then those that may still be what binds."""
         alive = [one for one in self.over if not self._is_known(one) or self._interval(one).high >= BINDS] or list(self.over)
         random.Random(f"{self.seed} {self._turns}").shuffle(alive)
-        return alive * math.ceil(SQUEEZED_MIN / len(alive)) if alive else []
+        return alive * _times(alive)
 
     def tell(self, found: Iterable[tuple[Candidate, float]]) -> None:
         """What a round showed, in its order."""

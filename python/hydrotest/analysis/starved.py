@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING
-from hydrotest.analysis.squeezed import Window, uses_in
 from hydrotest.analysis.usage import service_rates
+from hydrotest.analysis.windows import Window, uses_in
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from hydrotest.spec.hosts import QUOTA_PERIOD_S
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -83,8 +84,9 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     ]
     columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
-        # Of the periods in which it wanted a core at all.
-        columns.append((pl.col("cpu_throttled_periods").diff() / pl.col("cpu_periods").diff()).fill_nan(0.0).alias("cpu_throttled"))
+        # The kernel counts only periods in which a core was wanted: one throttled burst a second is not a second held back.
+        periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / QUOTA_PERIOD_S)
+        columns.append((pl.col("cpu_throttled_periods").diff() / periods).alias("cpu_throttled"))
     return own.select(columns).slice(1)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hydrotest.analysis.bound_by import machine_words
-from hydrotest.analysis.evidence import Line, inside, inside_words, used
-from hydrotest.analysis.resource_use import IN, MACHINE, OUT
+from hydrotest.analysis.evidence import Line, inside, inside_words, throttled, used
+from hydrotest.analysis.resource_use import IN, MACHINE, OUT, THROTTLED_MIN
 from hydrotest.units import show_bytes
 
 
@@ -29,37 +28,42 @@ def bound_sentence(row: dict[str, Any]) -> str:
 def _proven_sentence(limit: dict[str, Any]) -> str:
     """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
     bound = limit["bound_by"]
-    own = [row for row in bound["squeezed"] if row["binds"]]
     parts = []
-    for row in own:
+    for row in _squeezed(bound, "binds"):
         cost = [(1 - row["left"] ** row[key]) * 100 for key in ("low", "value", "high")]
-        there = used(bound["evidence"], row["resource"], row["hosts"])
-        parts.append(f"the {named(row['resource'], there)} of {row['host']} ({_shares(there)}with {1 - row['left']:.0%} of it taken away the rate fell by "
+        there = used(row["freely"], row["resource"], row["hosts"])
+        held_back = [throttled(row["freely"], host) for host in row["hosts"]]
+        parts.append(f"the {named(row['resource'], there)} of {row['host']} ({_shares(there, held_back)}with {1 - row['left']:.0%} of it taken away the rate fell by "
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
     whose = "the generator, by " if bound["kind"] == "generator" else ""
     out = f"Proven by squeezing: bound by {whose}{' and '.join(parts)}."
     full = full_inside(limit)
     out += f" Full inside it: {inside_words(full)}." if full else ""
-    machine = machine_words(bound["evidence"])
-    out += f" But {machine}." if machine else ""
-    more = bound["next"]
-    if more is not None:
-        out += (f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % "
-                f"[{more['low_pct']:+.0f}, {more['high_pct']:+.0f}]")  # fmt: skip
-        out += "; it would still bind" if more["is_still"] else ""
-        if more["resource"] is not None:
-            whose = f"the {NAMES[more['resource']]} of {more['host'] or MACHINE}"
-            out += f"; next would be {whose} at about {more['at']:.2g} × the rate ({more['share']:.0%} used then)"
-        out += "."
-    # A group with one that binds in it falls with that one.
-    others = [row for row in bound["squeezed"] if row not in own
-              and not any(row["resource"] == bind["resource"] and set(bind["hosts"]) < set(row["hosts"]) for bind in own)]  # fmt: skip
-    grouped = {(bind["resource"], host) for bind in own if len(bind["hosts"]) > 1 for host in bind["hosts"]}
-    out += _others([row for row in others if row["out"]], grouped, " Not the")
-    # What a host of the group does by itself is a part of what the group does.
-    rest = [row for row in others if not row["out"] and (row["resource"], row["host"]) not in grouped]
-    out += _others([row for row in rest if row["low"] > 0], grouped, " It shares this with the")
-    return out + _others([row for row in rest if row["low"] <= 0], grouped, " Nothing can be told of the")
+    out += f" But {'; '.join(bound['caveats'])}." if bound["caveats"] else ""
+    out += _next_sentence(bound["next"]) if bound["next"] is not None else ""
+    out += _others([*_squeezed(bound, "out"), *_squeezed(bound, "out alone")], " Not the")
+    out += _others(_squeezed(bound, "shares"), " It shares this with the")
+    return out + _others(_squeezed(bound, "unknown"), " Nothing can be told of the")
+
+
+def _next_sentence(more: dict[str, Any]) -> str:
+    """What more of it gave, and what comes next."""
+    out = f" With {more['given']:g} × as much of it the rate changes by {more['change_pct']:+.0f} % [{more['low_pct']:+.0f}, {more['high_pct']:+.0f}]"
+    out += "; it would still bind" if more["is_still"] else ""
+    if more["resource"] is not None:
+        whose = f"the {NAMES[more['resource']]} of {more['host'] or MACHINE}"
+        out += f"; next would be {whose} at about {more['at']:.2g} × the rate ({more['share']:.0%} used then)"
+    return f"{out}."
+
+
+def _squeezed(bound: dict[str, Any], role: str) -> list[dict[str, Any]]:
+    return [row for row in bound["squeezed"] if row["role"] == role]
+
+
+def elasticity_words(row: dict[str, Any]) -> str:
+    """The elasticity of what was squeezed with its interval; of a single turn none is known."""
+    interval = "of one turn" if row["low"] is None else f"[{row['low']:.2f}, {row['high']:.2f}]"
+    return f"elasticity {row['value']:.2f} {interval}"
 
 
 def named(resource: str, there: Sequence[Line]) -> str:
@@ -69,14 +73,15 @@ def named(resource: str, there: Sequence[Line]) -> str:
     return f"{direction}{NAMES[resource]}"
 
 
-def _shares(there: Sequence[Line]) -> str:
-    """How much of their ceilings, which are told, too; empty without any."""
+def _shares(there: Sequence[Line], held_back: Sequence[float]) -> str:
+    """How much of their ceilings, which are told, too, and in how many of their periods quotas held them back; empty without any."""
     if not there:
         return ""
-    shares = sorted(line["value"] for line in there)
+    shares = list(dict.fromkeys(f"{share:.0%}" for share in sorted(line["value"] for line in there)))
     ceilings = list(dict.fromkeys(map(ceiling_words, there)))
-    told = f"{shares[0]:.0%}" if len(there) == 1 else f"{shares[0]:.0%} to {shares[-1]:.0%}"
-    return f"{told} of {' and '.join(ceilings)}{' each' if len(there) > 1 and len(ceilings) == 1 else ''} used; "
+    told = " to ".join(dict.fromkeys((shares[0], shares[-1])))
+    waited = f" and held back by its quota in {max(held_back):.0%} of its periods" if max(held_back, default=0.0) >= THROTTLED_MIN else ""
+    return f"{told} of {' and '.join(ceilings)}{' each' if len(there) > 1 and len(ceilings) == 1 else ''} used{waited}; "
 
 
 def ceiling_words(line: Line) -> str:
@@ -103,12 +108,11 @@ def full_inside(row: dict[str, Any]) -> list[Line]:
     return [line for line in full if (line["host"] in bound["binds"] if line["host"] else is_worker)]
 
 
-def _others(rows: list[dict[str, Any]], grouped: set[tuple[str, str]], head: str) -> str:
-    """What else was squeezed, with its elasticities; empty without any. `grouped`: what binds as one of a group."""
-    alone = [" alone" if (row["resource"], row["host"]) in grouped else "" for row in rows]
+def _others(rows: list[dict[str, Any]], head: str) -> str:
+    """What else was squeezed, with its elasticities; empty without any."""
     told = "; ".join(
-        f"{NAMES[row['resource']]} of {row['host']}{word} (elasticity {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}])"
-        for row, word in zip(rows, alone, strict=True)
+        f"{NAMES[row['resource']]} of {row['host']}{' alone' if row['role'] == 'out alone' else ''} ({elasticity_words(row)})"
+        for row in rows
     )
     return f"{head} {told}." if told else ""
 

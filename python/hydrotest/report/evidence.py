@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydrotest.analysis.evidence import Line, inside, throttled, uses, waited
+from hydrotest.analysis.evidence import Line, inside, throttled, used, uses, waited
 from hydrotest.analysis.squeeze import SHARE_MIN
-from hydrotest.report.bounds import ceiling_words, named
+from hydrotest.report.bounds import ceiling_words, elasticity_words, named
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.words import Summary
 
@@ -30,17 +30,22 @@ def _resource(bound: dict[str, Any], line: Line) -> list[list[str]]:
     """One row of cells, or none."""
     resource, host, share = line["resource"], line["host"], line["value"]
     squeezes = [
-        f"elasticity {one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]" + (" (together)" if len(one["hosts"]) > 1 else "")
-        for one in bound.get("squeezed", []) if one["resource"] == resource and host in one["hosts"]
+        elasticity_words(one) + (" (together)" if len(one["hosts"]) > 1 else "") + _freely(one, resource, host)
+        for one in bound["squeezed"] if one["resource"] == resource and host in one["hosts"]
     ]  # fmt: skip
     waits = _waits(bound["evidence"], resource, host)
     if not squeezes and not waits and (share is None or share < SHARE_MIN):
         return []
-    why = [one["why"] for one in bound["ruled_out"] if one["what"] == f"{resource} of {host}"]
+    why = [one["why"] for one in bound["ruled_out"] if (one["resource"], one["hosts"]) == (resource, [host])]
     binds = bound["confirmed"] and resource == bound["resource"] and host in bound["binds"]
     so = "binds" if binds else f"ruled out: {why[0]}" if why else NONE
     told = NONE if share is None else f"{share:.0%} of {ceiling_words(line)}"
     return [[host, named(resource, [line]), told, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
+
+
+def _freely(one: dict[str, Any], resource: str, host: str) -> str:
+    """What was used of it in the turns of a squeeze in which nothing was taken."""
+    return "".join(f" at {line['value']:.0%}" for line in used(one["freely"], resource, [host]))
 
 
 def _waits(evidence: list[dict[str, Any]], resource: str, host: str) -> list[str]:

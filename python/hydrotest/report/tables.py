@@ -83,7 +83,7 @@ def limits_sheet(summary: Summary) -> Sheet:
 
 
 def _bound(bound: dict[str, Any]) -> str:
-    host = bound["host"] or (" and ".join(bound["binds"]) if bound["confirmed"] else "the whole machine")
+    host = bound["host"] or " and ".join(bound["binds"]) or "the whole machine"
     name = f"{bound['resource']} of {host}" if bound["kind"] == "resource" else bound["kind"]
     return name + ("" if bound["confirmed"] else " (unconfirmed)" if bound["kind"] == "resource" else "")
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hydrotest.analysis.squeeze import CANDIDATES_MAX, LEFT, RELIEF, Candidate, Decision, Squeezing, Turn, course, reach_s, within
-from hydrotest.analysis.squeezed import candidates_of, found_in, pass_s, squeezed, window_of
+from hydrotest.analysis.squeezed import candidates_of, found_in, is_relieved
+from hydrotest.analysis.windows import pass_s, window_of
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
@@ -59,7 +60,7 @@ class Squeezer:
         name = self.pressable.name
         binds = (await self._prove()).binds
         is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
-        if binds and is_relievable and squeezed(self.bench.runner.folder, self._trials(), name, self._peers).relief is None:
+        if binds and is_relievable and not is_relieved(self._trials(), name):
             await self._relieve(binds)
 
     async def _prove(self) -> Decision:

@@ -13,6 +13,8 @@ from hydrotest.units import show_bytes
 GIB = 1 << 30
 Share = Literal["cores", "disk", "network"]
 """What of a machine an emulated host may be given a part of, by its key in the file; of memory nothing can be taken away while it is used."""
+QUOTA_PERIOD_S = 0.1
+"""An emulated host's cores are a quota of CPU time in each such period. At this one nearly the whole quota is delivered (99 % seen; 80 % at 10 ms)."""
 
 
 class Placed(Model):

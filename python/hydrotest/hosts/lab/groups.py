@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError
+from hydrotest.spec.hosts import QUOTA_PERIOD_S
 
-PERIOD_US = 100_000
-"""At this period nearly the whole quota is delivered (99 % seen; 80 % at 10 ms)."""
+PERIOD_US = round(QUOTA_PERIOD_S * 1e6)
 EMPTY_S_MAX = 10.0
 """A killed process leaves its group when the kernel is through with it."""
 CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio")

@@ -1,0 +1,209 @@
+"""The verdict that squeezes make of a suspicion. The rules, and why they are so: docs/verdict.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from hydrotest.analysis.bound_by import BoundBy, machine_binds
+from hydrotest.analysis.evidence import inside, inside_words, lines, throttled, used
+from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use
+from hydrotest.analysis.squeeze import BINDS, LEFT, SHARE_MIN, Candidate, headroom
+from hydrotest.analysis.squeezed import Relief, Squeezed
+
+
+def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
+    """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator."""
+    if not found.elasticities:
+        return bound
+    bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
+    if found.decision.binds:
+        return _named(bound, found, generators)
+    near = _untried(found, lambda use: use.is_near)
+    if bound.kind == "generator" or any((use.host, use.resource) == (bound.host, bound.resource) for use in near):
+        # What was suspected was not tried: that other things do not bind makes it no less likely.
+        return bound
+    if near:
+        return _undecided(bound, f"near their ceilings, and not squeezed: {_names(near)}; what was: {_elasticities(found)}")
+    if found.decision.is_none:
+        return _nothing_binds(bound, found)
+    return _undecided(bound, f"the squeezes did not tell apart what binds within their budget: {_elasticities(found)}")
+
+
+def at_the_limit(bound: BoundBy, stopped_by: str) -> BoundBy:
+    """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: the verdict, with the evidence at the
+    limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit."""
+    if not bound.confirmed:
+        return bound
+    rooms = []
+    for host in bound.binds:
+        share = next((line["value"] for line in used(bound.evidence, bound.resource, [host])), None)
+        is_held_back = bound.resource == "cpu" and throttled(bound.evidence, host) >= THROTTLED_MIN
+        if share is None:
+            rooms.append(f"what was used of that of {host} is not known")
+        elif share < FAR_FROM_CEILING and not is_held_back:
+            rooms.append(f"only {share:.0%} of that of {host} was used")
+    if not rooms:
+        return bound
+    bound = replace(bound, confirmed=False, binds=[], elasticity=None, next=None)
+    return _undecided(
+        bound,
+        f"pressed without schedule it is bound by the {bound.detail}. At the limit {', '.join(rooms)}; the search stopped on {stopped_by}",
+    )
+
+
+def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
+    """What the squeezes named, confirmed if nothing else can explain what they showed."""
+    binds, more = found.decision.binds, found.relief
+    words = " and ".join(f"{one} (elasticity {found.elasticities[one]})" for one in binds)
+    if (doubt := _doubt(found)) is not None:
+        return _undecided(bound, f"squeezing names the {words}, but {doubt}")
+    top = max(binds, key=lambda one: found.elasticities[one].value)
+    hosts = [host for one in binds for host in one.hosts]
+    near, machine = _untried(found, lambda use: use.is_near), _full_machine(found)
+    is_passed_over = bound.kind == "generator" and not _tried_generator(found, generators)
+    # A part of what is lost with what binds may be another's.
+    caveats = [f"the {use.resource} of {use.host} was near its ceiling, too, and was not squeezed" for use in near]
+    caveats += ["the generator, which had no room, was not squeezed"] if is_passed_over else []
+    caveats += [] if machine is None else [f"the cores of {MACHINE} were {machine}: they may not have got what they are given"]
+    is_generator = all(host in generators for host in hosts)
+    return replace(
+        bound, kind="generator" if is_generator else "resource", host=hosts[0] if len(hosts) == 1 else None, resource=top.resource,
+        detail="; ".join([words, *_relief_words(more), *caveats]),
+        # Hosts that do not get the cores that they are given are not bound by those.
+        confirmed=not near and not is_passed_over and (machine is None or top.resource != "cpu"),
+        binds=hosts, elasticity=asdict(found.elasticities[top]), next=None if more is None else _next(more, generators), caveats=caveats,
+        ruled_out=[entry for entry in bound.ruled_out if entry["hosts"] or not is_generator],
+    )  # fmt: skip
+
+
+def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
+    """No squeeze moved the rate: a limit of another kind, if nothing else can be it."""
+    none = f"squeezing {' and '.join(map(str, found.elasticities))} did not move its rate"
+    if (machine := _full_machine(found)) is not None:
+        return replace(bound, kind="resource", host=None, resource="cpu", detail=f"{none}, and {machine_binds(machine)}")
+    if others := _untried(found, lambda use: use.is_near or (use.share or 0.0) >= SHARE_MIN):
+        return _undecided(bound, f"{none}; not squeezed, and used enough to bind it: {_names(others)}")
+    full = inside(bound.evidence)
+    cause = (
+        bound.detail if bound.kind == "system"
+        else inside_words(full) if full
+        else "a limit inside the system of which there is no gauge, or its objective"
+    )  # fmt: skip
+    host = bound.host if bound.kind == "system" else None
+    return replace(
+        bound, kind="system", host=host, resource=None, detail=f"squeezing none of the resources that it uses moved its rate: {cause}"
+    )
+
+
+def _undecided(bound: BoundBy, detail: str) -> BoundBy:
+    return replace(bound, kind="undecided", host=None, resource=None, detail=detail)
+
+
+def _doubt(found: Squeezed) -> str | None:
+    """Why what the squeezes named may bind only while it is squeezed; None where it surely binds before. It does if it is full then, or if more of it gives more."""
+    relief = found.relief
+    uses = {(use.host, use.resource): use for use in found.freely}
+    has_some = []
+    for one, host in [(bind, host) for bind in found.decision.binds for host in bind.hosts]:
+        use = uses.get((host, one.resource))
+        if use is None or use.share is None:
+            return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
+        if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
+            return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
+        if found.decision.is_unparted and not use.is_full:
+            return f"which of these hosts it is was not told apart: while nothing is taken the {one.resource} of {host} is {use}"
+        if not use.is_full:
+            has_some.append(f"the {one.resource} of {host} is {use}")
+    if relief is not None and relief.has_room:
+        return f"{relief} only: it has room until it is squeezed"
+    if not has_some or (relief is not None and relief.gives):
+        return None
+    tried = "how much more of it would give was not tried" if relief is None else str(relief)
+    return f"while nothing is taken {'; '.join(has_some)}, and {tried}"
+
+
+def _untried(found: Squeezed, is_suspect: Callable[[Use], bool]) -> list[Use]:
+    """Resources that no squeeze has tried and that may bind by what was used of them while nothing was taken."""
+    tried = {(host, one.resource) for one in found.elasticities for host in one.hosts}
+    return [
+        use for use in found.freely
+        if is_suspect(use) and (use.host, use.resource) not in tried and use.resource != "memory" and use.host != MACHINE
+    ]  # fmt: skip
+
+
+def _full_machine(found: Squeezed) -> Use | None:
+    """The cores of the machine that hosts are emulated on, where those were near their ceiling while nothing was taken."""
+    return next((use for use in found.freely if use.host == MACHINE and use.is_near), None)
+
+
+def _tried_generator(found: Squeezed, generators: Collection[str]) -> bool:
+    """True if what a generator without room may be short of was squeezed: its cores, or what was near its ceiling there."""
+    near = {(use.host, use.resource) for use in found.freely if use.is_near}
+    return any(
+        host in generators and (one.resource == "cpu" or (host, one.resource) in near) for one in found.elasticities for host in one.hosts
+    )
+
+
+def _rows(found: Squeezed) -> list[dict[str, Any]]:
+    """What was squeezed, each with its elasticity (95 %), what was used of it while nothing was taken, and its `role` (see `_role`)."""
+    return [
+        {
+            "host": " and ".join(one.hosts), "hosts": list(one.hosts), "resource": one.resource, "left": LEFT[one.resource],
+            "role": _role(one, found), **asdict(mean),
+            "freely": lines([use for use in found.freely if use.host in one.hosts and use.resource == one.resource], []),
+        }
+        for one, mean in found.elasticities.items()
+    ]  # fmt: skip
+
+
+def _role(one: Candidate, found: Squeezed) -> str:
+    """What the squeezes say of one: `binds`; `part` of what binds, a host of a group that does, or a group with hosts that do, of which nothing more is told,
+    or, `out alone`, such a host that does not by itself; else `out`; or it `shares` the limit, or it is `unknown`."""
+    if one in found.decision.binds:
+        return "binds"
+    is_out = found.elasticities[one].high < BINDS
+    if any(bind.resource == one.resource and not set(bind.hosts).isdisjoint(one.hosts) for bind in found.decision.binds):
+        return "out alone" if is_out and not one.is_group else "part"
+    return "out" if is_out else "shares" if found.elasticities[one].low > 0 else "unknown"
+
+
+def _ruled_out(bound: BoundBy, found: Squeezed) -> list[dict[str, Any]]:
+    """What the squeezes left of what was ruled out by its use, and what they ruled out themselves."""
+    tried = {(host, one.resource) for one in found.elasticities for host in one.hosts}
+    by_use = [entry for entry in bound.ruled_out if not any((host, entry["resource"]) in tried for host in entry["hosts"])]
+    return by_use + [
+        {"what": str(one), "why": f"elasticity {mean}", "hosts": list(one.hosts), "resource": one.resource}
+        for one, mean in found.elasticities.items() if _role(one, found) == "out"
+    ]  # fmt: skip
+
+
+def _next(relief: Relief, generators: Collection[str]) -> dict[str, Any]:
+    """The contract's `next`, with what the relief was."""
+    after = relief.next
+    return {
+        "kind": "unknown" if after is None else "generator" if after.host in generators else "resource",
+        # The contract has null where it is no host of the run: then the machine that they are emulated on.
+        "host": after.host if after and after.host != MACHINE else None, "resource": after.resource if after else None, "at": relief.at,
+        "given": relief.given, "change_pct": relief.change.value, "low_pct": relief.change.low, "high_pct": relief.change.high,
+        "share": after.share if after else None, "is_still": relief.is_still,
+    }  # fmt: skip
+
+
+def _relief_words(relief: Relief | None) -> list[str]:
+    if relief is None:
+        return []
+    after = relief.next
+    told = (
+        "" if after is None else f", and next is the {after.resource} of {after.host}, at about {relief.at:.2g} × the rate ({after} then)"
+    )
+    return [f"{relief}{told}"]
+
+
+def _names(uses: Sequence[Use]) -> str:
+    return ", ".join(f"{use.resource} of {use.host}" for use in uses)
+
+
+def _elasticities(found: Squeezed) -> str:
+    return "; ".join(f"{one} {mean}" for one, mean in found.elasticities.items())
