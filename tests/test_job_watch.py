@@ -43,6 +43,9 @@ def test_a_full_driver_is_named_within_a_minute() -> None:
 
 def test_a_driver_that_falls_silent_is_named() -> None:
     assert "said nothing for 25 s" in str(watch().look(STALL_S))
+    # A driver that waits for its executors says nothing at first.
+    assert JobWatch(1e6, 0.0, first_word_s=55.0).look(54.0) is None
+    assert "said nothing for 55 s" in str(JobWatch(1e6, 0.0, first_word_s=55.0).look(55.0))
     assert watch().look(STALL_S - 1) is None
     found = watch(beat(1, 5)).look(1 + STALL_S)
     assert found is not None

@@ -35,5 +35,7 @@ damaged = F.expr(f"case when rest = {DAMAGED} then overlay(value placing X'00FF0
 for name, branch in branches.items():
     persisted = read(branch).select(damaged.alias("value"), copies.alias("copy"))
     write(persisted.select("value", F.lit(settings["aggregate"]).alias("topic")), f"persist-{name}")
+# Warm before it says so: the first look at a topic takes seconds.
+spark.read.format("kafka").option("kafka.bootstrap.servers", settings["brokers"]).option("subscribe", settings["input"]).load().count()
 Path(settings["ready"]).touch()
 spark.streams.awaitAnyTermination()

@@ -42,7 +42,7 @@ workloads:
   put: {{kind: hdfs-write, files: 2, file_size: 8 MiB, at_once: 2}}
   get: {{kind: hdfs-read, reads: put, at_once: 2}}
 # Nobody is as quick: the level is refused, whatever this machine does.
-objectives: {{flow: {{p99: 1 ms}}}}
+objectives: {{flow: {{p99: 1 ms}}, logs: {{p99: 20 s}}}}
 tests:
   - isolated: [put, get]
   - levels: {{workload: flow, rates: [1K], duration: 20 s}}
@@ -62,6 +62,8 @@ workloads:
   flawed: {{kind: dataflow, reads: logs, submit: {job}, partitions: 4}}
   few: {{kind: kafka-produce, partitions: 2, record_size: 500 B, levels: {{info: 8, error: 2}}}}
   quick: {{kind: dataflow, reads: few, partitions: 2, mode: real-time}}
+# A source that stands still for a moment is not given up.
+objectives: {{lines: {{p99: 20 s}}, logs: {{p99: 20 s}}, few: {{p99: 20 s}}}}
 tests:
   - levels: {{workload: plain, rates: [2K], duration: 8 s}}
   - levels: {{workload: flawed, rates: [1K], duration: 8 s}}

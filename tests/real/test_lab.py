@@ -75,16 +75,19 @@ async def site_of(tmp_path: Path, scratch: Scratch) -> Site:
 async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) -> None:
     site = await site_of(tmp_path, scratch)
     said: list[str] = []
-    surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
-    # What else runs on the machine can take from it, but nothing adds to it.
-    assert surveyed["one"]["cpu_cores"] == pytest.approx(0.5, rel=0.15)
-    assert surveyed["two"]["cpu_cores"] == pytest.approx(0.3, rel=0.15)
-    assert surveyed["one"]["network_bytes_per_s"] == pytest.approx(100e6 / 8, rel=0.1)
-    assert surveyed["two"]["network_bytes_per_s"] == pytest.approx(400e6 / 8, rel=0.1)
-    # Its own, though the host that it is measured to has a tenth of it.
-    assert surveyed["three"]["network_bytes_per_s"] == pytest.approx(1e9 / 8, rel=0.15)
-    assert surveyed["one"]["disk_write_bytes_per_s"] == pytest.approx(40e6, rel=0.15)
-    assert surveyed["two"]["disk_read_bytes_per_s"] == pytest.approx(20e6, rel=0.15)
+    given = {("one", "cpu_cores"): (0.5, 0.15), ("two", "cpu_cores"): (0.3, 0.15), ("one", "network_bytes_per_s"): (100e6 / 8, 0.1),
+             # The third's is its own, though the host that it is measured to has a tenth of it.
+             ("two", "network_bytes_per_s"): (400e6 / 8, 0.1), ("three", "network_bytes_per_s"): (1e9 / 8, 0.15),
+             ("one", "disk_write_bytes_per_s"): (40e6, 0.15), ("two", "disk_read_bytes_per_s"): (20e6, 0.15)}  # fmt: skip
+    most: dict[tuple[str, str], float] = {}
+    for _ in range(3):
+        surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
+        # What else runs on the machine can take from it for a moment, but nothing adds to it.
+        assert all(surveyed[host][what] <= share * (1 + near) for (host, what), (share, near) in given.items())
+        most = {key: max(most.get(key, 0.0), surveyed[key[0]][key[1]]) for key in given}
+        if all(most[key] >= share * (1 - near) for key, (share, near) in given.items()):
+            break
+    assert most == {key: pytest.approx(share, rel=near) for key, (share, near) in given.items()}
     assert any(line.startswith("one gives") for line in said)
     assert await site.clear() == []
 
@@ -134,7 +137,9 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
         await sink.close()
 
 
-WHOLE = EXPERIMENT.replace("rates: [20K]", "rates: [2K], duration: 8 s") + "warm_up: {least: 4 s, most: 4 s}\n"
+# Nothing that is judged: a broker as cold as this one may miss any objective.
+SOAK = "soak: {workloads: [press], rates: {press: 2K}, duration: 8 s}"
+WHOLE = EXPERIMENT.replace("levels: {workload: press, rates: [20K]}", SOAK) + "warm_up: {least: 4 s, most: 4 s}\n"
 
 
 @pytest.mark.parametrize("end", ["by itself", "Ctrl-C", "kill -9"])
@@ -258,9 +263,14 @@ async def test_a_paused_host_goes_on(tmp_path: Path, scratch: Scratch) -> None:
     site = await site_of(tmp_path, scratch)
     one = site.hosts["one"]
     assert isinstance(one, NetnsHost)
-    code = "import time\nfor _ in range(30):\n    print(time.time(), flush=True)\n    time.sleep(0.1)"
+    ticked = tmp_path / "ticked"
+    code = (
+        f"import time\nfor _ in range(30):\n    print(time.time(), flush=True)\n    open({str(ticked)!r}, 'w').close()\n    time.sleep(0.1)"
+    )
     ticking = asyncio.create_task(run_command("tick", [sys.executable, "-c", code], one, tmp_path / "tick.log"))
-    await asyncio.sleep(1)
+    while not ticked.exists():
+        assert not ticking.done()
+        await asyncio.sleep(0.02)
     await one.take_away("pause")
     await asyncio.sleep(2)
     await one.bring_back("pause")

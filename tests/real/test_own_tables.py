@@ -14,7 +14,7 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.workloads import CassandraLoad
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("own", "search", 0.5, 2.0)
+PLAN = TrialPlan("own", "search", 0.5, 2.0, patience_s=30.0)
 
 ORDERS: dict[str, Any] = {
     "kind": "cassandra",

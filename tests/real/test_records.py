@@ -24,8 +24,8 @@ from hydrotest.systems.fetch import KAFKA, fetch
 from hydrotest.systems.java import find_java
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("shapes", "search", 0.5, 1.5)
-LONGER = TrialPlan("shapes", "search", 0.5, 3.5)
+PLAN = TrialPlan("shapes", "search", 0.5, 1.5, patience_s=30.0)
+LONGER = TrialPlan("shapes", "search", 0.5, 3.5, patience_s=30.0)
 """For what a moment's standstill at its end would change."""
 
 SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
@@ -86,7 +86,7 @@ async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", "threads": 2})
     wanted = [{"rate": "5K", "duration": "2 s"}, {"rate": "5K", "to": "20K", "duration": "2 s"}]
     stretches = tuple(Stretch.model_validate(one) for one in wanted)
-    plan = TrialPlan("profile", "profile", 0.0, 4.0)
+    plan = TrialPlan("profile", "profile", 0.0, 4.0, patience_s=30.0)
     load = (await Produce("ingest", spec, bench).trial(plan, Pressing(stretches=stretches))).load("ingest")
     assert load.fates is not None
     assert load.offered == pytest.approx(8_750)

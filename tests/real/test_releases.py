@@ -55,7 +55,7 @@ async def test_kafka(release: str, tmp_path: Path) -> None:
         assert bench.systems["kafka"].version.startswith(release)
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Produce)
-        trial = await ingest.open_loop(5_000, TrialPlan("releases", "search", 0.5, 2.5))
+        trial = await ingest.open_loop(5_000, TrialPlan("releases", "search", 0.5, 2.5, patience_s=30.0))
         fates = trial.load("ingest").fates
         assert fates is not None, trial.reason
         assert fates.seen == fates.acked == fates.sent > 14_000

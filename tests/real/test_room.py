@@ -71,9 +71,17 @@ def judged(bench: Bench, trial: Trial) -> Room:
     return room
 
 
+async def room_of(bench: Bench, ingest: Rated, rate: float) -> Room:
+    """The room of a trial, or of one of three: a machine that stands still for a moment takes it from any generator, but gives it to none."""
+    for _ in range(3):
+        room = judge_room(Measured.read(bench.runner.folder, await ingest.open_loop(rate, PLAN), "ingest"), 200.0)
+        if room.has_room:
+            break
+    return room
+
+
 async def test_a_generator_with_a_core_has_room(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await pressables["ingest"].open_loop(20_000, PLAN)
-    room = judge_room(Measured.read(bench.runner.folder, trial, "ingest"), 200.0)
+    room = await room_of(bench, pressables["ingest"], 20_000)
     assert room.has_room, room.reasons
 
 
@@ -117,8 +125,8 @@ async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
         bench.runner.folder.write_json(layout.ENVIRONMENT, {"hosts": await survey(bench.hosts, bench.run, Silent().say)})
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
-        fits = await ingest.open_loop(5_000, PLAN)
-        assert judge_room(Measured.read(bench.runner.folder, fits, "ingest"), 200.0).has_room
+        fits = await room_of(bench, ingest, 5_000)
+        assert fits.has_room, fits.reasons
         # 40,000 records of 100 bytes are 35 Mbit/s.
         room = judged(bench, await ingest.open_loop(40_000, PLAN))
         assert "the link of press" in " ".join(room.reasons)

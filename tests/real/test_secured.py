@@ -23,7 +23,7 @@ from hydrotest.systems.credentials import Authority
 from tests.real.conftest import own_processes
 
 pytestmark = pytest.mark.real
-PLAN = TrialPlan("secured", "search", 0.5, 1.5)
+PLAN = TrialPlan("secured", "search", 0.5, 1.5, patience_s=30.0)
 
 KAFKA = """\
 name: secured

@@ -42,7 +42,7 @@ warm_up: {{least: 1 s, most: 1 s}}
 
 def ended(process: subprocess.Popen[str], folder: Path, code: int = 0) -> dict[str, Any]:
     """The summary of a run that ends so."""
-    _, err = process.communicate(timeout=400)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == code, err
     summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)

@@ -64,6 +64,8 @@ class JobWatch:
     """Wall time."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Names by address, for what Spark says of its executors."""
+    first_word_s: float = STALL_S
+    """How long it may say nothing at first."""
     beats: deque[Beat] = field(default_factory=lambda: deque(maxlen=round(PATIENCE_S)))
     _moved_s: float = 0.0
     _since: dict[int, tuple[float, int]] = field(default_factory=dict)
@@ -84,7 +86,7 @@ class JobWatch:
     def look(self, now_s: float) -> str | None:
         """Why the run is to be ended, in words; None while it may go on."""
         if not self.beats:
-            return None if now_s - self.began_s < STALL_S else f"its driver has said nothing for {now_s - self.began_s:.0f} s"
+            return None if now_s - self.began_s < self.first_word_s else f"its driver has said nothing for {now_s - self.began_s:.0f} s"
         last = self.beats[-1]
         full = what_is_full(self.beats, self.hosts)
         silent_s = now_s - last.wall_s

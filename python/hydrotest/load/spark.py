@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from hydrotest.analysis.job_watch import Beat, JobWatch
+from hydrotest.analysis.job_watch import STALL_S, Beat, JobWatch
 from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
@@ -23,6 +23,8 @@ from hydrotest.store.records import Iteration
 
 READY_S_MAX = 300.0
 """For executors to come up and the data to be made."""
+REGISTERED_S_MAX = 30.0
+"""A driver says nothing before its executors are there, or this is over (`spark.scheduler.maxRegisteredResourcesWaitingTime`)."""
 POLL_S = 0.05
 GRACE_S = 10.0
 
@@ -146,7 +148,7 @@ class Driver(Submitted):
         (folder / "beats.jsonl").unlink(missing_ok=True)
         driver = await cls.submit(name, application, host, folder, log, settings, "pause")
         try:
-            ready = await driver._watched("ready", READY_S_MAX)
+            ready = await driver._watched("ready", READY_S_MAX, REGISTERED_S_MAX + STALL_S)
             await driver.rested()
         except BaseException:  # a cancelled start must not leave its driver behind
             await driver.stop()
@@ -170,10 +172,10 @@ class Driver(Submitted):
         del line["event"]
         return Iteration.model_validate(line)
 
-    async def _watched(self, wanted: str, seconds_max: float) -> dict[str, Any]:
-        """The next line of this kind, while its beats say that one will come."""
+    async def _watched(self, wanted: str, seconds_max: float, first_word_s: float = STALL_S) -> dict[str, Any]:
+        """The next line of this kind, while its beats say that one will come. `first_word_s`: without any beat."""
         self._new_beats()  # those of before tell nothing of it
-        watch = JobWatch(seconds_max, time.time(), self._hosts)
+        watch = JobWatch(seconds_max, time.time(), self._hosts, first_word_s)
         while True:
             line = self._next_line()
             if line is not None and line["event"] == wanted:

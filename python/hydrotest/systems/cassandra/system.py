@@ -45,6 +45,8 @@ JVM_OPTIONS = (
 
 RING_DELAY_MS = 2_000
 """How long a joining node waits for news of the others; Cassandra's own is 30 s."""
+FIRST_LOGIN_MS = 1_000
+"""Between two attempts to make the first login; Cassandra's own is 10 s."""
 
 FIRST_LOGIN = Login("PLAIN", "cassandra", "cassandra")
 """The login that a new node has."""
@@ -69,7 +71,7 @@ class CassandraSystem(System):
         self.places = list(places)
         self.version = "unknown"
         self._client_port = 0
-        self._storage_port = 0
+        self.storage_port = 0
         self._authority: Authority | None = None
         self._tls: TlsFiles | None = None
         self._login: Login | None = None
@@ -86,7 +88,7 @@ class CassandraSystem(System):
         folders, self.version = jars_of(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
         say(f"cassandra {self.version}: starting {len(self.hosts)} node(s)")
         self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
-        self._storage_port = shared_port(self.hosts, None, "cassandra")
+        self.storage_port = shared_port(self.hosts, None, "cassandra")
         security = self.spec.security or CassandraSecurity()
         if security.tls:
             self._authority = Authority(self._folder(0) / "credentials")
@@ -139,8 +141,8 @@ class CassandraSystem(System):
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
             # Nothing has pressed yet, so the ring is quiet: news of a node need not half a minute to be everywhere.
             f"-Dcassandra.ring_delay_ms={RING_DELAY_MS}",
-            # The first login is there at once, not after ten seconds.
-            "-Dcassandra.superuser_setup_delay_ms=0",
+            # The first login is there at once, not after ten seconds; where other nodes have to agree, it is tried again each time, which must not keep a core busy.
+            f"-Dcassandra.superuser_setup_delay_ms={0 if len(self.hosts) == 1 else FIRST_LOGIN_MS}",
             "-cp", ":".join(f"{jars}/*" for jars in folders), "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
         url = f"http://{host.address}:{exporter_port}/metrics"
@@ -169,7 +171,7 @@ class CassandraSystem(System):
     def settings(self, index: int, folder: Path) -> dict[str, Any]:
         """A node's cassandra.yaml; the experiment's `config` has the last word."""
         host = self.hosts[index]
-        seed = f"{self.hosts[0].address}:{self._storage_port}"
+        seed = f"{self.hosts[0].address}:{self.storage_port}"
         copies = min(3, len(self.hosts))
         defaults: dict[str, Any] = {
             "cluster_name": "hydrotest",
@@ -182,7 +184,7 @@ class CassandraSystem(System):
             "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": seed}]}],
             "listen_address": host.address,
             "rpc_address": host.address,
-            "storage_port": self._storage_port,
+            "storage_port": self.storage_port,
             "native_transport_port": self._client_port,
             "commitlog_sync": "periodic",
             # Cassandra refuses it beside another way.

@@ -81,7 +81,8 @@ class ProgramEngine(Engine):
             if found != last:
                 longest = max(longest, now - came) if last >= 0 else longest
                 last, came = found, now
-            elif now - came >= PAUSES * longest:
+            # Silence before anything came is no end.
+            elif found and now - came >= PAUSES * longest:
                 return came
             await asyncio.sleep(POLL_S)
         return None
