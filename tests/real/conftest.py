@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from hydrotest.analysis.measured import Measured
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.store.records import Trial
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 
@@ -38,6 +40,12 @@ tests:
 search: {precision: 30 %, window: 3 s, warm_up: 1 s, saturated: 3 s}
 warm_up: {least: 8 s, most: 8 s}
 """
+
+
+def windows_of(bench: Bench, trial: Trial, workload: str) -> list[Measured]:
+    """A trial by its whole window, and by one that ends a second sooner: what comes late at the end of one is missing there, what is missing altogether in both."""
+    shorter = trial.model_copy(update={"window_s": trial.window_s - 1.0})
+    return [Measured.read(bench.runner.folder, one, workload) for one in (trial, shorter)]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
