@@ -245,6 +245,16 @@ def test_what_is_out_after_two_rounds_is_left_out_of_the_third() -> None:
     assert state.decide().binds == [CPU_A]
 
 
+def test_what_is_found_to_be_used_later_is_squeezed_alone() -> None:
+    state = after({CPU_A: [0.01, 0.0, 0.02], LINK: [0.01, 0.0, 0.02]})
+    assert state.decide().is_none
+    state.over.append(DISK)
+    assert not state.decide().is_made
+    assert state.propose() == [DISK] * 3
+    state.tell([(DISK, value) for value in (1.0, 0.98, 1.02)])
+    assert state.decide().binds == [DISK]
+
+
 def test_a_little_of_many_is_not_nothing() -> None:
     """Phases that come one after the other: each resource binds for a quarter of the time."""
 

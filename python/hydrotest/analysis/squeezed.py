@@ -16,7 +16,6 @@ from hydrotest.analysis.squeeze import (
     Candidate,
     Decision,
     Squeezing,
-    candidates,
     changes,
     elasticities,
     rate_in,
@@ -80,12 +79,6 @@ class Squeezed:
     """What was used in the turns in which nothing was taken."""
 
 
-def candidates_of(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]],
-                  squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:  # fmt: skip
-    """What is worth squeezing, by what was used in windows in which the workload did as much as it could. See `candidates`."""
-    return candidates(uses_in(run, windows, hosts), squeezable, only_near)
-
-
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
     """The rate of a workload in a turn, completions or iterations a second; None where it is not known."""
     iterations = trial.load(workload).iterations
@@ -114,13 +107,20 @@ def squeezed(
 ) -> Squeezed:
     """All that `trials` (of one test) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json."""
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
-    turns = [(trial, turn) for trial in own for turn in trial.turns]
-    over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for _, turn in turns if turn.resource is not None and turn.given < 1)
+    turns = [turn for trial in own for turn in trial.turns]
+    over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for turn in turns if turn.resource is not None and turn.given < 1)
     state = Squeezing(list(over), 0, peers)
     for trial in own:
         state.tell(found_in(run, trial, workload))
-    freely = uses_in(run, [_settled(trial, turn) for trial, turn in turns if not turn.hosts], hosts)
-    return Squeezed(state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), freely)
+    return Squeezed(
+        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), used_freely(run, own, workload, hosts)
+    )
+
+
+def used_freely(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+    """What was used in the turns of squeezes in which nothing was taken."""
+    own = [trial for trial in trials if _is_squeeze(trial, workload)]
+    return uses_in(run, [_settled(trial, turn) for trial in own for turn in trial.turns if not turn.hosts], hosts)
 
 
 def _is_squeeze(trial: Trial, workload: str) -> bool:

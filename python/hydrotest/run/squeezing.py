@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hydrotest.analysis.squeeze import CANDIDATES_MAX, LEFT, RELIEF, Candidate, Decision, Squeezing, Turn, course, reach_s, within
-from hydrotest.analysis.squeezed import candidates_of, found_in, is_relieved
-from hydrotest.analysis.windows import pass_s, window_of
+from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.squeeze import (
+    CANDIDATES_MAX,
+    LEFT,
+    RELIEF,
+    Candidate,
+    Decision,
+    Squeezing,
+    Turn,
+    candidates,
+    course,
+    reach_s,
+    within,
+)
+from hydrotest.analysis.squeezed import found_in, is_relieved, used_freely
+from hydrotest.analysis.windows import pass_s, uses_in, window_of
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
@@ -66,11 +79,9 @@ class Squeezer:
     async def _prove(self) -> Decision:
         """Squeezes only; what that proves."""
         name, folder = self.pressable.name, self.bench.runner.folder
-        squeezable = {host.name: host.squeezable for host in self.bench.hosts.values()}
         freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
         windows = [window_of(folder, trial, name) for trial in freely]
-        bounded = [host.name for host in self.bench.hosts.values() if not host.relievable]
-        over = candidates_of(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], squeezable, bounded)
+        over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"]))
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
             return Decision([])
@@ -88,13 +99,27 @@ class Squeezer:
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
         spent = sum(map(_seconds, self.done))
-        while not state.decide().is_made and spent < self.budget_s:
+        while spent < self.budget_s and (not state.decide().is_made or self._goes_further(state)):
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
             trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()], self._turn_s))
             spent += max(_seconds(trial), trial.window_s)
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
         return state.decide(is_last=True)
+
+    def _goes_further(self, state: Squeezing) -> bool:
+        """True if nothing of what was tried binds, and something was not that is used enough while nothing is taken: it is tried from now on."""
+        if not state.decide().is_none:
+            return False
+        folder = self.bench.runner.folder
+        uses = used_freely(folder, self._trials(), self.pressable.name, folder.read_json(layout.ENVIRONMENT)["hosts"])
+        state.over += [one for one in self._worth_it(uses) if one not in state.over]
+        return not state.decide().is_none
+
+    def _worth_it(self, uses: Sequence[Use]) -> list[Candidate]:
+        """Of what was used, all that is worth squeezing."""
+        hosts = self.bench.hosts.values()
+        return candidates(uses, {host.name: host.squeezable for host in hosts}, [host.name for host in hosts if not host.relievable])
 
     @property
     def _peers(self) -> list[str]:
