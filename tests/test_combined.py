@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import FRACTION_UNIT, compare_pairs, proposed_of, safe_search
+from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
 from hydrotest.analysis.evidence import service_lines
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.room import Room
@@ -95,6 +95,14 @@ def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
     assert sum(excuses.excuse(verdict(False, "kafka-0")) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
 
 
+def test_what_our_own_generators_ended_is_a_lower_bound() -> None:
+    ours = TogetherVerdict(False, None, ["store: the generator had no room"], {"store": "generator"})
+    both = TogetherVerdict(False, None, ["ingest: p99"], {"store": "generator", "ingest": "latency"})
+    assert why_ours([ours, both]) == ours.reasons
+    assert why_ours([ours, both, both]) == []
+    assert why_ours([both]) == why_ours([]) == []
+
+
 PLACES = {"store": ["here"], "ingest": ["here"], "drain": ["here"]}
 TOP = {"host": "here", "hosts": ["here"], "resource": "cpu", "share": 0.97, "used": 2.0, "unit": "cores"}
 
@@ -129,7 +137,7 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     )
     (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
     assert reading["frees"] == {}
-    assert "of what store is short is not known" in starved_sentences(unknown)[0]
+    assert "what store is short of is not known" in starved_sentences(unknown)[0]
     # What is full elsewhere starves nobody here.
     full = {"host": "there", "hosts": ["there"], "resource": "disk", "share": 0.88, "used": 1.0, "unit": "bytes/s written"}
     (row,) = starved(rows, [TOP, full], services, {"store": ["there"]})
@@ -144,7 +152,7 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
-        "What ingest and store fight for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
+        "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
     ]
     assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
 

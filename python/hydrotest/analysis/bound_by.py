@@ -48,7 +48,7 @@ def bound_by(
     evidence = lines(uses, internals)
     ruled_out = [_out(f"{use.resource} of {use.host}", f"only {use.share:.0%} of its ceiling was used", use) for use in uses if use.is_far]
     if generator_reasons:
-        detail = "the generator had no room: " + "; ".join(generator_reasons)
+        detail = "it had no room: " + "; ".join(generator_reasons)
         return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
     if has_generator:
         ruled_out.append(_out("the generator", "every check of its room held"))
@@ -74,7 +74,7 @@ def bound_by(
         return BoundBy("resource", machine_binds(machine), None, "cpu", evidence=evidence, ruled_out=ruled_out)
     if len(near) == 1:
         use = near[0]
-        detail = f"{use.resource} of {use.host} was {use}; not yet proven by a squeeze"
+        detail = f"{use.resource} of {use.host} was {use}; a squeeze could prove it"
         return BoundBy("resource", detail, use.host, use.resource, evidence=evidence, ruled_out=ruled_out)
     if near:
         names = " and ".join(f"{use.resource} of {use.host} ({use})" for use in near)

@@ -61,6 +61,11 @@ class TogetherVerdict:
     """Rule that failed, by workload."""
     disturbed: str | None = None
 
+    @property
+    def is_ours(self) -> bool:
+        """True if it failed by our own generators alone."""
+        return set(self.stopped_by.values()) == {"generator"}
+
 
 def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> TogetherVerdict:
     """Judges every part of a trial by its own objective."""
@@ -85,6 +90,12 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
                 reasons.append(f"{load.workload}: a test {shown} (at most {objective.total:g} s)")
                 stopped[load.workload] = "latency"
     return TogetherVerdict(void is None and not reasons, void, reasons, stopped, disturbed)
+
+
+def why_ours(rejected: Sequence[TogetherVerdict]) -> list[str]:
+    """The reasons of a trial that our own generators failed alone, where at least half of those at the same fraction were; empty where more were not."""
+    ours = [verdict for verdict in rejected if verdict.is_ours]
+    return ours[-1].reasons if ours and 2 * len(ours) >= len(rejected) else []
 
 
 class Together:
@@ -116,6 +127,16 @@ class Together:
                 search.tell(verdict.accepted)
         return search.limit(), judged
 
+    @cached_property
+    def _at_least_because(self) -> list[str]:
+        """Why the fraction is a lower bound only; empty if it is none."""
+        if self._searched is None:
+            return []
+        limit, judged = self._searched
+        if limit.high is None:
+            return ["nothing above the isolated limits is tried"]
+        return why_ours([verdict for trial, verdict in judged if not verdict.accepted and trial.fraction == limit.high / FRACTION_UNIT])
+
     def safe_working_point(self) -> dict[str, Any] | None:
         """The contract's object; null where nothing was sustained together, or nothing searched."""
         found = self._searched
@@ -127,7 +148,8 @@ class Together:
         high = 1.0 if limit.high is None else limit.high / FRACTION_UNIT
         above = [verdict for trial, verdict in judged if not verdict.accepted and trial.fraction is not None and trial.fraction <= high]
         return {
-            "fraction": fraction, "low": fraction, "high": high, "rates": {name: rate * fraction for name, rate in self._rates().items()},
+            "fraction": fraction, "low": fraction, "high": high, "at_least": bool(self._at_least_because),
+            "rates": {name: rate * fraction for name, rate in self._rates().items()},
             "repeats": limit.repeats, "stopped_by": _most_often([dict(v.stopped_by) for v in above]),
             "reasons": sorted({reason for verdict in above[-3:] for reason in verdict.reasons}),
         }  # fmt: skip
@@ -169,7 +191,8 @@ class Together:
             invalid = [] if limit.low is not None else ["no fraction of the isolated limits was sustained together"]
             rows.append({
                 **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "repeats": limit.repeats,
-                "at_least": low is not None and limit.high is None, "saturated": sum(achieved) / len(achieved) if achieved else None,
+                "at_least": low is not None and bool(self._at_least_because), "at_least_because": self._at_least_because,
+                "saturated": sum(achieved) / len(achieved) if achieved else None,
                 "latency_ms": latency_ms(histogram) if at_limit else None, "stopped_by": stopped_by,
                 "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
                 "valid": not invalid, "invalid_because": invalid, "trials": [trial.number for trial, _ in judged],

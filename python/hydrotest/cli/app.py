@@ -128,7 +128,7 @@ def check(experiment: Path, *, as_json: Json = False) -> int:
     for step in plan.steps:
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
-    print(f"disk needed: {show_bytes(plan.disk_bytes)}")
+    print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without schedule takes rate × record size × copies of it")
     return EXIT_DONE
 
 
@@ -257,11 +257,11 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
 
 
 def _missed(summary: dict[str, Any]) -> bool:
-    """An objective was missed: no limit could be told, a level was not sustained, a job did not come to its end, or something was lost or
+    """An objective was missed: no limit could be told, a level was not sustained, a job did not come to its end, or took too long, or something was lost or
     corrupted."""
     flawed = any(row["lost"] or row["corrupted"] for row in summary["integrity"])
     levels = any(row["accepted"] is False for row in summary["levels"])
-    hung = any(not row["finished"] for row in summary["spark"])
+    hung = any(not row["finished"] or row["accepted"] is False for row in summary["spark"])
     return flawed or levels or hung or any(row["limit"] is None for row in summary["limits"])
 
 

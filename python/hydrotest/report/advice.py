@@ -14,7 +14,7 @@ SPARK = "https://spark.apache.org/docs/latest/"
 
 ADVICE: dict[tuple[str, str], tuple[str, str]] = {
     ("kafka", "cpu"): (
-        "give the brokers more cores, or fewer and larger requests (`linger`, `batch`)",
+        "give the brokers more cores, or fewer and larger requests (`linger`, `batch_size`)",
         f"{KAFKA}#producerconfigs_linger.ms",
     ),
     ("kafka", "disk"): ("give the brokers faster disks, or several (`log.dirs`), or compress", f"{KAFKA}#diskandfs"),
@@ -42,7 +42,7 @@ def advice(row: dict[str, Any]) -> str | None:
     """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
     bound = row["bound_by"]
     if bound["kind"] == "generator":
-        return "Give the generators more, or run them on more hosts: this limit is not the system's."
+        return "What to do: raise `generators` or `threads` of this workload, or run it on a host without services (`on`): this limit is not the system's."
     if bound["kind"] == "system":
         told = {f"`{line['setting']}`: {line['remedy']} ({line['source']})": None for line in inside(bound["evidence"])}
         return f"What to do: {'; '.join(told)}." if told else None

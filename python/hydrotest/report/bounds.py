@@ -16,7 +16,7 @@ def bound_sentence(row: dict[str, Any]) -> str:
     if bound["confirmed"]:
         return _proven_sentence(row)
     head = {
-        "resource": "A resource seems to bind it:",
+        "resource": "Suspected, not proven:",
         "system": "Bound by the system itself:",
         "generator": "Bound by the generator:",
         "undecided": "What binds it is undecided:",

@@ -74,7 +74,7 @@ def limits_sheet(summary: Summary) -> Sheet:
                 decimal(latency.get("p50")),
                 decimal(latency.get("p99")),
                 decimal(latency.get("p999")),
-                row["stopped_by"],
+                _stopped(row),
                 _bound(row["bound_by"]),
             ]
         )
@@ -82,10 +82,16 @@ def limits_sheet(summary: Summary) -> Sheet:
     return Sheet("Limits", heads, rows)
 
 
+def _stopped(row: dict[str, Any]) -> str:
+    """What stopped the search; of workloads that are pressed together it may be another one's."""
+    is_others = row["tenancy"] == "combined" and row["stopped_by"] == "search-end" and not row["at_least"]
+    return "another workload" if is_others else str(row["stopped_by"])
+
+
 def _bound(bound: dict[str, Any]) -> str:
     host = bound["host"] or " and ".join(bound["binds"]) or "the whole machine"
     name = f"{bound['resource']} of {host}" if bound["kind"] == "resource" else bound["kind"]
-    return name + ("" if bound["confirmed"] else " (unconfirmed)" if bound["kind"] == "resource" else "")
+    return name + ("" if bound["confirmed"] else " (suspected)" if bound["kind"] == "resource" else "")
 
 
 def spark_sheet(summary: Summary) -> Sheet:

@@ -145,9 +145,10 @@ def _bound_sentences(summary: Summary) -> list[str]:
 
 def doubling_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """Whether the generators were the limit, as twice as many showed."""
-    told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it", None: "told nothing apart"}
+    told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
+            None: "made no clear difference"}  # fmt: skip
     return [
-        f"{row['workload']} by {2 * row['generators']} generators instead of {row['generators']}: twice as many {told[row['raised']]} "
+        f"{row['workload']}: {2 * row['generators']} generators instead of {row['generators']} {told[row['raised']]} "
         f"({row['change_pct']:+.1f} %, 95 % interval {row['low_pct']:+.1f} to {row['high_pct']:+.1f} %, {row['n']} pairs)."
         for row in rows
     ]
@@ -162,8 +163,9 @@ def together_sentences(summary: Summary) -> list[str]:
     out = []
     if point is not None:
         rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point["rates"].items())
-        upper = f"; {point['high']:.0%} was too much" if point["high"] < 1 else ""
-        out.append(f"Together all hold their objectives up to {point['fraction']:.0%} of their isolated limits ({rates}){upper}.")
+        least, cause = ("at least ", "our own generators had no room") if point["at_least"] else ("", "some objective was missed")
+        upper = f"; at {point['high']:.1%} {cause}" if point["high"] < 1 else ""
+        out.append(f"Together all hold their objectives up to {least}{point['fraction']:.1%} of their isolated limits ({rates}){upper}.")
         out += contested_sentences(combined)
     telling = [row for row in summary["interference"] if row["significant"]]
     if telling:
@@ -171,7 +173,7 @@ def together_sentences(summary: Summary) -> list[str]:
         out.append(f"Beside the others, at the same rates: {shown}.")
     elif summary["interference"]:
         pairs = max(row["n"] for row in summary["interference"])
-        out.append(f"Beside the others, at the same rates, no change was told apart from the machine's noise in {pairs} pairs.")
+        out.append(f"Beside the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
     out += starved_sentences(summary.get("together", {}).get("starved", []))
     return out
 
@@ -186,7 +188,7 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
             said[bound["detail"].partition(": ")[2] + (f" (of the cores that services used there: {had})" if had else "")].append(
                 row["workload"]
             )
-    return [f"What {' and '.join(who)} {'fights' if len(who) == 1 else 'fight'} for there: {what}." for what, who in said.items()]
+    return [f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}." for what, who in said.items()]
 
 
 def _metric(metric: str) -> str:
@@ -216,7 +218,7 @@ def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
         who, are = " and ".join(row["workload"] for row in own), "are" if len(own) > 1 else "is"
         if resource is None:
             out.append(
-                f"{who} {'get' if len(own) > 1 else 'gets'} worse together, though no resource was used up: of what {who} {are} short is not known."
+                f"{who} {'get' if len(own) > 1 else 'gets'} worse together, though no resource was used up: what {who} {are} short of is not known."
             )
             continue
         users = f" (cores used there: {', '.join(own[0]['users'])})" if own[0]["users"] else ""
@@ -343,8 +345,7 @@ def not_valid(summary: Summary) -> list[str]:
     out = list(summary.get("problems", []))
     out += [f"{row['workload']}{_beside(row)}: {reason}" for row in summary["limits"] for reason in row["invalid_because"]]
     out += [
-        # Summaries of before have no reasons of its own.
-        f"{row['workload']}{_beside(row)}: only “at least”: {'; '.join(row.get('at_least_because') or [row['bound_by']['detail']])}"
+        f"{row['workload']}{_beside(row)}: only “at least”: {'; '.join(row['at_least_because'])}"
         for row in summary["limits"]
         if row["at_least"]
     ]

@@ -104,6 +104,11 @@ def _check_hosts(experiment: Experiment, checker: Checker) -> None:
                 checker.known(host, experiment.hosts, "the host", place)
                 if hosts.index(host) != index:
                     raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
+    first, *others = [(name, host.data) for name, host in experiment.hosts.items() if host.data] or [("", "")]
+    for name, data in others:
+        if data != first[1]:
+            raise checker.fail(("hosts", name, "data"), f"{data} is not {first[1]}, where {first[0]} has it: all hosts of a run keep their data below one directory",
+                               "Give `data` once, or the same to each.")  # fmt: skip
 
 
 def _roles(system: AnySystem) -> dict[str, list[str]]:

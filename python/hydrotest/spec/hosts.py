@@ -20,7 +20,11 @@ QUOTA_PERIOD_S = 0.1
 class Placed(Model):
     """What every host has."""
 
-    data: str | None = Field(None, description="Directory for the systems' data; its disk is what is measured.")
+    data: str | None = Field(
+        None,
+        description="Directory below which the systems of all hosts keep their data (given to one host, it holds for all). "
+        "Its disk is what is measured.",
+    )
     data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
     rack: Name = Field("rack1", description="The rack in it.")
     type: str | None = Field(None, max_length=40, description="What kind of machine it is, for tables and the drawing.")

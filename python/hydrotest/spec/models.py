@@ -145,7 +145,8 @@ class Systems(Model):
 
 
 class Objective(Model):
-    """What is acceptable. Latencies are response times from the intended start."""
+    """What is acceptable. Latencies are response times from the intended start. It is judged in `isolated`, `combined` and `levels` tests; the others measure,
+    and do not judge."""
 
     p50: DurationS | None = Field(None, description="Longest acceptable median response time.")
     p95: DurationS | None = Field(None, description="Longest acceptable 95th percentile.")
