@@ -21,6 +21,7 @@ from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
+from hydrotest.jobs.jars import find_javac
 from hydrotest.report.html import write_report
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.topology import topology_lines
@@ -36,6 +37,7 @@ from hydrotest.spec.lines import Document
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
+from hydrotest.spec.workloads import Dataflow, HdfsRead, HdfsWrite, SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.systems.fetch import BUNDLES
@@ -151,6 +153,8 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     spec, _ = _load(experiment)
     check_rights(spec)
     find_java()
+    if any(isinstance(workload, SparkPerf | Dataflow | HdfsWrite | HdfsRead) for workload in spec.workloads.values()):
+        find_javac()
     tests = {test.test for test in spec.tests}
     if only is not None and only not in tests:
         raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")

@@ -37,7 +37,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
-    return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "see rustup.rs, or apt-get install cargo"),
+    return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
             _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def _compiler() -> Finding:
     try:
         return Finding("javac", "ok", str(find_javac().name))
     except MissingToolError as error:
-        return Finding("javac", "warning", f"{error.message}; needed only for spark-perf", error.hint)
+        return Finding("javac", "warning", f"{error.message}; needed for Spark, HDFS and dataflow workloads", error.hint)
 
 
 def _tool(command: str, name: str, remedy: str) -> Finding:

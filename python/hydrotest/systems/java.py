@@ -14,7 +14,7 @@ MAJOR_MIN = 17
 COMPILERS_FIRST = ("-XX:ThreadPriorityPolicy=1", "-XX:CompilerThreadPriority=-10")
 """Lets the JIT compiler's threads run before the service's: on few cores a busy service starves them and stays slow for
 minutes (seen with Cassandra on two cores). Without the right to it, the JVM goes on without."""
-_REMEDY = "Install a JDK 17 (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one."
+_REMEDY = "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one."
 
 
 def find_java() -> Path:
