@@ -9,7 +9,7 @@ import pytest
 
 from hydrotest.cli import main
 from hydrotest.errors import BadInputError
-from hydrotest.run.scratch import Scratch, clear_abandoned
+from hydrotest.run.scratch import Scratch, abandoned, clear_abandoned
 from hydrotest.store.folder import RunFolder
 from tests.made_up import MadeUpRun
 
@@ -101,6 +101,24 @@ def test_only_abandoned_scratch_directories_of_ours_are_cleared(tmp_path: Path) 
     assert living.path.exists()
     assert other.exists()
     living.remove()
+
+
+def test_what_cannot_be_removed_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = Scratch(tmp_path, "busy")
+    scratch.claim()
+    (scratch.path / "lab").mkdir()
+    (scratch.path / "state.json").write_text("{}")
+
+    def busy(path: Path) -> None:
+        raise OSError(16, f"{path} is mounted")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", busy)
+        with pytest.raises(OSError, match="is mounted"):
+            scratch.remove()
+    assert abandoned(tmp_path) == [scratch.path]
+    assert clear_abandoned(tmp_path) == [scratch.path]
+    assert not scratch.path.exists()
 
 
 def test_the_journal_survives_a_cut_line(tmp_path: Path) -> None:

@@ -165,7 +165,12 @@ CASES = {
     "an objective for nothing": ("  ingest: {p99", "  ingset: {p99", 12, "Did you mean 'ingest'"),
     "a host that is not there": ("kafka: {hosts: [here]}", "kafka: {hosts: [there]}", 5, "the host 'there' is not there"),
     "a host that stands twice": ("kafka: {hosts: [here]}", "kafka: {hosts: [here, here]}", 5, "stands twice"),
-    "data in two places": ("here: {connect: local}", "{here: {connect: local, data: /a}, there: {connect: local, address: 127.0.0.2, data: /b}}", 3, "/b is not /a"),
+    "data in two places": (
+        "here: {connect: local}",
+        "{here: {connect: local, data: /a}, there: {connect: local, address: 127.0.0.2, data: /b}}",
+        3,
+        "/b is not /a",
+    ),
     "duplicate key": ("  cassandra: {hosts: [here]}", "  kafka: {hosts: [here]}", 6, "second time (first in line 5)"),
     "an alias": ("name: good", "name: &a good\nother: *a", 2, "aliases"),
     "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from hydrotest.analysis.summary import summarise_run
+from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.words import end_to_end_sentence, findings, not_valid
@@ -175,3 +175,17 @@ def test_end_to_end_latencies_are_told_with_the_clocks_error() -> None:
     assert "not compared" in unknown
     # Alone it catches up, and has no latencies.
     assert end_to_end_sentence({"generator": [followed | {"tenancy": "isolated"}], "hosts": [host(0.0)]}) is None
+
+
+def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_one_after_it_found() -> None:
+    """A node died, and the run was resumed, with a table of its own."""
+    found = UNKNOWN_ROWS.model_copy(update={"sent": 9, "acked": 9, "seen": 9, "lost": 0})
+    journal: list[dict[str, Any]] = [
+        {"what": ROWS_BEGUN, "workload": "store", "keyspace": "first"},
+        {"what": ROWS_BEGUN, "workload": "store", "keyspace": "second"},
+        {"what": ROWS_ACCOUNTED, "workload": "store", "keyspace": "second", "fates": found.model_dump()},
+    ]
+    (row,) = integrity_rows([], journal)
+    assert (row["acked"], row["lost"], row["trials"]) == (9, None, 2)
+    (whole,) = integrity_rows([], journal[1:])
+    assert (whole["acked"], whole["lost"]) == (9, 0)

@@ -37,6 +37,8 @@ from hydrotest.store.samples import read_samples
 
 Status = Literal["complete", "partial", "failed"]
 
+ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
+"""What the journal says of a table: that rows are written to it from here on, and what became of them."""
 UNKNOWN_ROWS = Fates(
     unit="rows",
     sent=0,
@@ -135,16 +137,12 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
         for load in trial.loads:
             if load.fates is not None:
                 accounts[load.workload, trial.tenancy].append(load.fates)
+    # Each run (a resumed one is another) has its own table, and one account of all that was written to it, in whatever company: they add up. Of a table without one
+    # nothing is known.
+    accounted = {entry["keyspace"]: Fates.model_validate(entry["fates"]) for entry in journal if entry["what"] == ROWS_ACCOUNTED}
     for entry in journal:
-        # Each run (a resumed one is another) has its own table: their accounts add up.
-        if entry["what"] == "rows accounted for":
-            accounts[entry["workload"], "isolated"].append(Fates.model_validate(entry["fates"]))
-    for trial in trials:
-        for load in trial.loads:
-            # The table's one account tells of all that was written to it, in whatever company.
-            known = any(workload == load.workload for workload, _ in accounts)
-            if load.kind == "cassandra" and load.is_generated and not known:
-                accounts[load.workload, trial.tenancy].append(UNKNOWN_ROWS)
+        if entry["what"] == ROWS_BEGUN:
+            accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
     return [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
 
 

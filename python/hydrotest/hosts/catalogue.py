@@ -23,23 +23,27 @@ LAB = "lab"
 """Where a lab's files are, below a run's scratch."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
     """The hosts of a run, and what was made for them."""
 
     hosts: dict[str, Host]
     lab: Lab | None = None
+    _unhurried: int = 0
+    """Blocks of `unhurried` that are open, one in another."""
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
         """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
         emulated = [host for host in self.hosts.values() if isinstance(host, NetnsHost)]
+        self._unhurried += 1
         for host in emulated:
             host.group.limit_cores(None)
         try:
             yield
         finally:
-            for host in emulated:
+            self._unhurried -= 1
+            for host in emulated if not self._unhurried else []:
                 host.group.limit_cores(host.spec.cores)
 
     async def clear(self) -> list[str]:

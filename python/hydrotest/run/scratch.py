@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import shutil
 from pathlib import Path
@@ -32,10 +33,23 @@ class Scratch:
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def remove(self) -> None:
-        """Removes it with all data."""
-        if self._lock is not None:
-            self._lock.close()
-        shutil.rmtree(self.path, ignore_errors=False)
+        """Removes it with all data. Raises OSError for what resists; the rest of it can be found again then."""
+        try:
+            _remove(self.path)
+        finally:
+            if self._lock is not None:
+                self._lock.close()
+
+
+def _remove(path: Path) -> None:
+    """A run's directory; who does it holds its lock. The mark by which it is found goes last."""
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != LOCK:
+            entry.unlink()
+    (path / LOCK).unlink(missing_ok=True)
+    path.rmdir()
 
 
 def clear(lab: Lab) -> None:
@@ -60,10 +74,13 @@ def abandoned(root: Path) -> list[Path]:
 def clear_abandoned(root: Path) -> list[Path]:
     """Removes what killed runs left below a data root, their labs included; what a living run uses, or is not ours, stays. Raises
     `SystemFailedError` for what resists."""
-    found = abandoned(root)
-    for path in found:
-        lab = lab_of(path)
-        if lab.folder.exists():
-            clear(lab)
-        shutil.rmtree(path)
-    return found
+    removed = []
+    for path in abandoned(root):
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), (path / LOCK).open("r+") as lock:  # somebody else removes it
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lab = lab_of(path)
+            if lab.folder.exists():
+                clear(lab)
+            _remove(path)
+            removed.append(path)
+    return removed

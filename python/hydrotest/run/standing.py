@@ -51,8 +51,8 @@ class StandingUp:
 
 
 def scratch_root(experiment: Experiment) -> Path:
-    """Where the systems' data lie: the first host's `data`, or the cache."""
-    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
+    """Where the systems' data lie: what hosts name as `data`, or the cache. A whole path without links: mounts and processes are known by those."""
+    named = (Path(host.data).expanduser().resolve() for host in experiment.hosts.values() if host.data)
     return next(named, data_root())
 
 

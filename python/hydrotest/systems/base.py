@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
+from hydrotest.errors import BadInputError, HydrotestError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.spec.fields import PropertyValue
@@ -64,7 +64,7 @@ class System(ABC):
         for service in reversed(self.services):
             try:
                 await service.stop()
-            except OSError as error:
+            except (HydrotestError, OSError) as error:
                 problems.append(f"{service.name}: {error}")
         self.services = []
         return problems

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pyroute2.netlink.exceptions import NetlinkError
+
 from hydrotest.errors import HydrotestError, SystemFailedError
 from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
@@ -81,14 +83,16 @@ class Lab:
         def attempt(work: Callable[[], None]) -> None:
             try:
                 work()
-            except (HydrotestError, OSError) as error:
+            except (HydrotestError, OSError, NetlinkError) as error:
                 problems.append(str(error))
 
         for group in groups:
             attempt(group.kill)
         attempt(self._end_processes)
         # Also without groups: a disk that resisted is to be removed by who comes next.
-        for disk in disks_below(self.folder):
+        disks: list[Disk] = []
+        attempt(lambda: disks.extend(disks_below(self.folder)))
+        for disk in disks:
             attempt(partial(remove_disk, disk, trees))
         for group in groups:
             attempt(group.remove)

@@ -130,10 +130,15 @@ class Workload(ABC):
         if not self.is_prepared:
             with self.bench.unhurried():
                 await self._prepare()
+            await self._settle()
             self.is_prepared = True
 
     @abstractmethod
-    async def _prepare(self) -> None: ...
+    async def _prepare(self) -> None:
+        """Sets up, on emulated hosts that have all of the machine's cores meanwhile."""
+
+    async def _settle(self) -> None:  # noqa: B027 - most are warm by then
+        """What is to be done on hosts as they are measured later."""
 
     async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
         """Accounts for what is left and removes what was made."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
+from hydrotest.hosts.command import last_lines
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
@@ -236,5 +237,11 @@ class _Running(Background):
 
     async def end(self) -> Load:
         if self.node is not None:
+            has_lasted = self.node.is_running
+            await self.neighbour.bench.runner.sampling.unwatch(self.neighbour.host.name, self.neighbour.name)
             await self.node.close()
+            if not has_lasted:
+                # It pressed nothing, or not to the end.
+                said = last_lines(self.log.read_text(errors="replace")) if self.log.exists() else ""
+                raise TrialFailedError(f"{self.neighbour.name} ended by itself: {said}")
         return Load(workload=self.neighbour.name, kind=self.neighbour.spec.kind, client="command")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hydrotest.analysis.integrity import normalised, rows_fates, size
-from hydrotest.analysis.summary import UNKNOWN_ROWS
+from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
 from hydrotest.spec.workloads import CassandraLoad
-from hydrotest.store.records import Load, Outcome
+from hydrotest.store.records import Fates, Load, Outcome
 
 KEYSPACE_NAME_MAX = 48
 """Cassandra's own bound."""
@@ -29,6 +29,7 @@ class Store(Rated):
         self.stock_filled = False
         """cassandra-stress has a keyspace of its own, filled once."""
         self._written: list[Outcome] = []
+        self._has_begun = False
 
     async def _prepare(self) -> None:
         await self.fill()
@@ -43,11 +44,21 @@ class Store(Rated):
     async def _populate(self) -> None:
         self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
         number = self.bench.runner.claim()
+        self._begin()
         filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number)
         plan = TrialPlan(f"populate-{self.name}", "populate", 0.0, self.spec.keys.size / 10_000)
         trial = await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, filling, account=self._noted)])
         if trial.status == "failed":
             raise RunFailedError(f"the table for {self.name} cannot be populated: {trial.reason}")
+
+    def _begin(self) -> None:
+        """Says that rows are written from here on, for which there must be an account: also where the run ends before it can be made."""
+        if not self._has_begun:
+            self._has_begun = True
+            self.bench.runner.folder.journal(ROWS_BEGUN, workload=self.name, keyspace=self.keyspace)
+
+    def _account(self, fates: Fates, **why: str) -> None:
+        self.bench.runner.folder.journal(ROWS_ACCOUNTED, workload=self.name, keyspace=self.keyspace, fates=fates.model_dump(), **why)
 
     async def _noted(self, load: Load, loads: Loads) -> Load:
         """Keeps what was written for the account at the end."""
@@ -56,6 +67,7 @@ class Store(Rated):
         return load
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        self._begin()
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT)
         pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         hosts = self.hosts * pressing.times
@@ -73,8 +85,7 @@ class Store(Rated):
         if self.spec.statements:
             # Tables of the user's own are not read back as a whole: the reads of the workload are what is checked.
             told = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
-            self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=told.model_dump(),
-                                             reason="tables of one's own are checked by the workload's reads alone")  # fmt: skip
+            self._account(told, reason="tables of one's own are checked by the workload's reads alone")
             await self._drop(self.keyspace)
             return
         self.bench.listener.phase(f"accounting for every row of {self.name}")
@@ -82,11 +93,10 @@ class Store(Rated):
             scanned = await load_cassandra.scan(self.host, self.cluster, self.keyspace, self.spec)
         except TrialFailedError as error:
             unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
-            self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=unknown.model_dump(), reason=error.message)
+            self._account(unknown, reason=error.message)
             self.bench.listener.say(f"{self.name}: its rows could not be read back: {error.message}")
             return
-        fates = rows_fates(attempted, acked, scanned)
-        self.bench.runner.folder.journal("rows accounted for", workload=self.name, fates=fates.model_dump())
+        self._account(rows_fates(attempted, acked, scanned))
         await self._drop(self.keyspace)
 
     async def _drop(self, keyspace: str) -> None:

@@ -58,6 +58,9 @@ class Flow(Follower):
     async def _prepare(self) -> None:
         await self.source.prepare()
         await self.engine.ready()
+
+    async def _settle(self) -> None:
+        # What goes through then is where the search begins: on hosts as they are.
         self.bench.listener.phase(f"warming up {self.name}")
         trial = await self._warm_up()
         if trial.status == "failed":

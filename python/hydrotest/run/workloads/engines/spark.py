@@ -96,21 +96,27 @@ class SparkEngine(Engine):
         assert self._kept.driver is not None
         self._whole.clear()
         await self._kept.driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
+        if how != "pause" and self._kept.driver.is_alive:
+            # One that takes its time to end would be taken for the one that comes after it.
+            await self._kept.driver.stop()
 
     async def restore(self, how: str) -> None:
         """Has a driver go on: the one that was held still, or a new one, from the checkpoints."""
         assert self._kept.driver is not None
         assert self._places is not None
-        if how == "pause":
-            await self._kept.driver.signal("cont")
-        else:
+        try:
+            if how == "pause":
+                await self._kept.driver.signal("cont")
+                return
             self._kept.driver.take_in()
             told, ended = list(self.progress), list(self.endings)
             driver = await self._kept.running()
             driver.progress[:0] = told
             driver.endings[:0] = ended
             await self._pipe(driver, self._places)
-        self._whole.set()
+        finally:
+            # Also where none can be had: nobody is to wait for it.
+            self._whole.set()
 
     async def halt(self, query: str) -> None:
         """Stops a query in the middle of its batch."""
