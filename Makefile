@@ -36,7 +36,7 @@ lint: install
 	$(BIN)/lint-imports
 	cd rust && cargo fmt --check && cargo clippy --locked --quiet --all-targets -- -D warnings
 
-bench: install ## the benchmarks behind benchmarks/RESULTS.md
+bench: install ## the quicker benchmarks of benchmarks/RESULTS.md (verdicts.py and sink.py take hours: by hand)
 	$(BIN)/python benchmarks/generators.py
 	command -v latte >/dev/null || cargo install latte-cli --version 0.29.0 --locked
 	$(BIN)/python benchmarks/latte.py --latte $$(command -v latte || echo $${CARGO_HOME:-$$HOME/.cargo}/bin/latte)

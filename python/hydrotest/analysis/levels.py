@@ -62,7 +62,7 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
 
 
 def _saturated_row(trial: Trial, load: Load, measured: Measured) -> dict[str, Any]:
-    """Pressed without schedule: a rate and its cost, never a latency (DESIGN §2), nor a number in flight, which is the generator's."""
+    """Pressed without schedule: a rate and its cost, never a latency (docs/method.md), nor a number in flight, which is the generator's."""
     return {
         "workload": load.workload, "tenancy": trial.tenancy, "offered": None, "concurrency": None, "client": load.client,
         "seconds": measured.duration_s, "trial": trial.number, "op": None, "achieved": measured.achieved,
