@@ -84,11 +84,6 @@ class Node:
             self._process.kill()
         await self._process.wait()
 
-    @property
-    def has_ended(self) -> bool:
-        """True once its process is gone."""
-        return self._process.returncode is not None
-
     async def epitaph(self) -> str:
         """How the node ended, in words."""
         code = await self._process.wait()

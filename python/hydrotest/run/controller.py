@@ -198,7 +198,8 @@ class Controller:
         }
 
     def _conclude(self, status: Status, error: HydrotestError | None) -> dict[str, Any]:
-        if self.environment:
+        # A resumed run whose systems did not start says nothing new of those that earlier trials ran on.
+        if self.environment and (self.runner is not None or not self.folder.has(layout.ENVIRONMENT)):
             self._write_environment()
         self.folder.journal("run ended", status=status, error=error.message if error else None)
         summary = summarise_run(self.folder, self.experiment, status, iso(time.time()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ class SampleBuffer:
         self._hosts: list[dict[str, Any]] = []
         self._services: list[dict[str, Any]] = []
         self._gauges: list[dict[str, Any]] = []
+        self._newest: defaultdict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=2))
         self.service_cpu_us: dict[str, int] = {}
         """CPU time of each watched service so far, at the newest reading."""
         self.service_jit_us: dict[str, int] = {}
@@ -30,6 +32,7 @@ class SampleBuffer:
         key = {"host": host, "wall_s": event["wall_s"]}
         own = {"sampler_cpu_us": event["sampler_cpu_us"], "speed_ns": event["speed_ns"]}
         self._hosts.append({**key, **event["host"], **own})
+        self._newest[host].append(self._hosts[-1])
         for service, counters in event["services"].items():
             self._services.append({**key, "service": service, **counters})
             self.service_cpu_us[service] = counters["cpu_user_us"] + counters["cpu_system_us"]
@@ -39,8 +42,8 @@ class SampleBuffer:
         self.gauge_errors.update(event["gauge_errors"])
 
     def newest_hosts(self, host: str) -> list[dict[str, Any]]:
-        """The two newest readings of a host, older first, for the live display."""
-        return [row for row in self._hosts if row["host"] == host][-2:]
+        """The two newest readings of a host, older first, for the live display; fewer at first."""
+        return list(self._newest[host])
 
     def flush(self, folder: Path) -> None:
         """Writes everything to a trial's folder and begins anew."""

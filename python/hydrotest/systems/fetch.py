@@ -102,11 +102,6 @@ def find_flaw(folder: Path) -> str | None:
     return None
 
 
-def version_of(bundle: Bundle, folder: Path) -> str:
-    """The system's version, from the name of its main jar (also in a user's own distribution)."""
-    return version_in(folder, bundle.version_jar) or "unknown"
-
-
 def version_in(folder: Path, jar: str) -> str | None:
     """The version in the name of the newest `jar` below a folder."""
     found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", path.name) for path in sorted(folder.rglob(f"{jar}-*.jar"))]

@@ -88,7 +88,7 @@ class ProgramEngine(Engine):
         return None
 
     async def _must_live(self) -> None:
-        if self._node is None or self._node.has_ended:
+        if self._node is None or not self._node.is_running:
             raise TrialFailedError(f"{self.name} ended by itself: {self._said()}")
 
     def _said(self) -> str:
