@@ -45,7 +45,7 @@ workloads:
 """ + REST.replace("[press]", "[source, press]").replace("window: 4 s", "window: 4 s, saturated: 20 s"),
     # Many tokens: with few, nodes own unequal parts of the keys, and the one with the least does not bind with the others.
     "cassandra": "name: verdicts\n" + HOSTS + """\
-systems: {cassandra: {hosts: [a, b, c], heap: 1 GiB, config: {num_tokens: 256}}}
+systems: {cassandra: {hosts: [a, b, c], heap: 1536 MiB, config: {num_tokens: 256}}}
 workloads: {press: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 20K)", on: clients}}
 """ + REST,
     # Rows of 20 KB, the same few again and again, and memtables that last for minutes: what is written is the commit log, and a write waits for it.
@@ -70,7 +70,7 @@ systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, dr
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
 """ + REST,
     "spark": "name: verdicts\n" + SPARK_HOSTS + """\
-systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB}}
+systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 1200 MiB, driver_memory: 512 MiB}}
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
 """ + REST,
     # What is shuffled is on the disk before the next stage begins, not in the page cache.
@@ -125,8 +125,7 @@ PLANTS = {
     "kafka": [
         # What else is there is ample: a generator or links used to a third would be squeezed, too, and the scatter of theirs hides the rest.
         Plant("CPU of all brokers", {"clients": {"cores": 1.0}, **everywhere(cores=0.35, network=2000 * MBIT)}, binds=("cpu", ALL)),
-        Plant("CPU of one broker of three", {"b": {"cores": 0.08}}, binds=("cpu", frozenset("b"))),
-        Plant("link of one broker", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c"))),
+        Plant("CPU of one broker of three", {"b": {"cores": 0.12}}, binds=("cpu", frozenset("b"))),
         # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.
         Plant("disk of one broker", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
         Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
@@ -135,25 +134,22 @@ PLANTS = {
         Plant("a rate below every limit, one broker's CPU busy", pressing=Pressing(rate_per_s=500.0), busy=("b",)),
     ],
     "cassandra": [
-        Plant("CPU of all nodes", everywhere(cores=0.2), binds=("cpu", ALL)),
+        Plant("CPU of all nodes", {"clients": {"cores": 0.8}, **everywhere(cores=0.35)}, binds=("cpu", ALL)),
         Plant("CPU of one node of three", {"b": {"cores": 0.1}}, binds=("cpu", frozenset("b"))),
         Plant("link of one node", {"c": {"network": 1.5 * MBIT}}, binds=("network", frozenset("c"))),
-        # The nodes have more than twice what they use then: else half of it would bind, too.
-        Plant("CPU of the generator", {"clients": {"cores": 0.02}, **everywhere(cores=0.7)}, binds=("cpu", frozenset(["clients"]))),
         Plant("a rate below every limit", pressing=Pressing(rate_per_s=200.0)),
     ],
     "cassandra-disk": [
         Plant("commit log's disk of one node", {"a": {"disk": 16 * MBIT}}, binds=("disk", frozenset("a"))),
-        Plant("commit logs' disks of all nodes", everywhere(disk=16 * MBIT), binds=("disk", ALL)),
     ],
     "kafka-read": [
         Plant("page cache too small, disk slow", {"a": {"disk": 320 * MBIT}}, binds=("disk", frozenset("a"))),
         Plant("link out of the broker", {"a": {"network": 120 * MBIT}}, binds=("network", frozenset("a"))),
     ],
     "spark": [
-        Plant("CPU of both workers", everywhere("ab", cores=0.2), binds=("cpu", BOTH)),
+        Plant("CPU of both workers", everywhere("ab", cores=0.3), binds=("cpu", BOTH)),
         Plant("CPU of one worker", {"b": {"cores": 0.12}}, binds=("cpu", frozenset("b"))),
-        Plant("links of both workers", everywhere("ab", network=4 * MBIT), binds=("network", BOTH)),
+        Plant("links of both workers", everywhere("ab", network=3 * MBIT), binds=("network", BOTH)),
         Plant("CPU of the driver", {"driver": {"cores": 0.1}}, binds=("cpu", frozenset(["driver"]))),
     ],
     "spark-disk": [
