@@ -21,8 +21,15 @@ _QUANTITIES = {
     fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
     MakerField: "`row`, a distribution of numbers, or a size",
+    workloads.Acks: "`all`, `1` or `0`",
     SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
 }  # fmt: skip
+_UNDER = {
+    scale.Lab: "lab", scale.MachineType: "lab → types → NAME", scale.Scale: "lab → scale", models.KafkaSecurity: "kafka → security",
+    models.CassandraSecurity: "cassandra → security", workloads.Headers: "kafka-produce → headers", workloads.Transactions: "kafka-produce → transactions",
+    workloads.Mix: "cassandra → mix", workloads.Statement: "cassandra → statements → NAME", tests.Stretch: "profile → stretches → each",
+}  # fmt: skip
+"""Where settings stand that belong to others."""
 _SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
     ("The file", "", [models.Experiment]),
     ("Hosts", "`hosts: {NAME: {connect: …}}`", [hosts.LocalHost, hosts.NetnsHost]),
@@ -66,7 +73,7 @@ def _title(model: type[base.Model]) -> str:
     for tag in ("kind", "test", "connect"):
         if tag in model.model_fields:
             return f"`{get_args(model.model_fields[tag].annotation)[0]}`"
-    return f"`{model.__name__.lower()}`"
+    return f"`{_UNDER.get(model, model.__name__.lower())}`"
 
 
 def _type(field: FieldInfo) -> str:
@@ -108,5 +115,10 @@ def _default(field: FieldInfo) -> str:
         power, unit = next((p, u) for p, u in ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")) if value % (1 << p) == 0)
         return f"`{value >> power} {unit}`"
     if kind == _QUANTITIES[fields.DurationS]:
-        return f"`{value:g} s`"
+        size, unit = next(
+            (size, unit) for size, unit in ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value % size < size * 1e-9
+        )
+        return f"`{value / size:g} {unit}`"
+    if kind == _QUANTITIES[workloads.Acks]:
+        return "`all`"
     return f"`{value:.0%}`" if kind == _QUANTITIES[fields.Fraction] else f"`{value}`"

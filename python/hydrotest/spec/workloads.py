@@ -47,6 +47,10 @@ def _acks(value: object) -> object:
     return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
 
 
+Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)]
+"""Acknowledgements of a producer, as the protocol has them; `all` is -1."""
+
+
 Weight = Annotated[float, Field(ge=0)]
 
 
@@ -79,8 +83,8 @@ class KafkaProduce(Scheduled):
     )
     headers: Headers | None = Field(None, description="Headers of each record.")
     compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
-    acks: Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)] = Field(
-        -1, description="`all`, 1 or 0. Without acknowledgements nobody is told what is lost."
+    acks: Acks = Field(
+        -1, description="Which brokers store it before it counts as sent. Without acknowledgements nobody is told what is lost."
     )
     idempotent: bool | None = Field(
         None,
