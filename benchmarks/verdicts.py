@@ -142,7 +142,14 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
             await node.close()
         await give(bench, had)
     seconds = time.monotonic() - began
-    return {"run": folder.path.parent.name, "index": index, "seconds": seconds, **judged(folder, bench.experiment, plant, index)}
+    given = environment(bench.experiment, plant)
+    return {
+        "run": folder.path.parent.name,
+        "index": index,
+        "seconds": seconds,
+        "given": given,
+        **judged(folder, bench.experiment, plant, index),
+    }
 
 
 FREELY = "freely"
@@ -179,13 +186,14 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
 
 
 def judged_again(out: Path) -> list[dict[str, Any]]:
-    """The cases that are done, by whatever code, judged by this one from what was recorded."""
+    """The cases that are done, by whatever code, judged by this one from what was recorded; without those of plants that are not there any more as they were."""
     rows = []
     for row in map(json.loads, (out / CASES).read_text().splitlines()):
         folder = RunFolder(out / row["run"] / "run")
         experiment, _ = load_experiment(folder.path / layout.EXPERIMENT)
-        plant = next(one for one in PLANTS[row["family"]] if one.name == row["plant"])
-        rows.append(row | judged(folder, experiment, plant, row["index"]))
+        plant = next((one for one in PLANTS.get(row["family"], []) if one.name == row["plant"]), None)
+        if plant is not None and environment(experiment, plant) == row["given"]:
+            rows.append(row | judged(folder, experiment, plant, row["index"]))
     return rows
 
 
