@@ -36,6 +36,7 @@ from hydrotest.analysis.squeeze import (
     elasticities,
     elasticity,
     groups,
+    has_time,
     headroom,
     rate_in,
     reach_s,
@@ -191,6 +192,12 @@ def test_what_the_rounds_decided_stays_decided() -> None:
     third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
     values = {CPU_A: [0.447, 0.55, 0.653], CPU_B: [0.087, 0.19, 0.293], third: [0.087, 0.19, 0.293], group: [0.897, 1.0, 1.103]}
     assert after(values).decide().binds == after(values).decide(is_last=True).binds
+
+
+def test_a_round_begins_if_half_of_it_fits_but_the_first_three_while_there_is_time() -> None:
+    turns = course([(("a",), "cpu", 0.5)] * 3)
+    assert sum(turn.seconds for turn in turns) == 28.0
+    assert [has_time(turns, left_s, rounds) for left_s, rounds in ((1.0, 2), (0.0, 0), (14.0, 3), (13.0, 3))] == [True, False, True, False]
 
 
 def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:

@@ -141,6 +141,11 @@ def course(changed: Sequence[tuple[Sequence[str], str, float]], least_s: float =
     return turns
 
 
+def has_time(turns: Sequence[Turn], left_s: float, rounds: int) -> bool:
+    """True if a round may begin: it will be ended. So many as a decision takes begin while anything of the budget is left, those after them only if half of them fits."""
+    return left_s > 0 and (rounds < ROUNDS_MIN or sum(turn.seconds for turn in turns) / 2 <= left_s)
+
+
 @dataclass(frozen=True)
 class Decision:
     """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that cannot be told apart, or that of a group; empty

@@ -16,6 +16,7 @@ from hydrotest.analysis.squeeze import (
     Turn,
     candidates,
     course,
+    has_time,
     reach_s,
     within,
 )
@@ -98,11 +99,14 @@ class Squeezer:
         state = Squeezing(chosen, self.index, self._peers)
         for trial in self.done:
             state.tell(found_in(folder, trial, name))
-        spent = sum(map(_seconds, self.done))
-        while spent < self.budget_s and (not state.decide().is_made or self._goes_further(state)):
+        left_s, rounds = self.budget_s - sum(map(_seconds, self.done)), len(self.done)
+        while not state.decide().is_made or self._goes_further(state):
+            turns = course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()], self._turn_s)
+            if not has_time(turns, left_s, rounds):
+                break
             self.bench.listener.phase(f"{name}: squeezing what may bind it")
-            trial = await self._round(course([(one.hosts, one.resource, LEFT[one.resource]) for one in state.propose()], self._turn_s))
-            spent += max(_seconds(trial), trial.window_s)
+            trial = await self._round(turns)
+            left_s, rounds = left_s - max(_seconds(trial), trial.window_s), rounds + 1
             state.tell(found_in(folder, trial, name))
             self.bench.listener.trial_ended(trial, None, _told(state))
         return state.decide(is_last=True)
