@@ -138,8 +138,8 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
 
 
 # Nothing that is judged: a broker as cold as this one may miss any objective.
-SOAK = "soak: {workloads: [press], rates: {press: 2K}, duration: 8 s}"
-WHOLE = EXPERIMENT.replace("levels: {workload: press, rates: [20K]}", SOAK) + "warm_up: {least: 4 s, most: 4 s}\n"
+PROFILE = "profile: {workload: press, stretches: [{rate: 2K, duration: 8 s}]}"
+WHOLE = EXPERIMENT.replace("levels: {workload: press, rates: [20K]}", PROFILE) + "warm_up: {least: 4 s, most: 4 s}\n"
 
 
 @pytest.mark.parametrize("end", ["by itself", "Ctrl-C", "kill -9"])
