@@ -72,15 +72,14 @@ class Flow(Follower):
         start, known = self.engine.starts, self._through or 0.0
         trial = await self._warm_by(WARM_UP_RATE)
         pressed_s, before, rate = WARM_UP_S, 0.0, min(WARM_UP_RATE, SATURATING_RATE * (self._through or WARM_UP_RATE))
-        while trial.status != "failed":
+        is_settled = False
+        while trial.status != "failed" and not is_settled and pressed_s < self.bench.experiment.warm_up.most:
             trial = await self._warm_by(rate)
             pressed_s, through = pressed_s + WARM_UP_S, self._through or 0.0
-            is_settled = through < SETTLED * before
-            if is_settled or pressed_s >= self.bench.experiment.warm_up.most:
-                self.bench.listener.say(f"{self.name}: {'settled' if is_settled else 'not settled'} after {pressed_s:.0f} s of warm-up")
-                self._warm_since, self._through = start, max(known, through) or None
-                break
-            before = through
+            is_settled, before = through < SETTLED * before, through
+        if trial.status != "failed":
+            self.bench.listener.say(f"{self.name}: {'settled' if is_settled else 'not settled'} after {pressed_s:.0f} s of warm-up")
+            self._warm_since, self._through = start, max(known, self._through or 0.0) or None
         return trial
 
     async def _warm_by(self, rate_per_s: float) -> Trial:
