@@ -1,4 +1,4 @@
-"""How verdicts are scored against planted bottlenecks: benchmarks/verdicts.py."""
+"""How verdicts are scored against planted bottlenecks: benchmarks/verdict_scores.py."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hydrotest.analysis.resource_use import MACHINE, Use
 @pytest.fixture
 def verdicts(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-    yield importlib.import_module("verdicts")
-    del sys.modules["verdicts"], sys.modules["plants"]
+    yield importlib.import_module("verdict_scores")
+    del sys.modules["verdict_scores"], sys.modules["plants"]
 
 
 def planted(verdicts: Any, **fields: Any) -> Any:

@@ -1,0 +1,134 @@
+"""How verdicts on planted bottlenecks are scored, and the tables of the scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from statistics import median
+from typing import Any
+
+from plants import Plant
+from scipy.stats import binomtest
+
+from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.evidence import inside
+from hydrotest.analysis.resource_use import MACHINE, Use
+
+USUAL = 0.8
+"""Of a ceiling: where the usual rule begins."""
+HOW = ("as it is", "by speed")
+"""How the scatter of turns is told."""
+FAILED = "failed"
+NOT_NAMED = ("undecided", FAILED)
+WORDS = ("right", "in part", "undecided", "mistaken", "wrong", FAILED)
+"""What a verdict may be. In part: some of the hosts that were planted alike, or with a setting that was not planted, or without the one that was. Mistaken: it
+suspects what was not planted, or says that no resource binds, or names a setting, and that is not so, without having been confirmed. Wrong: confirmed, and not so.
+Failed: there is none."""
+
+
+def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
+    """How a resource and hosts that are named agree with what was planted."""
+    expected, planted = plant.binds
+    if resource is None or resource != expected or not set(hosts) <= planted:
+        return "wrong"
+    return "right" if set(hosts) == planted else "in part"
+
+
+def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) -> str:
+    """The word for a verdict. `settings`: those that a reader is told of; `is_none`: it says that no resource that was squeezed binds."""
+    is_told = settings == plant.inside
+    if verdict.confirmed:
+        out = {host for row in verdict.squeezed if row["role"] == "out" and row["resource"] == plant.binds[0] for host in row["hosts"]}
+        # Which of the planted hosts do not bind is said with the same certainty.
+        word = "wrong" if out & plant.binds[1] else match(plant, verdict.resource, verdict.binds)
+        return "in part" if word == "right" and not is_told else word
+    if verdict.kind in ("resource", "generator"):
+        return "mistaken" if match(plant, verdict.resource, [verdict.host] if verdict.host else []) == "wrong" else "undecided"
+    if plant.binds[0] is not None:
+        return "mistaken" if is_none or verdict.kind == "system" else "undecided"
+    says_nothing_binds = is_none if plant.inside else verdict.kind in ("system", "unknown")
+    if says_nothing_binds and is_told:
+        return "right"
+    return "mistaken" if says_nothing_binds and settings - plant.inside else "undecided"
+
+
+def kind_of(plant: Plant) -> str:
+    """What was planted, in a word: a column of the confusion matrix."""
+    return plant.binds[0] or ("inside" if plant.inside else "nothing")
+
+
+def named_kind(word: str, verdict: BoundBy) -> str:
+    """What was named, in the same words."""
+    if word in NOT_NAMED:
+        return word
+    return verdict.resource or ("inside" if inside(verdict.evidence) else "nothing")
+
+
+def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
+    """What the rule of the busiest resource would have been, over all that was used while nothing was taken: its word, and what it says. It names all hosts on which the
+    busiest resource is above 80 %; of the machine that emulates them nobody knows who has machines."""
+    loud = sorted(
+        (use for use in uses if use.resource != "memory" and use.host != MACHINE and (use.share or 0.0) >= USUAL),
+        key=lambda use: -(use.share or 0.0),
+    )
+    if not loud:
+        return "right" if plant.binds[0] is None and not plant.inside else "nothing", "nothing above 80%"
+    alike = [use for use in loud if use.resource == loud[0].resource]
+    told = f"{loud[0].resource} of {' and '.join(f'{use.host} ({use.share:.0%})' for use in alike)}"
+    return match(plant, loud[0].resource, [use.host for use in alike]), told
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Scores by plant, and in all."""
+    lines = [
+        f"| system | planted | {' | '.join(WORDS)} | planted hosts named | squeezed | usual rule: {' | '.join(USUALS)} |",
+        "|---" * (4 + len(WORDS) + len(USUALS)) + "|",
+    ]
+    for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
+        own = [row for row in rows if (row["family"], row["plant"]) == key]
+        ours, theirs = Counter(row["word"] for row in own), Counter(row.get("usual_word") for row in own)
+        hosts = ", ".join(row["hosts"] for row in own if row.get("hosts"))
+        tried = ", ".join(str(len(row.get("elasticities", ()))) for row in own)
+        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in WORDS)
+                     + f" | {hosts} | {tried} | " + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
+    ours, theirs = Counter(row["word"] for row in rows), Counter(row.get("usual_word") for row in rows)
+    lines.append("| all | | " + " | ".join(str(ours[word]) for word in WORDS) + " | | | "
+                 + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
+    return "\n".join([*lines, "", *confusion(rows)]) + "\n"
+
+
+USUALS = ("right", "in part", "wrong", "nothing")
+"""What the usual rule may be."""
+KINDS = ("cpu", "network", "disk", "inside", "nothing")
+
+
+def confusion(rows: list[dict[str, Any]]) -> list[str]:
+    """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval."""
+    cells = Counter((row["planted_kind"], row["named_kind"]) for row in rows)
+    lines = ["| planted \\ named | " + " | ".join([*KINDS, *NOT_NAMED]) + " |", "|---" * (len(KINDS) + len(NOT_NAMED) + 1) + "|"]
+    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, *NOT_NAMED)) + " |" for planted in KINDS]
+    told = []
+    for word in WORDS:
+        count = sum(row["word"] == word for row in rows)
+        interval = binomtest(count, len(rows)).proportion_ci(0.95, "exact") if rows else None
+        told.append(f"{word}: {count} of {len(rows)}" + (f" [{interval.low:.0%}, {interval.high:.0%}]" if interval is not None else ""))
+    return [*lines, "", "; ".join(told) + ".", "", *speed(rows)]
+
+
+def speed(rows: list[dict[str, Any]]) -> list[str]:
+    """Does the speed reference help? How much less turns scatter when their rates are divided by it, where CPU was planted and elsewhere."""
+    lines = [
+        "| planted | cases | scatter of a turn, median | divided by the speed reference | ratio of both, median [lowest, highest] |",
+        "|---" * 5 + "|",
+    ]
+    for planted, is_own in (("cpu", True), ("anything else", False)):
+        both = [
+            (row["scatter"]["as it is"], row["scatter"]["by speed"])
+            for row in rows
+            if len(row.get("scatter", ())) == len(HOW) and (row["planted_kind"] == "cpu") == is_own
+        ]
+        if both:
+            ratios = [after / before for before, after in both]
+            lines.append(f"| {planted} | {len(both)} | {median(one for one, _ in both):.1%} | {median(one for _, one in both):.1%} "
+                         f"| {median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}] |")  # fmt: skip
+    return lines
