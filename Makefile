@@ -3,6 +3,8 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 EXPERIMENT ?= experiments/quickstart.yaml
+# A run that is cut short has told of what failed by then; and where the minutes go.
+TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
@@ -23,11 +25,11 @@ test-fast: install ## Python and Rust without the real systems, at most two minu
 
 test-real: install ## real Kafka, Cassandra and Spark
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest -m "real and not long"
+	$(BIN)/pytest $(TOLD) -m "real and not long"
 
 test-long: install ## the rest of the real ones
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest -m "real and long"
+	$(BIN)/pytest $(TOLD) -m "real and long"
 
 lint: install
 	$(BIN)/ruff check python tests benchmarks

@@ -83,8 +83,8 @@ workloads:
   flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, cassandra]}}
 tests:
   - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-driver-flow, action: kill, at: 10 s, down: 3 s, duration: 50 s}}
-  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-query-flow-splitter, action: kill, at: 5 s, down: 5 s, duration: 30 s}}
-  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: cassandra-0, action: kill, at: 5 s, down: 5 s, duration: 40 s}}
+  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-query-flow-splitter, action: kill, at: 5 s, down: 5 s, duration: 20 s}}
+  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: cassandra-0, action: kill, at: 5 s, down: 5 s, duration: 30 s}}
 """
 )
 
@@ -100,6 +100,12 @@ def rows_of(
     return summary, {(row["workload"], row["hop"], row["sink"]): row for row in summary["dataflow"]}
 
 
+def lasted_s(folder: Path, purpose: str) -> float:
+    """The longest trial of a purpose, s: no record can have taken longer."""
+    trials = [json.loads(path.read_text()) for path in (folder / "run" / "trials").glob("*/trial.json")]
+    return max(trial["ended_wall_s"] - trial["prepared_wall_s"] for trial in trials if trial["purpose"] == purpose)
+
+
 def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Path, start_run: Start) -> None:
     process = start_run(WHOLE.format(data=tmp_path / "data"))
     summary, rows = rows_of(process, tmp_path, 1)
@@ -113,7 +119,7 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
         assert (row["corrupted"], row["wrong_branch"]) == (0, 0)
     for sink in ("kafka", "directory", "hdfs"):
         latency = rows["flow", "persister", sink]["latency_ms"]
-        assert 0 < latency["p50"] <= latency["p99"] <= latency["max"] < 60_000, (sink, latency)
+        assert 0 < latency["p50"] <= latency["p99"] <= latency["max"] < 1e3 * lasted_s(tmp_path, "level"), (sink, latency)
     assert (rows["flow", "windows", None]["lost"], rows["flow", "windows", None]["arrived_more"]) == (0, 0)
     (windows,) = (row for row in summary["windows"] if row["purpose"] == "level")
     assert sum(windows["counted"].values()) == windows["came"] == acked
@@ -177,7 +183,7 @@ def test_after_a_driver_a_query_or_a_sink_was_killed_all_goes_on_and_no_row_is_m
             kill,
             sink,
         )
-        assert 0 < row["latency_ms"]["p50"] <= row["latency_ms"]["max"] < 120_000, (kill, sink)
+        assert 0 < row["latency_ms"]["p50"] <= row["latency_ms"]["max"] < 1e3 * lasted_s(tmp_path, "fault"), (kill, sink)
         # A row that is written again is the same row.
         assert sink == "kafka" or row["arrived_more"] == 0
     driver = {load["workload"]: load["recovery"]["longest_stall_s"] for load in summary["faults"][0]["workloads"]}

@@ -34,8 +34,8 @@ workloads:
   ingest: {{kind: kafka-produce, partitions: 6, replication: 3, acks: all, idempotent: true, on: clients}}
   drain:  {{kind: kafka-consume, reads: ingest, on: clients}}
 tests:
-  - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, host: b, action: cut, at: 8 s, down: 12 s, duration: 50 s}}
-  - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, host: c, action: fill, at: 8 s, down: 8 s, duration: 50 s}}
+  - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, host: b, action: cut, at: 8 s, down: 12 s, duration: 40 s}}
+  - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, host: c, action: fill, at: 8 s, down: 8 s, duration: 40 s}}
   - fault: {{workloads: [ingest, drain], rates: {{ingest: 3K}}, system: kafka, action: roll, at: 8 s, down: 1 s, duration: 90 s}}
 search: {{precision: 40 %, window: 3 s, warm_up: 1 s, saturated: 3 s}}
 warm_up: {{least: 8 s, most: 8 s}}

@@ -1,4 +1,4 @@
-"""Every release of a system that can be fetched is pressed, and accounts for every record."""
+"""Older releases of a system are pressed like the newest, which all other tests have, and account for every record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ warm_up: {{least: 1 s, most: 1 s}}
 """
 
 
-@pytest.mark.parametrize("release", ["3.5", "4.2"])
+@pytest.mark.parametrize("release", ["3.5"])
 def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
     """The suite is compiled against each, and answers rightly on it."""
     process = start_run(SPARK.format(release=release, data=tmp_path / "data"))
@@ -49,7 +49,7 @@ def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess
     assert summary["problems"] == []
 
 
-@pytest.mark.parametrize("release", ["3.9", "4.3"])
+@pytest.mark.parametrize("release", ["3.9"])
 async def test_kafka(release: str, tmp_path: Path) -> None:
     async with opened(KAFKA.format(release=release), tmp_path, Silent()) as bench:
         assert bench.systems["kafka"].version.startswith(release)

@@ -119,7 +119,7 @@ def fetched(url: str) -> str:
 
 def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(tmp_path: Path, start_run: Start) -> None:
     """Four hundred thousand tasks that a driver with hardly any memory is to keep the books of."""
-    text = TEXT.format(data=tmp_path / "data", tests="scheduling-throughput", scale=100, shrunk=1, driver="512 MiB", more="budget: 60 s")
+    text = TEXT.format(data=tmp_path / "data", tests="scheduling-throughput", scale=100, shrunk=1, driver="512 MiB", more="budget: 30 s")
     began = time.monotonic()
     summary = ended(start_run(text), tmp_path, code=1)
     (row,) = summary["spark"]
