@@ -20,6 +20,8 @@ from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.records import Trial
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
+# Systems live for a minute or two here, and nothing that is tested is a speed: what C2 compiles would cost more than it brings.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 SMALL = """\
 name: small

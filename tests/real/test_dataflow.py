@@ -103,7 +103,7 @@ def rows_of(
 def lasted_s(folder: Path, purpose: str) -> float:
     """The longest trial of a purpose, s: no record can have taken longer."""
     trials = [json.loads(path.read_text()) for path in (folder / "run" / "trials").glob("*/trial.json")]
-    return max(trial["ended_wall_s"] - trial["prepared_wall_s"] for trial in trials if trial["purpose"] == purpose)
+    return max(float(trial["ended_wall_s"] - trial["prepared_wall_s"]) for trial in trials if trial["purpose"] == purpose)
 
 
 def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Path, start_run: Start) -> None:

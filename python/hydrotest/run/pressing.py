@@ -30,6 +30,9 @@ async def prepare_all(chosen: Sequence[Pressable]) -> None:
 async def press_together(bench: Bench, plan: TrialPlan, chosen: Sequence[Pressable], rates: Mapping[str, float],
                          disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
     """Each at its rate; those without one press as they do, consumers follow their producers."""
+    for pressable in chosen:
+        if (failed := await pressable.warm_again()) is not None:
+            return failed
     number = bench.runner.claim()
     parts: list[Part] = []
     # What is followed is set up, and accounted for, before who follows it.

@@ -20,6 +20,8 @@ from hydrotest.systems.kafka.secured import tool_properties
 
 SATURATED_GUESS_PER_S = 600_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
+SATURATED_GUESS_BYTES_PER_S = 200e6
+"""Of large records it makes fewer, and their number takes the disk's room: so many bytes a second at most are reckoned with."""
 JVM_WARM_UP_S = 10.0
 """Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
 
@@ -61,7 +63,7 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
     topic = pressable.topic(number)
     await kafka_load.create_topic(pressable.host, pressable.cluster, topic, pressable.spec)
     try:
-        speed = rate or SATURATED_GUESS_PER_S
+        speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / pressable.spec.record_size.low)
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
         command = stock.producer_command(

@@ -151,6 +151,10 @@ class Pressable(Workload):
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
 
+    async def warm_again(self) -> Trial | None:
+        """Warms what was started anew since it was warmed; the trial of it that failed, if one did."""
+        return None
+
 
 class Rated(Pressable):
     """A workload that can be pressed alone, by schedule or without."""

@@ -87,14 +87,19 @@ class Flow(Follower):
 
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
-        await self.engine.ready()
-        if self.engine.starts != self._warm_since:
-            warmed = await self._warm_up()
-            if warmed.status == "failed":
-                return warmed
+        if (failed := await self.warm_again()) is not None:
+            return failed
         if pressing == SATURATING and self._through is not None:
             pressing = Pressing(rate_per_s=self._through * SATURATING_RATE)
         return await self._pressed(plan, pressing, disturbance)
+
+    async def warm_again(self) -> Trial | None:
+        """See `Pressable`."""
+        await self.engine.ready()
+        if self.engine.starts == self._warm_since:
+            return None
+        trial = await self._warm_up()
+        return trial if trial.status == "failed" else None
 
     async def _pressed(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         number = self.bench.runner.claim()
