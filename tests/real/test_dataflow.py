@@ -83,7 +83,7 @@ workloads:
   flow: {{kind: dataflow, reads: logs, partitions: 4, sinks: [kafka, cassandra]}}
 tests:
   - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-driver-flow, action: kill, at: 10 s, down: 3 s, duration: 50 s}}
-  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-query-flow-splitter, action: kill, at: 5 s, down: 5 s, duration: 20 s}}
+  - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: spark-query-flow-splitter, action: kill, at: 5 s, down: 5 s, duration: 30 s}}
   - fault: {{workloads: [logs, flow], rates: {{logs: 500}}, service: cassandra-0, action: kill, at: 5 s, down: 5 s, duration: 30 s}}
 """
 )
