@@ -21,7 +21,8 @@ from hydrotest.store.records import Trial
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 # Systems live for a minute or two here, and nothing that is tested is a speed: what C2 compiles would cost more than it brings.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# C1's frames are larger: Spark's long lineages (`als`) are read by recursion.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -Xss4m")
 
 SMALL = """\
 name: small
