@@ -8,7 +8,7 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real test-long lint bench docs install tools clean
+.PHONY: demo test test-full test-fast test-real test-long test-rare lint bench docs install tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -17,7 +17,7 @@ demo: install ## build, fetch the systems, run the quickstart, print tables and 
 
 test: lint test-fast test-real ## what every change must pass, at most 30 minutes on two cores
 
-test-full: test test-long ## everything, at most 75 minutes on two cores
+test-full: test test-long ## all but the rare ones, at most 75 minutes on two cores
 
 test-fast: install ## Python and Rust without the real systems, at most two minutes when built
 	cd rust && cargo test --locked --quiet
@@ -29,7 +29,11 @@ test-real: install ## real Kafka, Cassandra and Spark
 
 test-long: install ## the rest of the real ones
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest $(TOLD) -m "real and long"
+	$(BIN)/pytest $(TOLD) -m "real and long and not rare"
+
+test-rare: install ## what takes long and others have in part, before a release
+	$(BIN)/hydrotest fetch
+	$(BIN)/pytest $(TOLD) -m "real and rare"
 
 lint: install
 	$(BIN)/ruff check python tests benchmarks
