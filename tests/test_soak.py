@@ -1,14 +1,16 @@
-"""Drift and change points: found where they were planted, and nowhere else."""
+"""Drift and change points: found where they were planted, and nowhere else; whether a soak was held, in words."""
 
 from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.soak import change_points, slope_per_hour
+from hydrotest.report.words import soak_sentences
 
 
 def noisy(level: float, n: int, noise: float, rng: random.Random) -> list[float]:
@@ -69,3 +71,20 @@ def test_a_line_without_any_scatter_is_level() -> None:
     slope = slope_per_hour([float(at) for at in range(100)], [3_000.0] * 100)
     assert slope is not None
     assert (slope.per_hour, slope.low, slope.high, slope.is_sure) == (0.0, 0.0, 0.0, False)
+
+
+def soaked(accepted: bool | None, reasons: list[str], missed_at_s: list[float]) -> list[dict[str, Any]]:
+    load = {"workload": "ingest", "offered": 5_000.0, "accepted": accepted, "reasons": reasons, "missed_at_s": missed_at_s, "buckets": [{}] * 120,
+            "drift_pct": {}, "changes": []}  # fmt: skip
+    return [{"seconds": 2_700, "workloads": [load], "services": []}]
+
+
+def test_a_soak_says_whether_it_was_held_and_does_not_hide_bad_minutes() -> None:
+    (held,) = soak_sentences(soaked(True, [], []))
+    assert held.startswith("Soak of 45 min: ingest at 5,000/s was held; no drift")
+    (hidden,) = soak_sentences(soaked(True, [], [90.0, 112.5]))
+    assert "was held, but 2 of 120 stretches missed its latency, first after 1.5 min" in hidden
+    (missed,) = soak_sentences(soaked(False, ["p99 response 80.0 ms (at most 50 ms)"], []))
+    assert "was not held: p99 response 80.0 ms (at most 50 ms);" in missed
+    (unjudged,) = soak_sentences(soaked(None, [], []))
+    assert "held" not in unjudged

@@ -1,4 +1,4 @@
-"""What a long level shows: drift, change points, memory growth, compaction and segment deletion."""
+"""What a long level shows: whether it holds its objective, drift, change points, memory growth, compaction and segment deletion."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from scipy import stats
 from hydrotest.analysis.latency import latency_ms
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import service_rates
+from hydrotest.analysis.verdict import judge
+from hydrotest.spec.models import Experiment, Objective
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
@@ -77,23 +79,25 @@ def change_points(values: Sequence[float]) -> list[int]:
     return [at for at, before, after in zip(found, levels, levels[1:], strict=False) if abs(after - before) >= math.log1p(CHANGE_MIN)]
 
 
-def soak_rows(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
+def soak_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
     """One row for each soak."""
     soaks = [trial for trial in trials if trial.purpose == "soak" and trial.status == "done"]
     return [
-        {"trial": trial.number, "seconds": trial.window_s, "workloads": _workloads(run, trial), "services": _services(run, trial),
+        {"trial": trial.number, "seconds": trial.window_s, "workloads": _workloads(run, experiment, trial), "services": _services(run, trial),
          "counters": _counters(run, trial)}
         for trial in soaks
     ]  # fmt: skip
 
 
-def _workloads(run: RunFolder, trial: Trial) -> list[dict[str, Any]]:
-    rows = []
+def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for load in trial.loads:
         if load.outcome is None:
             continue
         measured = Measured.read(run, trial, load.workload)
-        buckets = _buckets(measured)
+        objective = experiment.objective(load.workload)
+        verdict = None if load.offered is None else judge(measured, objective)
+        buckets = _buckets(measured, objective)
         drift = {}
         changes = []
         for metric in ("achieved", "p50_ms", "p99_ms"):
@@ -110,12 +114,16 @@ def _workloads(run: RunFolder, trial: Trial) -> list[dict[str, Any]]:
                 for a, at, b in zip(edges, edges[1:], edges[2:], strict=False)
             ]
         rows.append({"workload": load.workload, "offered": load.offered, "achieved": measured.achieved, "errors": measured.errors,
-                     "latency_ms": measured.latency, "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets})  # fmt: skip
+                     "latency_ms": measured.latency, "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
+                     "accepted": None if verdict is None else verdict.accepted, "reasons": [] if verdict is None else verdict.reasons,
+                     "missed_at_s": [b["at_s"] for b in buckets if b["met"] is False]})  # fmt: skip
     return rows
 
 
-def _buckets(measured: Measured) -> list[dict[str, Any]]:
-    """The window in equal stretches: rate, median and p99 of each."""
+def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
+    """The window in equal stretches: rate, median and p99 of each, and whether it met the objective's bounds of latency by itself (null: it has none, or nothing
+    was completed)."""
+    bounds = objective.latencies_ms()
     width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
     count = int((measured.end_s - measured.start_s) // width)
     histograms = [empty() for _ in range(count)]
@@ -127,7 +135,8 @@ def _buckets(measured: Measured) -> list[dict[str, Any]]:
     for at, histogram in enumerate(histograms):
         latency = latency_ms(histogram) or {}
         rows.append({"at_s": (at + 0.5) * width, "achieved": histogram.get_total_count() / width, "p50_ms": latency.get("p50"),
-                     "p99_ms": latency.get("p99")})  # fmt: skip
+                     "p99_ms": latency.get("p99"),
+                     "met": all(latency[name] <= bound for name, bound in bounds.items()) if bounds and latency else None})  # fmt: skip
     return rows
 
 

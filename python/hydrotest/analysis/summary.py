@@ -102,7 +102,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "executors": flow_rows(limit_rows, experiment),
         "queries": query_rows(run, trials),
         "windows": window_rows(trials),
-        "soak": soak_rows(run, trials),
+        "soak": soak_rows(run, experiment, trials),
         "faults": fault_rows(run, trials),
         "profiles": profile_rows(run, experiment, trials),
         "doublings": doubling_rows(run, experiment, trials),

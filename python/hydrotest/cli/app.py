@@ -261,10 +261,12 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
 
 
 def _missed(summary: dict[str, Any]) -> bool:
-    """An objective was missed: no limit could be told, a level was not sustained, a job did not come to its end, or took too long, or something was lost or
-    corrupted."""
+    """An objective was missed: no limit could be told, a level or a soak was not sustained, a job did not come to its end, or took too long, or something was
+    lost or corrupted."""
     flawed = any(row["lost"] or row["corrupted"] for row in summary["integrity"])
-    levels = any(row["accepted"] is False for row in summary["levels"])
+    levels = any(
+        row["accepted"] is False for row in [*summary["levels"], *(load for soak in summary["soak"] for load in soak["workloads"])]
+    )
     hung = any(not row["finished"] or row["accepted"] is False for row in summary["spark"])
     return flawed or levels or hung or any(row["limit"] is None for row in summary["limits"])
 

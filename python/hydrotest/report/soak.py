@@ -1,4 +1,4 @@
-"""Figures and table of a soak: rate and latency over its time, changes marked."""
+"""Figures and tables of a soak: whether each workload was held; rate and latency over its time, changes marked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from hydrotest.report.charts import Figure, data, spec_of
-from hydrotest.report.sheet import NONE, Sheet, decimal
+from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 
 
 def soak_figures(summary: dict[str, Any]) -> list[Figure]:
@@ -37,6 +37,20 @@ def _figure(number: int, load: dict[str, Any]) -> Figure:
     caption = "Each point is a stretch of the soak. Dashed lines mark where a level changed for good."
     return Figure(f"soak-{number}-{load['workload']}", f"{load['workload']} over the soak", caption, spec_of(alt.layer(*layers)),
                   ["minute", "achieved/s", "p50 ms", "p99 ms"], rows)  # fmt: skip
+
+
+def held_sheet(summary: dict[str, Any]) -> Sheet:
+    """What was asked of each workload over a long level, and whether it was held."""
+    rows = []
+    for soak in summary.get("soak", []):
+        for load in soak["workloads"]:
+            latency = load["latency_ms"] or {}
+            over = f"{len(load['missed_at_s'])} of {len(load['buckets'])}" if any(b["met"] is not None for b in load["buckets"]) else NONE
+            asked = NONE if load["offered"] is None else rate(load["offered"])
+            rows.append([load["workload"], asked, rate(load["achieved"]), *(decimal(latency.get(key), 2) for key in ("p50", "p99", "max")),
+                         f"{load['errors']:,}", over, yes_no(load["accepted"]), "; ".join(load["reasons"]) or NONE])  # fmt: skip
+    heads = ["workload", "offered", "achieved", "median ms", "p99 ms", "max ms", "errors", "stretches over its latency", "held", "because"]
+    return Sheet("Soak: was it held", heads, rows)
 
 
 def soak_sheet(summary: dict[str, Any]) -> Sheet:

@@ -13,7 +13,7 @@ from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet
 from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
-from hydrotest.report.soak import soak_sheet
+from hydrotest.report.soak import held_sheet, soak_sheet
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
@@ -41,6 +41,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         queries_sheet(summary),
         windows_sheet(summary),
         splitter_beside_sheet(summary),
+        held_sheet(summary),
         soak_sheet(summary),
         fault_sheet(summary),
         profile_sheet(summary),

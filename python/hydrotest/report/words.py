@@ -239,9 +239,10 @@ def batch_sentence(rows: list[dict[str, Any]]) -> str | None:
 
 
 def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """What changed over a long level."""
+    """Whether a long level was held, and what changed over it."""
     out = []
     for row in rows:
+        held = [_held(load) for load in row["workloads"] if load["accepted"] is not None]
         found = []
         for load in row["workloads"]:
             for metric, drift in load["drift_pct"].items():
@@ -253,9 +254,19 @@ def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
                       for c in load["changes"]]  # fmt: skip
         growth = [s for s in row["services"] if s["growth_bytes_per_hour"] and s["growth_bytes_per_hour"]["sure"]]
         found += [f"{s['service']} grows by {s['growth_bytes_per_hour']['per_hour'] / 1e6:,.0f} MB an hour" for s in growth]
-        what = "; ".join(found[:8]) or "no drift, no change and no growth was told apart from noise"
-        out.append(f"Soak of {show_duration(row['seconds'])}: {what}.")
+        changed = found[:8] or ["no drift, no change and no growth was told apart from noise"]
+        out.append(f"Soak of {show_duration(row['seconds'])}: {'; '.join(held + changed)}.")
     return out
+
+
+def _held(load: dict[str, Any]) -> str:
+    """Whether a workload's level was held over a soak; stretches that missed its latency are told even so, since the whole can hide them."""
+    missed, of = load["missed_at_s"], len(load["buckets"])
+    stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
+    at = f"{load['workload']} at {show_rate(load['offered'])}/s"
+    if load["accepted"]:
+        return f"{at} was held" + (f", but {stretches}" if missed else "")
+    return f"{at} was not held: " + "; ".join([*load["reasons"], *([stretches] if missed else [])])
 
 
 def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:

@@ -145,8 +145,8 @@ class Systems(Model):
 
 
 class Objective(Model):
-    """What is acceptable. Latencies are response times from the intended start. It is judged in `isolated`, `combined` and `levels` tests; the others measure,
-    and do not judge."""
+    """What is acceptable. Latencies are response times from the intended start. It is judged in `isolated`, `combined`, `levels` and `soak` tests; the
+    others measure, and do not judge."""
 
     p50: DurationS | None = Field(None, description="Longest acceptable median response time.")
     p95: DurationS | None = Field(None, description="Longest acceptable 95th percentile.")
