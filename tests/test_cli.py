@@ -63,6 +63,12 @@ def test_resume_refuses_another_experiment(tmp_path: Path, capsys: pytest.Captur
     assert "another experiment" in capsys.readouterr().err.replace("\n", " ")
 
 
+def test_what_presses_fractions_of_limits_is_refused_where_there_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "experiments/quickstart.yaml", "--out", str(tmp_path / "run"), "--only", "combined"]) == 2
+    assert "--only isolated --out DIR" in capsys.readouterr().err.replace("\n", " ")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_damaged_summary_source_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = MadeUpRun(tmp_path)
     trial = made.trial("saturated", None)
@@ -85,6 +91,7 @@ def test_doctor_reports_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
         "swap",
         "transparent huge pages",
         "clock source",
+        "emulated hosts",
         "CPU steal",
     } <= names
 

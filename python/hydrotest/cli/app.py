@@ -37,6 +37,7 @@ from hydrotest.spec.lines import Document
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
+from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import Dataflow, HdfsRead, HdfsWrite, SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -158,6 +159,10 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     tests = {test.test for test in spec.tests}
     if only is not None and only not in tests:
         raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")
+    if only == "combined" and not resume and any(isinstance(test, Combined) and not test.rates for test in spec.tests):
+        raise BadInputError("--only combined: it presses fractions of the isolated limits, and a new run folder has none",
+                            "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
+                            file=experiment)  # fmt: skip
     folder = _open_folder(experiment, spec, out, resume)
     console = _err()
     try:

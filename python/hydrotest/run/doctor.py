@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hydrotest.errors import MissingToolError
+from hydrotest.errors import MissingToolError, SystemFailedError
+from hydrotest.hosts.lab.disk import TOOLS
+from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.local import memory_bytes, node_binary
 from hydrotest.jobs.jars import find_javac
 from hydrotest.places import cache_home
-from hydrotest.systems.java import find_java, java_major
+from hydrotest.systems.java import TESTED_MAJOR, find_java, java_major
 from hydrotest.units import show_bytes
 
 MEMORY_MIN = 4 << 30
@@ -38,7 +40,7 @@ class Finding:
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
     return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
-            _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
+            _emulation(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
 
 
 def _python() -> Finding:
@@ -55,9 +57,13 @@ def _node() -> Finding:
 
 def _java() -> Finding:
     try:
-        return Finding("Java", "ok", str(java_major(find_java())))
+        major = java_major(find_java())
     except MissingToolError as error:
         return Finding("Java", "missing", error.message, error.hint)
+    if major == TESTED_MAJOR:
+        return Finding("Java", "ok", str(major))
+    return Finding("Java", "warning", f"{major}; the systems are tested with {TESTED_MAJOR}, and Cassandra 5.0 supports none above it",
+                   f"Set JAVA_HOME to a JDK {TESTED_MAJOR}.")  # fmt: skip
 
 
 def _compiler() -> Finding:
@@ -73,6 +79,28 @@ def _tool(command: str, name: str, remedy: str) -> Finding:
         return Finding(name, "ok", f"{command} found")
     purpose = "systems cannot be fetched without it" if command == "mvn" else "needed only to build hydrotest itself"
     return Finding(name, "missing" if command == "mvn" else "warning", f"no {command} on the PATH; {purpose}", f"Install it ({remedy}).")
+
+
+def _emulation() -> Finding:
+    """What `connect: netns` needs; without it everything else works."""
+    name = "emulated hosts"
+    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if lacking:
+        return Finding(name, "warning", f"no {', '.join(lacking)}", "Install util-linux, mount and e2fsprogs.")
+    if os.geteuid() != 0:
+        return Finding(name, "warning", "they need root", "Run it with sudo where an experiment has `connect: netns`.")
+    try:
+        trees = Trees.find()
+    except SystemFailedError as error:
+        return Finding(name, "warning", error.message, error.hint)
+    if trees.is_unified:
+        return Finding(
+            name,
+            "warning",
+            "control groups of version 2, on which they are untried",
+            "Look for warnings of what hosts are given when a run starts.",
+        )
+    return Finding(name, "ok", "control groups of version 1")
 
 
 def _memory() -> Finding:

@@ -23,7 +23,7 @@ class Placed(Model):
     data: str | None = Field(
         None,
         description="Directory below which the systems of all hosts keep their data (given to one host, it holds for all). "
-        "Its disk is what is measured.",
+        "Its disk is what is measured. If not given: `~/.cache/hydrotest/data`, or below XDG_CACHE_HOME.",
     )
     data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
     rack: Name = Field("rack1", description="The rack in it.")

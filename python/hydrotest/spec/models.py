@@ -23,7 +23,11 @@ SPARK_DAEMON_BYTES = 256 * MIB
 class System(Model):
     """What every system has."""
 
-    home: str | None = Field(None, description="A distribution of your own; else the fetched one.")
+    home: str | None = Field(
+        None,
+        description="A distribution of your own; else the one that KAFKA_HOME, CASSANDRA_HOME, HADOOP_HOME or SPARK_HOME names, else the pinned release "
+        "(of Spark the installed pyspark).",
+    )
     jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
@@ -41,13 +45,15 @@ class Security(Model):
 
 
 class KafkaSecurity(Security):
-    """Of Kafka's client listener; the brokers among themselves speak plainly, on ports of their own."""
+    """Of Kafka's client listener; the brokers among themselves speak plainly, on ports of their own. hydrotest makes authority, certificates and password for
+    the run, and removes them with it; they cannot be given. Not together with a `dataflow` on this Kafka."""
 
     sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Clients log in, by this mechanism.")
 
 
 class CassandraSecurity(Security):
-    """Of Cassandra's client port."""
+    """Of Cassandra's client port. hydrotest makes authority, certificates and password for the run, and removes them with it; they cannot be given. Not together with the
+    sink `cassandra` of a `dataflow`, nor with `client: stock`."""
 
     password: bool = Field(False, description="Clients log in, by user and password.")
 
@@ -55,7 +61,9 @@ class CassandraSecurity(Security):
 class Kafka(System):
     """Apache Kafka in KRaft mode, each host broker and controller."""
 
-    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field("4.3", description="Which release is fetched.")
+    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field(
+        "4.3", description="Which pinned release, where neither `home` nor KAFKA_HOME names another."
+    )
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
@@ -82,7 +90,9 @@ class Cassandra(System):
 class Spark(System):
     """Apache Spark, standalone: a master and workers; each application takes all workers."""
 
-    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field("4.2", description="Which release is fetched.")
+    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field(
+        "4.2", description="Which pinned release, where neither `home` nor SPARK_HOME names another."
+    )
     master: Name = Field(description="The master's host.")
     workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")
@@ -175,8 +185,8 @@ class Search(Model):
 class WarmUp(Model):
     """How the systems are warmed before anything is measured."""
 
-    least: DurationS = Field(20.0, description="Warm up at least this long per system.")
-    most: DurationS = Field(90.0, description="And at most this long, steady or not.")
+    least: DurationS = Field(20.0, description="Each workload warms its system for at least this long (a `kafka-consume` does not).")
+    most: DurationS = Field(90.0, description="And at most this long, steady or not; Cassandra has taken up to 130 s on two cores.")
 
 
 def _tests(value: Any) -> Any:

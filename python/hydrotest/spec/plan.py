@@ -10,7 +10,17 @@ from pydantic import BaseModel, ConfigDict
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined, Concurrency, Doubling, Fault, Isolated, Levels, Profile, Saturated, Soak
-from hydrotest.spec.workloads import AnyWorkload, CassandraLoad, Dataflow, HdfsRead, HdfsWrite, KafkaConsume, KafkaProduce, SparkPerf
+from hydrotest.spec.workloads import (
+    AnyWorkload,
+    CassandraLoad,
+    Command,
+    Dataflow,
+    HdfsRead,
+    HdfsWrite,
+    KafkaConsume,
+    KafkaProduce,
+    SparkPerf,
+)
 from hydrotest.units import show_duration
 
 COMBINED_TRIALS = 6
@@ -97,7 +107,10 @@ def make_plan(experiment: Experiment) -> Plan:
             steps.append(_levels_step(experiment, test, len(test.counts), f"{counts} in flight"))
     present = experiment.systems.present()
     seconds = sum(step.seconds for step in steps) + sum(START_S[name] for name in present)
-    seconds += len(present) * experiment.warm_up.least
+    # Of what has its own way to warm up, a consumer and the writing and reading of files have none.
+    seconds += experiment.warm_up.least * sum(
+        not isinstance(w, KafkaConsume | HdfsWrite | HdfsRead | Command) for w in experiment.workloads.values()
+    )
     keys = [w.keys.size for w in experiment.workloads.values() if isinstance(w, CassandraLoad)]
     seconds += sum(keys) / POPULATE_PER_S
     return Plan(

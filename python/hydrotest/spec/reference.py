@@ -6,7 +6,6 @@ import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from hydrotest.spec import base, fields, hosts, models, scale, tests, workloads
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
@@ -103,9 +102,12 @@ def _words(kind: Any) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "needed"
-    value = field.default if field.default is not PydanticUndefined else None
-    if value in (None, "", [], {}):
+    # None of ours takes the values of other fields.
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if value in (None, "", [], {}) or isinstance(value, base.Model):
         return "–"
+    if isinstance(value, list):
+        return f"`[{', '.join(value)}]`"
     if isinstance(value, Arrivals):
         return f"`{show_arrivals(value)}`"
     if isinstance(value, Distribution):

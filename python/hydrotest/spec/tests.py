@@ -82,7 +82,7 @@ class Fault(AtLevel):
     system: Name | None = Field(None, description="Or which system, all its services in turn.")
     action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"] = Field(
         "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
-        "open. A host's link: `cut` takes it out, of a `mute` host nothing arrives, to a deaf one (`deafen`) nothing does, and `slow` leaves it "
+        "open. A host's link: `cut` takes it out, `mute` drops all that the host sends, `deafen` all that is sent to it, and `slow` leaves it "
         "a tenth of its speed. `fill` leaves no room on a host's own disk; what ends by it is started again once there is room. "
         "`roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
         "for until no copy is behind, before the next one goes.")  # fmt: skip

@@ -280,8 +280,8 @@ class CassandraLoad(Scheduled):
     )
     tick: DurationS = Field(
         0.00025,
-        description="Operations that fall due within this time begin together; from 1 ms on answers are taken in as seldom, which costs least CPU "
-        "and lengthens response times by up to as much.",
+        description="Operations that fall due within this time begin together. From 1 ms on answers, too, are taken in only once a tick, which costs the client least "
+        "CPU and lengthens each response time by up to a tick.",
     )
     timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
 

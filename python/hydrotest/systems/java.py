@@ -11,6 +11,8 @@ from pathlib import Path
 from hydrotest.errors import MissingToolError
 
 MAJOR_MIN = 17
+TESTED_MAJOR = 17
+"""What all systems are tested with; Cassandra 5.0 supports 11 and 17 (its documentation, "Java")."""
 COMPILERS_FIRST = ("-XX:ThreadPriorityPolicy=1", "-XX:CompilerThreadPriority=-10")
 """Lets the JIT compiler's threads run before the service's: on few cores a busy service starves them and stays slow for
 minutes (seen with Cassandra on two cores). Without the right to it, the JVM goes on without."""

@@ -12,6 +12,8 @@ from pathlib import Path
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.lab.groups import Group, Trees
 
+TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
+"""Programs that a disk is made with."""
 INODE_BYTES = str(256 << 10)
 """A file for each so many bytes; the systems have few and large ones."""
 DIRTY_S = 1.0
