@@ -104,7 +104,16 @@ def test_what_our_own_generators_ended_is_a_lower_bound() -> None:
 
 
 PLACES = {"store": ["here"], "ingest": ["here"], "drain": ["here"]}
-TOP = {"host": "here", "hosts": ["here"], "resource": "cpu", "share": 0.97, "used": 2.0, "unit": "cores"}
+TOP = {
+    "host": "here",
+    "hosts": ["here"],
+    "resource": "cpu",
+    "share": 0.97,
+    "used": 2.0,
+    "unit": "cores",
+    "is_near": True,
+    "throttled": None,
+}
 
 
 def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
@@ -117,8 +126,11 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
                 {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
     found = starved(rows, [TOP], services, PLACES)
     assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
-    unknown = starved(rows, [TOP | {"share": 0.5}], services, PLACES)
+    unknown = starved(rows, [TOP | {"share": 0.5, "is_near": False}], services, PLACES)
     assert unknown[0]["resource"] is None
+    # A quota that holds its host back starves whoever runs there, however little is used on average.
+    (held_back,) = starved_sentences(starved(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES))
+    assert "here used 70% of it on average and was held back by its quota in 80% of its periods while all pressed" in held_back
     (told,) = starved_sentences([found[0], found[0] | {"workload": "drain"}])
     assert told == (
         "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20). "
@@ -139,7 +151,16 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     assert reading["frees"] == {}
     assert "what store is short of is not known" in starved_sentences(unknown)[0]
     # What is full elsewhere starves nobody here.
-    full = {"host": "there", "hosts": ["there"], "resource": "disk", "share": 0.88, "used": 1.0, "unit": "bytes/s written"}
+    full = {
+        "host": "there",
+        "hosts": ["there"],
+        "resource": "disk",
+        "share": 0.88,
+        "used": 1.0,
+        "unit": "bytes/s written",
+        "is_near": True,
+        "throttled": None,
+    }
     (row,) = starved(rows, [TOP, full], services, {"store": ["there"]})
     assert (row["host"], row["resource"]) == ("there", "disk")
 

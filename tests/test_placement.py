@@ -29,10 +29,10 @@ def run(name: str, limits: dict[str, tuple[float, float] | None], resources: lis
 
 
 FULL = [
-    {"host": "Host01", "resource": "cpu", "share": 0.97},
-    {"host": "Host01", "resource": "memory", "share": 0.99},
-    {"host": "Clients", "resource": "cpu", "share": 0.99},
-    {"host": "Host02", "resource": "disk", "share": 0.3},
+    {"host": "Host01", "resource": "cpu", "share": 0.97, "is_near": True},
+    {"host": "Host01", "resource": "memory", "share": 0.99, "is_near": True},
+    {"host": "Clients", "resource": "cpu", "share": 0.99, "is_near": True},
+    {"host": "Host02", "resource": "disk", "share": 0.3, "is_near": False},
 ]
 
 

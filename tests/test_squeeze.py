@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,7 @@ from hydrotest.analysis.squeeze import (
     rounds_in,
     within,
 )
-from hydrotest.analysis.squeezed import Relief, Squeezed
+from hydrotest.analysis.squeezed import Doubled, Relief, Squeezed
 from hydrotest.analysis.summary import finite
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
@@ -52,6 +52,7 @@ from hydrotest.store.records import Iteration, SqueezeTurn
 
 CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
 ALL = [CPU_A, CPU_B, LINK, DISK]
+CLIENTS = Candidate.of("clients", "cpu")
 ROUNDS_MAX = 20
 Rate = Callable[[Mapping[Candidate, float]], float]
 """What a system does, by the share of each resource that is left."""
@@ -560,13 +561,77 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
 
 @pytest.mark.parametrize(("share", "is_proven"), [(0.33, False), (0.7, True)])
 def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_schedule(share: float, is_proven: bool) -> None:
-    used = lines([Use("network", "a", share, 1.0, OUT)], [])
+    used = lines([Use("network", "a", share, 1.0, OUT), Use("cpu", "a", 0.7, 1.0, "cores")], [])
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
     bound = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [])
     found = at_the_limit(bound, "latency")
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
-    assert is_proven or "pressed without schedule it is bound by the network of a" in found.detail
+    assert is_proven or "pressed without schedule, what binds is the network of a" in found.detail
     assert is_proven or (found.binds, found.elasticity, "the search stopped on latency" in found.detail) == ([], None, True)
+
+
+def test_a_limit_that_its_objective_stops_while_everything_has_room_is_the_objectives() -> None:
+    state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
+    roomy = [Use("network", "a", 0.2, 1.0, OUT), Use("cpu", "a", 0.4, 1.0, "cores", throttled=0.1)]
+    for held_back, kind in ((roomy, "system"), ([replace(use, throttled=0.6) for use in roomy], "undecided")):
+        bound = proven(BoundBy("unknown", "nothing", evidence=lines(held_back, [])), shown(state), [])
+        found = at_the_limit(bound, "latency")
+        assert (found.kind, found.confirmed, found.binds) == (kind, False, [])
+    found = at_the_limit(proven(BoundBy("unknown", "nothing", evidence=lines(roomy, [])), shown(state), []), "latency")
+    told = bound_sentence({"bound_by": asdict(found), "searches": []})
+    assert told.startswith("No resource binds it: it misses its objective while no resource is used to 60%")
+    assert "pressed without schedule, what binds is the network of a" in told
+
+
+def test_a_limit_that_the_generator_set_is_the_generators_whatever_binds_without_schedule() -> None:
+    state = after({LINK: [0.95, 1.0, 1.02], CLIENTS: [0.02, 0.0, -0.03]})
+    full = lines([Use("network", "a", 0.97, 1.0, OUT)], [])
+    bound = proven(BoundBy("generator", "no room", evidence=full), shown(state), ["clients"])
+    assert bound.confirmed
+    found = at_the_limit(bound, "generator")
+    assert (found.kind, found.confirmed, found.host) == ("generator", False, None)
+    assert "it had no room at the limit, which is a lower bound; pressed without schedule, what binds is the network of a" in found.detail
+
+
+def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_binds() -> None:
+    state = after({CPU_A: [0.01, 0.0, 0.02], LINK: [0.01, 0.0, 0.02]})
+    found = shown(state, freely=[])
+    few = proven(BoundBy("unknown", "nothing"), replace(found, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), ["clients"])
+    assert (few.kind, few.confirmed, few.host, few.binds) == ("generator", False, None, [])
+    assert "twice the generators with twice as many in flight changed its rate by +95 %" in few.detail
+    assert bound_sentence({"bound_by": asdict(few)}).startswith("Bound by the generator: twice the generators")
+    idle = proven(BoundBy("unknown", "nothing"), replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), ["clients"])
+    assert (idle.kind, idle.detail.endswith("a limit inside the system of which there is no gauge")) == ("system", True)
+    open_ = proven(BoundBy("unknown", "nothing"), replace(found, doubled=Doubled(t_interval([40.0, -10.0, 20.0]))), ["clients"])
+    assert (open_.kind, open_.detail.endswith("or what its generators ask for")) == ("system", True)
+    # Nothing at all was used enough to be squeezed.
+    unused = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), [])
+    assert unused.detail.endswith("while no resource is used enough to bind it: the limit is what they have in flight")
+
+
+def test_a_gauge_that_is_full_only_without_schedule_is_told_where_nothing_binds() -> None:
+    state = after({CPU_A: [0.01, 0.0, 0.02], LINK: [0.01, 0.0, 0.02]})
+    found = replace(shown(state, freely=[]), inside=full_gauge("num.io.threads", "kafka-0", 0.01))
+    bound = proven(BoundBy("unknown", "nothing"), found, [])
+    assert bound.kind == "system"
+    assert "bounded by `num.io.threads`" in bound.detail
+    assert bound_sentence({"bound_by": asdict(bound)}).startswith("Bound by the system itself:")
+    undecided = proven(
+        BoundBy("unknown", "nothing"), replace(shown(after({CPU_A: [0.3, 0.4, 0.35], LINK: [0.3, 0.4, 0.35]})), inside=found.inside), []
+    )
+    assert undecided.kind == "undecided"
+    assert undecided.detail.endswith("(bounded by `num.io.threads`)")
+
+
+def test_a_group_with_a_host_that_has_room_is_not_proven() -> None:
+    """Two full brokers, and one that is idle beside them: the three together clear each of their own."""
+    third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
+    state = after({CPU_A: [0.45, 0.43, 0.47], CPU_B: [0.44, 0.46, 0.45], third: [0.05, 0.04, 0.06], group: [0.9, 0.88, 0.92]})
+    assert state.decide(is_last=True).binds == [group]
+    uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("cpu", "b", 1.0, 1.0, "cores"), Use("cpu", "c", 0.7, 1.0, "cores")]
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    assert (bound.kind, bound.binds) == ("undecided", [])
+    assert "while nothing is taken the cpu of c is at 70% of its ceiling: it may bind without that one" in bound.detail
 
 
 @pytest.mark.parametrize(

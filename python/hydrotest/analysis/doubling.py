@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from hydrotest.analysis.intervals import geometric_mean, paired_change
@@ -24,12 +25,7 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
         if not isinstance(test, Doubling):
             continue
         own = len(experiment.generator_hosts(test.workload))
-        achieved: dict[int, dict[int, float]] = defaultdict(dict)
-        for trial in trials:
-            if trial.test == index and trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None:
-                measured = Measured.read(run, trial, test.workload)
-                achieved[trial.pair][measured.load.generators] = measured.achieved
-        pairs = [(of[own], of[2 * own]) for of in achieved.values() if of.get(own) and of.get(2 * own)]
+        pairs = doubled(run, [trial for trial in trials if trial.test == index], test.workload)
         if len(pairs) < 2:
             continue
         change = paired_change(pairs)
@@ -40,3 +36,14 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
         once, twice = (geometric_mean([pair[side] for pair in pairs]) for side in (0, 1))
         rows.append({"workload": test.workload, "test": index, "generators": own, "once": once, "twice": twice, **change, "raised": raised})
     return rows
+
+
+def doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[tuple[float, float]]:
+    """Operations a second by a workload's generators and by twice as many, of each pair of windows in which something was completed."""
+    achieved: dict[int, dict[int, float]] = defaultdict(dict)
+    for trial in trials:
+        if trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
+            measured = Measured.read(run, trial, workload)
+            achieved[trial.pair][measured.load.generators] = measured.achieved
+    pairs = [[rate for _, rate in sorted(of.items())] for of in achieved.values()]
+    return [(rates[0], rates[1]) for rates in pairs if len(rates) == 2 and all(rates)]

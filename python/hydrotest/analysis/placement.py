@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hydrotest.analysis.compare import Run, apart, ends_of
-from hydrotest.analysis.resource_use import NEAR_CEILING
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.models import Experiment
 
@@ -108,7 +107,7 @@ def _fought_for(run: Run, workload: str) -> list[str]:
     together = run.summary.get("together") or {"resources": [], "services": []}
     out = []
     for use in together["resources"]:
-        if use["host"] in hosts and use["resource"] != "memory" and use["share"] >= NEAR_CEILING:
+        if use["host"] in hosts and use["resource"] != "memory" and use["is_near"]:
             users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in together["services"] if s["host"] == use["host"]]
             by = f": {', '.join(users[:4])} cores" if use["resource"] == "cpu" and users else ""
             out.append(f"{use['resource']} of {use['host']} ({use['share']:.0%} of its ceiling{by})")

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hydrotest.analysis.bound_by import BoundBy, machine_binds
-from hydrotest.analysis.evidence import inside, inside_words, lines, throttled, used
+from hydrotest.analysis.evidence import Line, inside, inside_words, lines, throttled, used, uses
 from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use
 from hydrotest.analysis.squeeze import BINDS, LEFT, SHARE_MIN, Candidate, headroom
 from hydrotest.analysis.squeezed import Relief, Squeezed
@@ -15,9 +15,14 @@ from hydrotest.analysis.squeezed import Relief, Squeezed
 
 def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
     """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator."""
+    if found.doubled is not None and found.doubled.gives:
+        bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
+        return _unbinding(bound, "generator", f"{found.doubled}, {_none(found)}: the limit is what they have in flight")
     if not found.elasticities:
         return bound
-    bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
+    bound = replace(
+        bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found), evidence=[*bound.evidence, *_full_freely(bound, found)]
+    )
     if found.decision.binds:
         return _named(bound, found, generators)
     near = _untried(found, lambda use: use.is_near)
@@ -34,8 +39,11 @@ def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
 def at_the_limit(bound: BoundBy, stopped_by: str) -> BoundBy:
     """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: the verdict, with the evidence at the
     limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit."""
-    if not bound.confirmed:
+    if not bound.binds:
         return bound
+    without = f"pressed without schedule, what binds is the {bound.detail}"
+    if stopped_by == "generator" and bound.kind != "generator":
+        return _unbinding(bound, "generator", f"it had no room at the limit, which is a lower bound; {without}")
     rooms = []
     for host in bound.binds:
         share = next((line["value"] for line in used(bound.evidence, bound.resource, [host])), None)
@@ -46,11 +54,18 @@ def at_the_limit(bound: BoundBy, stopped_by: str) -> BoundBy:
             rooms.append(f"only {share:.0%} of that of {host} was used")
     if not rooms:
         return bound
-    bound = replace(bound, confirmed=False, binds=[], elasticity=None, next=None)
-    return _undecided(
-        bound,
-        f"pressed without schedule it is bound by the {bound.detail}. At the limit {', '.join(rooms)}; the search stopped on {stopped_by}",
-    )
+    at_limit = f"at the limit {', '.join(rooms)}; the search stopped on {stopped_by}"
+    everything = [line for line in uses(bound.evidence) if line["resource"] != "memory"]
+    if stopped_by == "latency" and everything and all(_has_room(bound, line) for line in everything):
+        missed = f"it misses its objective while no resource is used to {FAR_FROM_CEILING:.0%}: {at_limit}"
+        return _unbinding(bound, "system", f"{missed}; {without}")
+    return _undecided(bound, f"{without}; {at_limit}")
+
+
+def _has_room(bound: BoundBy, line: Line) -> bool:
+    """True if so little was used of a resource at the limit that it is ruled out; of cores without a quota that held their host back."""
+    is_held_back = line["resource"] == "cpu" and throttled(bound.evidence, line["host"]) >= THROTTLED_MIN
+    return line["value"] is not None and line["value"] < FAR_FROM_CEILING and not is_held_back
 
 
 def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
@@ -80,25 +95,51 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
 
 def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
     """No squeeze moved the rate: a limit of another kind, if nothing else can be it."""
-    none = f"squeezing {' and '.join(map(str, found.elasticities))} did not move its rate"
+    none = _none(found)
     if (machine := _full_machine(found)) is not None:
         return replace(bound, kind="resource", host=None, resource="cpu", detail=f"{none}, and {machine_binds(machine)}")
     if others := _untried(found, lambda use: use.is_near or (use.share or 0.0) >= SHARE_MIN):
         return _undecided(bound, f"{none}; not squeezed, and used enough to bind it: {_names(others)}")
     full = inside(bound.evidence)
+    tried = f", and {found.doubled}" if found.doubled is not None else ""
     cause = (
         bound.detail if bound.kind == "system"
         else inside_words(full) if full
-        else "a limit inside the system of which there is no gauge, or its objective"
+        else "a limit inside the system of which there is no gauge" if found.doubled is not None and found.doubled.is_idle
+        else "a limit inside the system of which there is no gauge, or what its generators ask for"
     )  # fmt: skip
     host = bound.host if bound.kind == "system" else None
     return replace(
-        bound, kind="system", host=host, resource=None, detail=f"squeezing none of the resources that it uses moved its rate: {cause}"
+        bound,
+        kind="system",
+        host=host,
+        resource=None,
+        detail=f"squeezing none of the resources that it uses moved its rate{tried}: {cause}",
     )
 
 
+def _none(found: Squeezed) -> str:
+    """That no squeeze moved the rate; that nothing was used enough for one."""
+    tried = " and ".join(map(str, found.elasticities))
+    return f"squeezing {tried} did not move its rate" if tried else "while no resource is used enough to bind it"
+
+
+def _full_freely(bound: BoundBy, found: Squeezed) -> list[dict[str, Any]]:
+    """Limits inside the systems that were full while nothing was taken, and not at the limit."""
+    known = {line["what"] for line in inside(bound.evidence)}
+    return [line for line in found.inside if line["what"] not in known]
+
+
 def _undecided(bound: BoundBy, detail: str) -> BoundBy:
-    return replace(bound, kind="undecided", host=None, resource=None, detail=detail)
+    full = inside(bound.evidence)
+    return _unbinding(bound, "undecided", f"{detail}; full inside: {inside_words(full)}" if full else detail)
+
+
+def _unbinding(bound: BoundBy, kind: str, detail: str) -> BoundBy:
+    """A verdict that names no resource."""
+    return replace(
+        bound, kind=kind, host=None, resource=None, detail=detail, confirmed=False, binds=[], elasticity=None, next=None, caveats=[]
+    )
 
 
 def _doubt(found: Squeezed) -> str | None:
@@ -112,6 +153,8 @@ def _doubt(found: Squeezed) -> str | None:
             return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
         if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
             return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
+        if one.is_group and not use.is_near:
+            return f"while nothing is taken the {one.resource} of {host} is {use}: it may bind without that one"
         if found.decision.is_unparted and not use.is_full:
             return f"which of these hosts it is was not told apart: while nothing is taken the {one.resource} of {host} is {use}"
         if not use.is_full:

@@ -136,7 +136,7 @@ def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
         latency = latency_ms(histogram) or {}
         rows.append({"at_s": (at + 0.5) * width, "achieved": histogram.get_total_count() / width, "p50_ms": latency.get("p50"),
                      "p99_ms": latency.get("p99"),
-                     "met": all(latency[name] <= bound for name, bound in bounds.items()) if bounds and latency else None})  # fmt: skip
+                     "met": all((latency[name] or 0.0) <= bound for name, bound in bounds.items()) if bounds and latency else None})  # fmt: skip
     return rows
 
 

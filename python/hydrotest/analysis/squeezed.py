@@ -7,12 +7,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hydrotest.analysis.doubling import doubled
+from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.fault import readings
-from hydrotest.analysis.intervals import Mean, percent
+from hydrotest.analysis.internal import gauged
+from hydrotest.analysis.intervals import Mean, percent, t_interval
 from hydrotest.analysis.resource_use import Use
 from hydrotest.analysis.squeeze import (
     RATE_MIN,
     SETTLE_S,
+    STRICT,
     Candidate,
     Decision,
     Squeezing,
@@ -69,6 +73,26 @@ class Relief:
 
 
 @dataclass(frozen=True)
+class Doubled:
+    """What twice as many generators, with twice as many in flight, got out of the same system. Change of the rate in percent, with its 99 % interval."""
+
+    change: Mean
+
+    @property
+    def gives(self) -> bool:
+        """True if it was more, surely, and worth a word: then what the generators had in flight was the limit."""
+        return self.change.low > 0 and self.change.value >= GIVES_MIN
+
+    @property
+    def is_idle(self) -> bool:
+        """True if it was surely next to nothing: then it was not."""
+        return self.change.high < GIVES_MIN
+
+    def __str__(self) -> str:
+        return f"twice the generators with twice as many in flight changed its rate by {self.change.value:+.0f} % [{self.change.low:+.0f}, {self.change.high:+.0f}]"
+
+
+@dataclass(frozen=True)
 class Squeezed:
     """All rounds of one workload's squeeze."""
 
@@ -77,6 +101,10 @@ class Squeezed:
     relief: Relief | None
     freely: Sequence[Use] = ()
     """What was used in the turns in which nothing was taken."""
+    inside: Sequence[dict[str, Any]] = ()
+    """Limits inside the systems whose gauges were full in those."""
+    doubled: Doubled | None = None
+    """Tried where nothing that was squeezed binds."""
 
 
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
@@ -112,15 +140,29 @@ def squeezed(
     state = Squeezing(list(over), 0, peers)
     for trial in own:
         state.tell(found_in(run, trial, workload))
+    free = _free(own, workload)
     return Squeezed(
-        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), used_freely(run, own, workload, hosts)
-    )
+        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), uses_in(run, free, hosts), lines([], gauged(run, free)),
+        _doubled(run, trials, workload),
+    )  # fmt: skip
 
 
 def used_freely(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
     """What was used in the turns of squeezes in which nothing was taken."""
-    own = [trial for trial in trials if _is_squeeze(trial, workload)]
-    return uses_in(run, [_settled(trial, turn) for trial in own for turn in trial.turns if not turn.hosts], hosts)
+    return uses_in(run, _free(trials, workload), hosts)
+
+
+def _free(trials: Sequence[Trial], workload: str) -> list[Window]:
+    """The turns of squeezes in which nothing was taken."""
+    return [_settled(trial, turn) for trial in trials if _is_squeeze(trial, workload) for turn in trial.turns if not turn.hosts]
+
+
+def _doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> Doubled | None:
+    changes = [math.log(twice / once) for once, twice in doubled(run, trials, workload)]
+    if len(changes) < RELIEVED_MIN:
+        return None
+    mean = t_interval(changes, STRICT)
+    return Doubled(Mean(percent(mean.value), percent(mean.low), percent(mean.high), mean.n))
 
 
 def _is_squeeze(trial: Trial, workload: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING
+from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.usage import service_rates
 from hydrotest.analysis.windows import Window, uses_in
 from hydrotest.store import layout
@@ -51,17 +51,18 @@ def _windows(trials: Sequence[Trial]) -> list[Window]:
 
 
 def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean share of each host's ceilings over some trials, most used first."""
+    """Mean share of each host's ceilings over some trials, most used (or held back by its quota) first. `is_near`: it may be what binds."""
     uses = uses_in(run, _windows(trials), hosts)
     here = [host["name"] for host in hosts if host.get("connect") == "local"]
     out = [
         {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
+         "is_near": use.is_near, "throttled": use.throttled,
          # By however many names this machine is told, its services are on it.
          "hosts": [host["name"] for host in hosts] if use.host == MACHINE else here if use.host in here else [use.host]}
         for use in uses
         if use.share is not None
     ]  # fmt: skip
-    return sorted(out, key=lambda row: -row["share"])
+    return sorted(out, key=lambda row: -max(row["share"], row["throttled"] or 0.0))
 
 
 def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
@@ -81,8 +82,8 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
 
 def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]],
             places: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:  # fmt: skip
-    """For each workload that got significantly worse: what was used up meanwhile on a host that it needs, and by whom. A resource below
-    `NEAR_CEILING`, or memory, which starves nobody by being occupied, is not named: then it is not known. `places`: the hosts that each workload needs."""
+    """For each workload that got significantly worse: what was used up meanwhile on a host that it needs, and by whom. A resource that is not
+    near its ceiling, or memory, which starves nobody by being occupied, is not named: then it is not known. `places`: the hosts that each workload needs."""
     worse: dict[str, list[str]] = {}
     for row in interference:
         is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
@@ -92,14 +93,14 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
     for workload, changes in worse.items():
         top = next(
             (share for share in shares
-             if share["share"] >= NEAR_CEILING and share["resource"] != "memory" and not set(share["hosts"]).isdisjoint(places[workload])),
+             if share["is_near"] and share["resource"] != "memory" and not set(share["hosts"]).isdisjoint(places[workload])),
             None,
         )  # fmt: skip
         there = [service for service in services if top is not None and service["host"] in top["hosts"]]
         users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
         out.append({
             "workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
-            "share": top["share"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
+            "share": top["share"] if top else None, "throttled": top["throttled"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
             "frees": {} if top is None else _frees(there, top),
         })  # fmt: skip
     return out

@@ -41,6 +41,9 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
 def advice(row: dict[str, Any]) -> str | None:
     """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
     bound = row["bound_by"]
+    if bound["kind"] == "generator" and bound["confirmed"]:
+        hosts = " and ".join(bound["binds"])
+        return f"What to do: give {hosts}, on which only generators run, more of it, or take further hosts for them (`on`): this limit is not the system's."
     if bound["kind"] == "generator":
         return "What to do: raise `generators` or `threads` of this workload, or run it on a host without services (`on`): this limit is not the system's."
     if bound["kind"] == "system":

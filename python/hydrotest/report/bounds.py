@@ -17,7 +17,7 @@ def bound_sentence(row: dict[str, Any]) -> str:
         return _proven_sentence(row)
     head = {
         "resource": "Suspected, not proven:",
-        "system": "Bound by the system itself:",
+        "system": "Bound by the system itself:" if inside(bound["evidence"]) else "No resource binds it:",
         "generator": "Bound by the generator:",
         "undecided": "What binds it is undecided:",
         "unknown": "What binds it is unknown:",
@@ -36,7 +36,9 @@ def _proven_sentence(limit: dict[str, Any]) -> str:
         parts.append(f"the {named(row['resource'], there)} of {row['host']} ({_shares(there, held_back)}with {1 - row['left']:.0%} of it taken away the rate fell by "
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row['n']} times)")  # fmt: skip
     whose = "the generator, by " if bound["kind"] == "generator" else ""
-    out = f"Proven by squeezing: bound by {whose}{' and '.join(parts)}."
+    # The figures of a search's limit are of less than what was squeezed.
+    when = "pressed without schedule, it is " if "searches" in limit else ""
+    out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
     full = full_inside(limit)
     out += f" Full inside it: {inside_words(full)}." if full else ""
     out += f" But {'; '.join(bound['caveats'])}." if bound["caveats"] else ""

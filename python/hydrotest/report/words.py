@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.analysis.evidence import by_service
+from hydrotest.analysis.resource_use import THROTTLED_MIN
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
 from hydrotest.report.dataflow import promise_sentences, step_sentences
@@ -222,8 +223,10 @@ def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
             )
             continue
         users = f" (cores used there: {', '.join(own[0]['users'])})" if own[0]["users"] else ""
+        held_back = (own[0]["throttled"] or 0.0) if resource == "cpu" else 0.0
+        waited = f" and was held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
         out.append(
-            f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average while all pressed{users}.{_freed(own[0])}"
+            f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0])}"
         )
     return out
 

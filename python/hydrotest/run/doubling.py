@@ -2,13 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
+from hydrotest.run.trial import Disturbance, TrialPlan
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, Workload
 from hydrotest.spec.tests import Doubling
 from hydrotest.store.records import Trial
+
+
+class Doublable(Protocol):
+    """A workload with generators of its own."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def generator_count(self) -> int:
+        """How many."""
+        ...
+
+    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+        """One trial of it alone."""
+        ...
+
+
+async def press_pairs(
+    bench: Bench, index: int, pressable: Doublable, pairs: int, window_s: float, done: Sequence[Trial], pressing: Pressing = SATURATING
+) -> None:
+    """Windows by its generators and by twice as many, of the test `index`; those that are `done` are not made again."""
+    own, name = pressable.generator_count, pressable.name
+    have = {
+        (t.pair, t.load(name).generators)
+        for t in done
+        if t.test == index and t.status == "done" and t.purpose == "doubling" and t.is_about(name)
+    }
+    for pair in range(1, pairs + 1):
+        for times in (1, 2) if pair % 2 else (2, 1):
+            if (pair, own * times) in have:
+                continue
+            bench.listener.phase(f"{name}: pair {pair} of {pairs}, {own * times} generator(s)")
+            plan = TrialPlan(f"doubling-{name}", "doubling", bench.experiment.search.warm_up, window_s, index, pair=pair)
+            trial = await until_done(bench, partial(pressable.trial, plan, replace(pressing, times=times)))
+            bench.listener.trial_ended(trial, None, "measured")
 
 
 class DoublingTest:
@@ -21,21 +62,9 @@ class DoublingTest:
         pressable = workloads[test.workload]
         assert isinstance(pressable, Rated)
         self.pressable = pressable
-        self.have = {
-            (trial.pair, trial.load(test.workload).generators)
-            for trial in done
-            if trial.test == index and trial.status == "done" and trial.purpose == "doubling"
-        }
+        self.done = done
 
     async def run(self) -> None:
         """Carries the test out."""
         await self.pressable.prepare()
-        warm_up_s, own = self.bench.experiment.search.warm_up, len(self.pressable.hosts)
-        for pair in range(1, self.test.pairs + 1):
-            for times in (1, 2) if pair % 2 else (2, 1):
-                if (pair, own * times) in self.have:
-                    continue
-                self.bench.listener.phase(f"{self.test.workload}: pair {pair} of {self.test.pairs}, {own * times} generator(s)")
-                plan = TrialPlan(f"doubling-{self.test.workload}", "doubling", warm_up_s, self.test.duration, self.index, pair=pair)
-                trial = await until_done(self.bench, partial(self.pressable.trial, plan, Pressing(times=times)))
-                self.bench.listener.trial_ended(trial, None, "measured")
+        await press_pairs(self.bench, self.index, self.pressable, self.test.pairs, self.test.duration, self.done)

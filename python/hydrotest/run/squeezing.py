@@ -1,4 +1,5 @@
-"""Carries the squeeze of a workload's limit out: rounds until what binds is proven, nothing that can be squeezed binds, or the budget ends."""
+"""Carries the squeeze of a workload's limit out: rounds until what binds is proven, nothing that can be squeezed binds, or the budget ends. Then what binds is relieved;
+where nothing does, the generators are doubled."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ from hydrotest.analysis.squeeze import (
 from hydrotest.analysis.squeezed import found_in, is_relieved, used_freely
 from hydrotest.analysis.windows import pass_s, uses_in, window_of
 from hydrotest.errors import TrialFailedError
-from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import Disturbance, TrialPlan
+from hydrotest.run.attempts import TrialsFailedError, until_done
+from hydrotest.run.doubling import Doublable, press_pairs
+from hydrotest.run.trial import TrialPlan
 from hydrotest.run.turns import Turns
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing
 from hydrotest.store import layout
@@ -32,23 +34,17 @@ from hydrotest.store.records import Trial
 from hydrotest.units import show_duration
 
 RELIEF_TURNS = 3
+PAIRS = 3
+"""Of windows by the generators and by twice as many."""
+PAIR_WINDOW_S = 4.0
 PASS = 0.8
 """Of the mean time of a pass: passes differ."""
 FREELY = ("saturated", "catch-up", "batch")
 """Purposes of trials in which a workload does as much as it can."""
 
 
-class Squeezable(Protocol):
-    """A workload that goes on for as long as it is let, whatever is taken from its hosts."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
-        """One trial of it alone; without a disturbance for as long as planned."""
-        ...
+class Squeezable(Doublable, Protocol):
+    """A workload that goes on for as long as it is let, whatever is taken from its hosts; with generators of its own, or none."""
 
     async def last(self, seconds: float) -> None:
         """Returns after so many seconds or a little more, when what it does can be counted."""
@@ -70,22 +66,30 @@ class Squeezer:
         self.done = [trial for trial in done if trial.test == index and trial.purpose == "squeeze" and trial.is_about(pressable.name)]
 
     async def run(self) -> None:
-        """Squeezes, and relieves what was proven to bind, where there is more to give."""
+        """Squeezes, and relieves what was proven to bind, where there is more to give. What cannot be pressed so costs its proof, not the run."""
         name = self.pressable.name
-        binds = (await self._prove()).binds
-        is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
-        if binds and is_relievable and not is_relieved(self._trials(), name):
-            await self._relieve(binds)
+        try:
+            decision = await self._prove()
+            binds = decision.binds
+            is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
+            if binds and is_relievable and not is_relieved(self._trials(), name):
+                await self._relieve(binds)
+            # By schedule twice as many do no more; that it is the schedule is known.
+            if decision.is_none and self.pressable.generator_count and not self.pressing.peak_per_s:
+                await press_pairs(self.bench, self.index, self.pressable, PAIRS, PAIR_WINDOW_S, self._trials(), self.pressing)
+        except TrialsFailedError as error:
+            self.bench.runner.folder.journal("squeeze given up", workload=name, reason=error.message)
+            self.bench.listener.say(f"{name} is squeezed no further: {error.message}")
 
     async def _prove(self) -> Decision:
-        """Squeezes only; what that proves."""
+        """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
         name, folder = self.pressable.name, self.bench.runner.folder
         freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
         windows = [window_of(folder, trial, name) for trial in freely]
         over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"]))
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
-            return Decision([])
+            return Decision([], is_none=True)
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
         chosen = within(over, self._peers, self.budget_s, self._turn_s)

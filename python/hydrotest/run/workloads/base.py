@@ -41,7 +41,7 @@ class Pressing:
     stretches: tuple[Stretch, ...] = ()
     """A rate that changes."""
     times: int = 1
-    """So many times as many generators as the workload has."""
+    """So many times as many generators as the workload has, each with as many in flight as one of its own; a schedule is kept by all of them together."""
 
     @property
     def peak_per_s(self) -> float:
@@ -55,7 +55,7 @@ class Pressing:
         if self.stretches:
             wire = [{"seconds": s.duration, "from_per_s": s.rate, "to_per_s": s.end_rate} for s in self.stretches]
             return {"profile": {"stretches": wire}}
-        return {"closed": {"in_flight": self.in_flight or saturating}}
+        return {"closed": {"in_flight": (self.in_flight or saturating) * self.times}}
 
 
 SATURATING = Pressing()
@@ -158,6 +158,11 @@ class Pressable(Workload):
 
 class Rated(Pressable):
     """A workload that can be pressed alone, by schedule or without."""
+
+    @property
+    def generator_count(self) -> int:
+        """How many it has of its own."""
+        return len(self.hosts)
 
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """One trial of this workload alone."""

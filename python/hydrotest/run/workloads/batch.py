@@ -24,6 +24,9 @@ from hydrotest.store.records import Iteration, Load, Trial
 class Batch(Pressable):
     """Spark tests in turn, by a driver that stays up for the run."""
 
+    generator_count = 0
+    """A batch workload is its own load."""
+
     def __init__(self, name: str, spec: SparkPerf, bench: Bench) -> None:
         super().__init__(name, bench)
         self.spec = spec
