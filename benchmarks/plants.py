@@ -110,6 +110,8 @@ class Plant:
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: frozenset[str] = frozenset()
     """Settings that together bound what is full inside the system, where that is planted: all of them must be told, and no other, beside a resource with it."""
+    by_client: bool = False
+    """What the generators have in flight binds, and no resource."""
     busy: tuple[str, ...] = ()
     """Hosts on which something of the lowest priority uses up all CPU that is left: the busiest resource, and not what binds."""
 
@@ -129,7 +131,7 @@ PLANTS = {
         # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.
         Plant("disk of one broker", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
         Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
-        Plant("few in flight", pressing=Pressing(in_flight=6)),
+        Plant("few in flight", pressing=Pressing(in_flight=6), by_client=True),
         Plant("link of one broker, another's CPU busy", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c")), busy=("b",)),
         Plant("a rate below every limit, one broker's CPU busy", pressing=Pressing(rate_per_s=500.0), busy=("b",)),
     ],
@@ -165,7 +167,7 @@ PLANTS = {
     "cassandra-inside": [
         Plant("two threads that write", inside=frozenset(["concurrent_writes", "commitlog_sync"])),
         # It waits for the sync, whatever there is of CPU and disk.
-        Plant("few in flight", pressing=Pressing(in_flight=1)),
+        Plant("few in flight", pressing=Pressing(in_flight=1), by_client=True),
     ],
     "spark-memory": [
         Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside=frozenset(["memory"]))

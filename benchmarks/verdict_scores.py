@@ -19,6 +19,10 @@ USUAL = 0.8
 HOW = ("as it is", "by speed")
 """How the scatter of turns is told."""
 FAILED = "failed"
+CLIENT = "client"
+"""Planted or named: what the generators have in flight."""
+ELSEWHERE = "other host"
+"""Named: the kind that was planted, of a host on which it was not."""
 NOT_NAMED = ("undecided", FAILED)
 WORDS = ("right", "in part", "undecided", "mistaken", "wrong", FAILED)
 """What a verdict may be. In part: some of the hosts that were planted alike, or with a setting that was not planted, or without the one that was. Mistaken: it
@@ -37,6 +41,9 @@ def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
 def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) -> str:
     """The word for a verdict. `settings`: those that a reader is told of; `is_none`: it says that no resource that was squeezed binds."""
     is_told = settings == plant.inside
+    is_client = verdict.kind == "generator" and verdict.resource is None
+    if plant.by_client and not verdict.confirmed:
+        return "right" if is_client and is_told else "mistaken" if verdict.kind in ("resource", "system", "generator") else "undecided"
     if verdict.confirmed:
         out = {host for row in verdict.squeezed if row["role"] == "out" and row["resource"] == plant.binds[0] for host in row["hosts"]}
         # Which of the planted hosts do not bind is said with the same certainty.
@@ -46,21 +53,25 @@ def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) 
         return "mistaken" if match(plant, verdict.resource, [verdict.host] if verdict.host else []) == "wrong" else "undecided"
     if plant.binds[0] is not None:
         return "mistaken" if is_none or verdict.kind == "system" else "undecided"
-    says_nothing_binds = is_none if plant.inside else verdict.kind in ("system", "unknown")
-    if says_nothing_binds and is_told:
+    # That nothing was near its ceiling is not yet that nothing binds.
+    if is_none and is_told:
         return "right"
-    return "mistaken" if says_nothing_binds and settings - plant.inside else "undecided"
+    return "mistaken" if is_none and settings - plant.inside else "undecided"
 
 
 def kind_of(plant: Plant) -> str:
     """What was planted, in a word: a column of the confusion matrix."""
-    return plant.binds[0] or ("inside" if plant.inside else "nothing")
+    return plant.binds[0] or ("inside" if plant.inside else CLIENT if plant.by_client else "nothing")
 
 
-def named_kind(word: str, verdict: BoundBy) -> str:
+def named_kind(word: str, verdict: BoundBy, plant: Plant) -> str:
     """What was named, in the same words."""
     if word in NOT_NAMED:
         return word
+    if word == "wrong" and verdict.resource == plant.binds[0]:
+        return ELSEWHERE
+    if verdict.kind == "generator" and verdict.resource is None:
+        return CLIENT
     return verdict.resource or ("inside" if inside(verdict.evidence) else "nothing")
 
 
@@ -72,7 +83,7 @@ def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
         key=lambda use: -(use.share or 0.0),
     )
     if not loud:
-        return "right" if plant.binds[0] is None and not plant.inside else "nothing", "nothing above 80%"
+        return "right" if kind_of(plant) == "nothing" else "nothing", "nothing above 80%"
     alike = [use for use in loud if use.resource == loud[0].resource]
     told = f"{loud[0].resource} of {' and '.join(f'{use.host} ({use.share:.0%})' for use in alike)}"
     return match(plant, loud[0].resource, [use.host for use in alike]), told
@@ -99,20 +110,38 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 USUALS = ("right", "in part", "wrong", "nothing")
 """What the usual rule may be."""
-KINDS = ("cpu", "network", "disk", "inside", "nothing")
+KINDS = ("cpu", "network", "disk", "inside", CLIENT, "nothing")
+NAMED = (*KINDS, ELSEWHERE, *NOT_NAMED)
 
 
 def confusion(rows: list[dict[str, Any]]) -> list[str]:
-    """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval."""
+    """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval: of cases, which are not independent
+    where they repeat a plant, and of plants, each of which counts by the worst of its cases."""
     cells = Counter((row["planted_kind"], row["named_kind"]) for row in rows)
-    lines = ["| planted \\ named | " + " | ".join([*KINDS, *NOT_NAMED]) + " |", "|---" * (len(KINDS) + len(NOT_NAMED) + 1) + "|"]
-    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in (*KINDS, *NOT_NAMED)) + " |" for planted in KINDS]
+    lines = ["| planted \\ named | " + " | ".join(NAMED) + " |", "|---" * (len(NAMED) + 1) + "|"]
+    lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in NAMED) + " |" for planted in KINDS]
+    worst: dict[tuple[str, str], str] = {}
+    for row in rows:
+        key = (row["family"], row["plant"])
+        worst[key] = max(worst.get(key, WORDS[0]), row["word"], key=WORDS.index)
+    return [
+        *lines,
+        "",
+        f"Cases: {_counted([row['word'] for row in rows])}",
+        "",
+        f"Plants, by the worst case of each: {_counted(list(worst.values()))}",
+        "",
+        *speed(rows),
+    ]
+
+
+def _counted(words: Sequence[str]) -> str:
+    """How many were each of `WORDS`, with the interval of their share."""
     told = []
-    for word in WORDS:
-        count = sum(row["word"] == word for row in rows)
-        interval = binomtest(count, len(rows)).proportion_ci(0.95, "exact") if rows else None
-        told.append(f"{word}: {count} of {len(rows)}" + (f" [{interval.low:.0%}, {interval.high:.0%}]" if interval is not None else ""))
-    return [*lines, "", "; ".join(told) + ".", "", *speed(rows)]
+    for word in WORDS if words else ():
+        interval = binomtest(words.count(word), len(words)).proportion_ci(0.95, "exact")
+        told.append(f"{word} {words.count(word)} of {len(words)} [{interval.low:.0%}, {interval.high:.0%}]")
+    return "; ".join(told) + "."
 
 
 def speed(rows: list[dict[str, Any]]) -> list[str]:

@@ -42,6 +42,7 @@ from hydrotest.analysis.usage import speed_rows
 from hydrotest.analysis.windows import uses_in, window_of
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.local import node_binary
 from hydrotest.report.bounds import full_inside
 from hydrotest.run.events import Silent
 from hydrotest.run.interrupt import cancel_on_signals
@@ -71,6 +72,11 @@ class Together:
 
     press: Rated
     beside: Rated
+
+    @property
+    def generator_count(self) -> int:
+        """See `Doublable`."""
+        return self.press.generator_count
 
     @property
     def name(self) -> str:
@@ -172,7 +178,7 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
     word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
     usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
     return row | {
-        "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict),
+        "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict, plant),
         "hosts": f"{len(plant.binds[1] & set(verdict.binds))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": usual_said, "usual_word": usual_word,
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
@@ -271,10 +277,11 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 
 @cache
 def code() -> str:
-    """Tells this code from any other: a hash of the package and of these benchmarks."""
+    """Tells this code from any other: a hash of the package with the programs in it, of the generators, and of these benchmarks."""
     package = Path(hydrotest.__file__).parent
     files = [
-        *sorted(package.rglob("*.py")),
+        *sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"),
+        node_binary(),
         *(Path(__file__).with_name(name) for name in ("plants.py", "verdict_scores.py", "verdicts.py")),
     ]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

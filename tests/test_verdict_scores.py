@@ -27,6 +27,7 @@ def planted(verdicts: Any, **fields: Any) -> Any:
 
 CPU = {"binds": ("cpu", frozenset("ab"))}
 INSIDE = {"inside": frozenset(["num.io.threads"])}
+CLIENT = {"by_client": True}
 PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
 
 
@@ -49,7 +50,15 @@ PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
         (INSIDE, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
         ({"inside": frozenset(["one", "other"])}, BoundBy("system", ""), "", ["one"], True, "undecided"),
         (INSIDE, PROVEN, "a", ["num.io.threads"], False, "wrong"),
-        ({}, BoundBy("unknown", ""), "", [], False, "right"),
+        ({}, BoundBy("unknown", ""), "", [], False, "undecided"),
+        ({}, BoundBy("system", ""), "", [], True, "right"),
+        ({}, BoundBy("generator", ""), "", [], True, "mistaken"),
+        (CLIENT, BoundBy("generator", ""), "", [], True, "right"),
+        (CLIENT, BoundBy("generator", ""), "", ["heap"], True, "mistaken"),
+        (CLIENT, BoundBy("generator", "", "clients", "cpu"), "", [], True, "mistaken"),
+        (CLIENT, BoundBy("system", ""), "", [], True, "mistaken"),
+        (CLIENT, BoundBy("unknown", ""), "", [], False, "undecided"),
+        (CLIENT, PROVEN, "a", [], False, "wrong"),
         ({}, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
         ({}, BoundBy("resource", "", "a", "cpu"), "", [], False, "mistaken"),
         ({}, PROVEN, "a", [], False, "wrong"),
@@ -79,8 +88,33 @@ def test_a_planted_host_that_is_said_not_to_bind_makes_a_verdict_wrong(verdicts:
         (CPU, {"a": 0.7}, "nothing"),
         (INSIDE, {"a": 0.9}, "wrong"),
         ({}, {"a": 0.7}, "right"),
+        (CLIENT, {"a": 0.7}, "nothing"),
     ],
 )
 def test_the_usual_rule_is_scored_alike(verdicts: Any, plant: dict[str, Any], shares: dict[str, float], word: str) -> None:
     uses = [Use("cpu", host, share, 1.0, "cores") for host, share in shares.items()]
     assert verdicts.usual(uses, planted(verdicts, **plant))[0] == word
+
+
+def test_the_matrix_tells_another_host_from_the_planted_one(verdicts: Any) -> None:
+    plant = planted(verdicts, **CPU)
+    for verdict, word, kind in (
+        (replace(PROVEN, binds=["a", "b"]), "right", "cpu"),
+        (replace(PROVEN, binds=["c"]), "wrong", verdicts.ELSEWHERE),
+        (replace(PROVEN, resource="disk", binds=["a"]), "wrong", "disk"),
+        (BoundBy("generator", ""), "mistaken", verdicts.CLIENT),
+        (BoundBy("undecided", ""), "undecided", "undecided"),
+    ):
+        assert verdicts.named_kind(word, verdict, plant) == kind
+    rows = [
+        {"family": "kafka", "plant": plant, "planted_kind": "cpu", "named_kind": kind, "word": word}
+        for plant, kind, word in (
+            ("one", "cpu", "right"),
+            ("one", "undecided", "undecided"),
+            ("two", "cpu", "right"),
+            ("two", "cpu", "right"),
+        )
+    ]
+    told = "\n".join(verdicts.confusion(rows))
+    assert "Cases: right 3 of 4" in told
+    assert "Plants, by the worst case of each: right 1 of 2" in told
