@@ -1,4 +1,4 @@
-"""A bottleneck that is planted in a lab is found, and proven by squeezing: on a real broker."""
+"""A bottleneck that is planted in a lab is found, and proven by squeezing: on a real broker. One in the client is found by doubling it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.proof import proven
 from hydrotest.analysis.squeeze import RELIEF, Candidate
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.run.events import Silent
@@ -14,7 +16,7 @@ from hydrotest.run.opened import opened
 from hydrotest.run.squeezing import Squeezer
 from hydrotest.run.survey import survey
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Rated
+from hydrotest.run.workloads.base import SATURATING, Pressing, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
 
@@ -28,7 +30,7 @@ hosts:
 systems:
   kafka: {hosts: [broker], heap: 384 MiB}
 workloads:
-  ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, on: clients}
+  ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, linger: 20 ms, on: clients}
 tests:
   - isolated: {workloads: [ingest], squeeze: 150 s}
 search: {window: 3 s, warm_up: 1 s}
@@ -36,7 +38,8 @@ warm_up: {least: 8 s, most: 8 s}
 """
 
 
-async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
+async def test_a_full_link_is_proven_and_relieved_and_a_client_with_little_in_flight_is_named(tmp_path: Path) -> None:
+    few = Pressing(in_flight=1)
     async with opened(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
         hosts = await survey(bench.hosts, "t", lambda text: None)
@@ -47,6 +50,14 @@ async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)
         await Squeezer(0, ingest, 150.0, bench, []).run()
         found = squeezed(folder, folder.trials(), "ingest", ["broker"], hosts)
+        # One record in flight waits for its linger: next to nothing of anything is used.
+        await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0, 1), few)
+        await Squeezer(1, ingest, 60.0, bench, [], few).run()
+        own = [trial for trial in folder.trials() if trial.test == 1]
+        idle = squeezed(folder, own, "ingest", ["broker"], hosts)
+    bound = proven(BoundBy("unknown", "nothing near"), idle, ["clients"])
+    assert (bound.kind, bound.confirmed) == ("generator", False), (bound.detail, idle)
+    assert "twice the generators with twice as many in flight" in bound.detail
     assert found.decision.binds == [Candidate.of("broker", "network")], found
     elasticity = found.elasticities[Candidate.of("broker", "network")]
     assert elasticity.value == pytest.approx(1.0, abs=0.3)

@@ -133,14 +133,14 @@ class Limits:
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
     def proven(
-        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], search_stopped_by: str | None = None
+        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None
     ) -> dict[str, Any]:
-        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `search_stopped_by`: where the limit is that of a
-        search, which may be below the rate without schedule, that is squeezed."""
+        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
+        is squeezed, since a search found it, or the generator had no room."""
         own = [trial for trial in self.trials if trial.test == index]
         found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
         bound = proven(suspicion, found, generators)
-        return asdict(bound if search_stopped_by is None else at_the_limit(bound, search_stopped_by))
+        return asdict(bound if stopped_by is None else at_the_limit(bound, stopped_by))
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -156,7 +156,8 @@ class Limits:
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
             "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons), "at_least_because": reasons,
             "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
-            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload)), "valid": not invalid, "invalid_because": invalid,
+            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if reasons else None),
+            "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m in trials],
         }  # fmt: skip
 
