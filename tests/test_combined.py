@@ -167,15 +167,28 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
 
 def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     shares = service_lines(
-        [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))]
+        [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))], "cpu"
     )
-    bound: dict[str, Any] = {"kind": "resource", "evidence": shares}
+    bound: dict[str, Any] = {"kind": "resource", "resource": "cpu", "evidence": shares}
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
         "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
     ]
     assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
+    # Of one service nothing was read: it may have written nothing.
+    writes = [
+        {"service": "kafka-0", "host": "here", "disk_write_bytes_per_s": 3e6},
+        {"service": "x", "host": "here", "disk_write_bytes_per_s": None},
+    ]
+    row = {
+        "workload": "ingest",
+        "bound_by": {"kind": "resource", "resource": "disk", "evidence": service_lines(writes, "disk"), "detail": "with x: disk of here"},
+    }
+    assert contested_sentences([row]) == [
+        "What ingest competes for there: disk of here (of the bytes that services wrote there: kafka-0 100%; x 0%)."
+    ]
+    assert service_lines(writes, "network") == []
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:

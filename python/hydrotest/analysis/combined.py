@@ -205,9 +205,8 @@ class Together:
         company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
         missed = f", of which {', '.join(first)} missed first" if first else ""
         bound.detail = f"{company}{missed}: {bound.detail}"
-        if bound.resource == "cpu":
-            there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
-            bound.evidence += service_lines(there)
+        there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
+        bound.evidence += service_lines(there, bound.resource)
         return asdict(bound)
 
     def all_out_rows(self) -> list[dict[str, Any]]:

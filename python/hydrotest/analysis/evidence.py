@@ -30,12 +30,19 @@ def lines(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str, An
     ] + [{"kind": "internal", **internal.evidence()} for internal in internals if internal.is_full]  # fmt: skip
 
 
-def service_lines(services: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each one's share of the cores that all of `services` (`service`, `host`, `cpu_cores`) used."""
-    every = sum(one["cpu_cores"] for one in services)
+SHARED = {"cpu": ("cpu_cores", "cores that services used there"), "disk": ("disk_write_bytes_per_s", "bytes that services wrote there")}
+"""Of which resources it is known what each service used: where that is written, and words for it."""
+
+
+def service_lines(services: Sequence[Mapping[str, Any]], resource: str | None) -> list[dict[str, Any]]:
+    """Each one's share of what all of `services` (`service`, `host`, and the column of `SHARED`) used of a resource; none of those of which it is not known."""
+    if resource not in SHARED:
+        return []
+    column, words = SHARED[resource]
+    every = sum(one[column] or 0.0 for one in services)
     return [
-        {"kind": "service", "what": f"share of the cores that services used there: {one['service']}", "host": one["host"],
-         "service": one["service"], "value": one["cpu_cores"] / every, "unit": None}
+        {"kind": "service", "what": f"share of the {words}: {one['service']}", "host": one["host"],
+         "service": one["service"], "value": (one[column] or 0.0) / every, "unit": None}
         for one in services if every > 0
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.evidence import by_service
+from hydrotest.analysis.evidence import SHARED, by_service
 from hydrotest.analysis.resource_use import THROTTLED_MIN
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
@@ -186,9 +186,8 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
         bound = row["bound_by"]
         if bound["kind"] in ("resource", "undecided"):
             had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in by_service(bound["evidence"]))
-            said[bound["detail"].partition(": ")[2] + (f" (of the cores that services used there: {had})" if had else "")].append(
-                row["workload"]
-            )
+            what = bound["detail"].partition(": ")[2]
+            said[f"{what} (of the {SHARED[bound['resource']][1]}: {had})" if had else what].append(row["workload"])
     return [f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}." for what, who in said.items()]
 
 
