@@ -177,7 +177,7 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     ]
     assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
     # Of one service nothing was read: it may have written nothing.
-    writes = [
+    writes: list[dict[str, Any]] = [
         {"service": "kafka-0", "host": "here", "disk_write_bytes_per_s": 3e6},
         {"service": "x", "host": "here", "disk_write_bytes_per_s": None},
     ]
