@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.tables import sheets
@@ -27,7 +29,8 @@ def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> 
     console.print(f"[bold]{summary['experiment']}[/bold], run {summary['run']}, {summary['status']}", highlight=False)
     for finding in headline(summary):
         console.print(f"[bold]{finding.question}[/bold]", highlight=False)
-        console.print(f"  {finding.answer}", highlight=False, markup=False)
+        for answer in finding.answers:
+            console.print(Padding(Text(answer), (0, 0, 0, 2), expand=False), highlight=False)
     if summary["status"] != "complete":
         console.print(
             f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "."), highlight=False, markup=False

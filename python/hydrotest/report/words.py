@@ -32,22 +32,20 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One of the questions, and its answer."""
+    """One of the questions, and its answers: each of a workload, or of something else that stands by itself."""
 
     question: str
-    answer: str
+    answers: list[str]
 
 
 def headline(summary: Summary) -> list[Finding]:
     """The answers to the five questions, in the order in which they are asked."""
     return [
-        Finding("How much?", " ".join(_how_much(summary))),
-        Finding("At what latency?", " ".join(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
-        Finding("Bound by what?", " ".join(_bound_sentences(summary))),
-        Finding("What happens together?", " ".join(_what_happens(summary))),
-        Finding(
-            "Was anything lost?", " ".join([integrity_sentence(summary["integrity"]), *promise_sentences(summary.get("dataflow", []))])
-        ),
+        Finding("How much?", _how_much(summary)),
+        Finding("At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
+        Finding("Bound by what?", _bound_sentences(summary)),
+        Finding("What happens together?", _what_happens(summary)),
+        Finding("Was anything lost?", [integrity_sentence(summary["integrity"]), *promise_sentences(summary.get("dataflow", []))]),
     ]
 
 
@@ -343,7 +341,7 @@ def integrity_sentence(rows: list[dict[str, Any]]) -> str:
 
 def findings(summary: Summary) -> list[str]:
     """The whole of it, as plain sentences."""
-    sentences = [f"{finding.question} {finding.answer}" for finding in headline(summary)]
+    sentences = [f"{finding.question} {' '.join(finding.answers)}" for finding in headline(summary)]
     if summary["status"] != "complete":
         sentences.append(f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "") + ".")
     return sentences
