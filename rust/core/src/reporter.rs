@@ -26,15 +26,34 @@ pub struct SharedCounts {
     pub cap_hits: AtomicU64,
 }
 
+/// Tries of a snapshot. What it waits for is a generator that goes on between two loads; the second try nearly always agrees.
+const TRIES: usize = 1_000;
+
 impl SharedCounts {
-    /// A snapshot. `completed` is read before `started`, so that in flight is never negative.
+    /// A snapshot of one moment: none of the counters that what is in flight is told from moved while it was taken. Else a reporter that is held back
+    /// between two loads tells of operations as in flight that were started in place of others that it has not yet seen completed: up to twice the cap.
+    /// If the counters never rest, in flight is told too high rather than negative.
     pub fn read(&self) -> Counts {
-        let completed = self.completed.load(Ordering::Acquire);
-        let failed = self.failed.load(Ordering::Acquire);
+        let ended = || {
+            (
+                self.completed.load(Ordering::Acquire),
+                self.failed.load(Ordering::Acquire),
+            )
+        };
+        let mut before = ended();
+        let mut started = self.started.load(Ordering::Acquire);
+        for _ in 0..TRIES {
+            let after = ended();
+            if after == before {
+                break;
+            }
+            before = after;
+            started = self.started.load(Ordering::Acquire);
+        }
         Counts {
-            completed,
-            failed,
-            started: self.started.load(Ordering::Acquire),
+            completed: before.0,
+            failed: before.1,
+            started,
             bytes: self.bytes.load(Ordering::Relaxed),
             cap_hits: self.cap_hits.load(Ordering::Relaxed),
         }
@@ -195,4 +214,34 @@ fn sleep_until(at_ns: u64, done: &AtomicBool) {
 /// Locks a recorder; a thread that panicked while holding it left plain counters behind, which stay usable.
 pub fn lock(recorder: &Mutex<Recorder>) -> std::sync::MutexGuard<'_, Recorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_is_of_one_moment() {
+        const CAP: u64 = 450;
+        const SNAPSHOTS: usize = 200_000;
+        let (counts, done) = (SharedCounts::default(), AtomicBool::new(false));
+        counts.started.store(CAP, Ordering::Release);
+        let most = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    // As a closed loop does: what was answered is counted, and as many are started in its place.
+                    counts.completed.fetch_add(CAP, Ordering::Release);
+                    counts.started.fetch_add(CAP, Ordering::Release);
+                    (0..500).for_each(|_| std::hint::spin_loop());
+                }
+            });
+            let most = (0..SNAPSHOTS)
+                .map(|_| counts.read())
+                .map(|seen| seen.started - seen.completed)
+                .max();
+            done.store(true, Ordering::Release);
+            most
+        });
+        assert_eq!(most, Some(CAP));
+    }
 }
