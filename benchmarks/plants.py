@@ -55,8 +55,11 @@ systems:
 workloads: {press: {kind: cassandra, mix: {write: 1}, columns: 5, column_size: 4 KB, keys: "uniform(0, 200)", on: clients}}
 """ + REST,
     # One thread that waits for the disk at each request: what is full is the thread, not the disk, and not the CPU, of which half would do.
-    "kafka-inside": "name: verdicts\n" + HOSTS.replace("cores: 0.5", "cores: 0.7") + """\
-systems: {kafka: {hosts: [a, b, c], heap: 512 MiB, config: {num.io.threads: 1, log.flush.interval.messages: 1}}}
+    "kafka-inside": "name: verdicts\n" + """\
+hosts:
+  a: {connect: netns, cores: 1.5, memory: 3 GiB, disk: 200 MB/s, network: 800 Mbit/s}
+  clients: {connect: netns, cores: 0.4}
+systems: {kafka: {hosts: [a], heap: 512 MiB, config: {num.io.threads: 1, log.flush.interval.messages: 1}}}
 workloads: {press: {kind: kafka-produce, partitions: 6, replication: 1, record_size: 1 KB, on: clients}}
 """ + REST,
     # A write waits for a sync that comes each 15 ms, in one of two threads: what is full is the threads, neither the CPU nor the disk.
@@ -67,7 +70,7 @@ workloads: {press: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 20K)", o
     # What an executor may sort in memory is less than a task sorts.
     "spark-memory": "name: verdicts\n" + SPARK_HOSTS + """\
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 512 MiB, driver_memory: 512 MiB, config: {spark.memory.fraction: 0.01}}}
-workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.2, on: driver}}
+workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.12, on: driver}}
 """ + REST,
     # So much memory that executors collect for less than a tenth of the time, on a part of a core, too.
     "spark": "name: verdicts\n" + SPARK_HOSTS.replace("memory: 2 GiB", "memory: 4 GiB") + """\

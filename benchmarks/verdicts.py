@@ -60,7 +60,7 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.store.samples import read_samples
 
-BUDGET_S = 140.0
+BUDGET_S = 110.0
 CASES = "cases.jsonl"
 BESIDE = Pressing(in_flight=4)
 """How the other workload of `combined` presses."""

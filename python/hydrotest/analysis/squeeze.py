@@ -19,13 +19,14 @@ from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation, 
 from hydrotest.analysis.resource_use import Use
 from hydrotest.store.records import Iteration, SqueezeTurn
 
-LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.75}
-"""What is left of a squeezed resource. Of a core much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth
+LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.5}
+"""What is left of a squeezed resource. Much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth of the cores
 would drown. So would a quarter of a disk: what is written waits in the page cache and goes out in bursts (with 25 % taken for 4 s the rate
-of one turn scattered by 23 %)."""
+of one turn scattered by 23 %); and of two links that each bind half of the time, which show 0.4 each: with 25 % taken their intervals reached zero."""
 RELIEF = 2.0
 """What a relieved one is given."""
-TURN_S: dict[str, float] = {"cpu": 4.0, "disk": 6.0, "network": 4.0}
+TURN_S: dict[str, float] = {"cpu": 3.0, "disk": 6.0, "network": 3.0}
+"""Short ones, and more of them: what turns scatter by is drift, which longer ones do not average out."""
 SETTLE_S = 1.0
 """Cut off at the beginning of each turn: buffers fill and drain."""
 TINY_S = 1e-3
