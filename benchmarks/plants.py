@@ -114,6 +114,8 @@ class Plant:
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: frozenset[str] = frozenset()
     """Settings that together bound what is full inside the system, where that is planted: all of them must be told, and no other, beside a resource with it."""
+    may_tell: frozenset[str] = frozenset()
+    """Settings that are part of what is planted inside, and may be told with it: what one that is full waits for may be full, too."""
     by_client: bool = False
     """What the generators have in flight binds, and no resource."""
     busy: tuple[str, ...] = ()
@@ -167,7 +169,9 @@ PLANTS = {
         Plant("disk of the host of both systems", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
     ],
     "spark-inside": [Plant("one slot for tasks", inside=frozenset(["cores"]))],
-    "kafka-inside": [Plant("one request handler", inside=frozenset(["num.io.threads"]))],
+    "kafka-inside": [
+        Plant("one request handler", inside=frozenset(["num.io.threads"]), may_tell=frozenset(["log.flush.interval.messages"]))
+    ],
     "cassandra-inside": [
         Plant("two threads that write", inside=frozenset(["concurrent_writes", "commitlog_sync"])),
         # It waits for the sync, whatever there is of CPU and disk.

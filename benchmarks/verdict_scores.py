@@ -40,6 +40,7 @@ def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
 
 def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) -> str:
     """The word for a verdict. `settings`: those that a reader is told of; `is_none`: it says that no resource that was squeezed binds."""
+    settings = settings - plant.may_tell
     is_told = settings == plant.inside
     is_client = verdict.kind == "generator" and verdict.resource is None
     if plant.by_client and not verdict.confirmed:

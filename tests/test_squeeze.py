@@ -607,6 +607,11 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     # Nothing at all was used enough to be squeezed.
     unused = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), [])
     assert unused.detail.endswith("while no resource is used enough to bind it: the limit is what they have in flight")
+    none = Squeezed({}, Decision([], is_none=True), None, inside=full_gauge("num.io.threads", "kafka-0", 0.01))
+    unused = proven(BoundBy("unknown", "nothing"), replace(none, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), [])
+    assert unused.kind == "system"
+    assert unused.detail.startswith("while no resource is used enough to bind it, and twice the generators")
+    assert unused.detail.endswith("(bounded by `num.io.threads`)")
 
 
 def test_a_gauge_that_is_full_only_without_schedule_is_told_where_nothing_binds() -> None:

@@ -47,6 +47,8 @@ PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
         (CPU, BoundBy("system", ""), "", [], True, "mistaken"),
         (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], True, "right"),
         (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], False, "undecided"),
+        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy("system", ""), "", ["num.io.threads", "flush"], True, "right"),
+        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy("system", ""), "", ["flush"], True, "undecided"),
         (INSIDE, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
         ({"inside": frozenset(["one", "other"])}, BoundBy("system", ""), "", ["one"], True, "undecided"),
         (INSIDE, PROVEN, "a", ["num.io.threads"], False, "wrong"),

@@ -137,9 +137,11 @@ class Limits:
     ) -> dict[str, Any]:
         """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
         is squeezed, since a search found it, or the generator had no room."""
-        own = [trial for trial in self.trials if trial.test == index]
-        found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
-        bound = proven(suspicion, found, generators)
+        test = self.experiment.tests[index]
+        bound = suspicion
+        if isinstance(test, Isolated) and test.squeeze is not None:
+            own = [trial for trial in self.trials if trial.test == index]
+            bound = proven(suspicion, squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts), generators)
         return asdict(bound if stopped_by is None else at_the_limit(bound, stopped_by))
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:

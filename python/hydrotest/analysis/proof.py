@@ -18,7 +18,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
     if found.doubled is not None and found.doubled.gives:
         bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
         return _unbinding(bound, "generator", f"{found.doubled}, {_none(found)}: the limit is what they have in flight")
-    if not found.elasticities:
+    if not found.elasticities and not found.decision.is_none:
         return bound
     bound = replace(
         bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found), evidence=[*bound.evidence, *_full_freely(bound, found)]
@@ -109,13 +109,9 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
         else "a limit inside the system of which there is no gauge, or what its generators ask for"
     )  # fmt: skip
     host = bound.host if bound.kind == "system" else None
-    return replace(
-        bound,
-        kind="system",
-        host=host,
-        resource=None,
-        detail=f"squeezing none of the resources that it uses moved its rate{tried}: {cause}",
-    )
+    # Each of many would be too long a list.
+    what = "squeezing none of the resources that it uses moved its rate" if found.elasticities else none
+    return replace(bound, kind="system", host=host, resource=None, detail=f"{what}{tried}: {cause}")
 
 
 def _none(found: Squeezed) -> str:

@@ -12,10 +12,11 @@ from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.fault import readings
 from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.intervals import Mean, percent, t_interval
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.resource_use import MACHINE, Use
 from hydrotest.analysis.squeeze import (
     RATE_MIN,
     SETTLE_S,
+    SHARE_MIN,
     STRICT,
     Candidate,
     Decision,
@@ -25,7 +26,7 @@ from hydrotest.analysis.squeeze import (
     rate_in,
     rounds_in,
 )
-from hydrotest.analysis.windows import Window, uses_in
+from hydrotest.analysis.windows import Window, pressed_freely, uses_in
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 
@@ -100,7 +101,7 @@ class Squeezed:
     decision: Decision
     relief: Relief | None
     freely: Sequence[Use] = ()
-    """What was used in the turns in which nothing was taken."""
+    """What was used in the turns in which nothing was taken; where nothing was squeezed, when all was pressed out of the system."""
     inside: Sequence[dict[str, Any]] = ()
     """Limits inside the systems whose gauges were full in those."""
     doubled: Doubled | None = None
@@ -133,8 +134,10 @@ def is_relieved(trials: Sequence[Trial], workload: str) -> bool:
 def squeezed(
     run: RunFolder, trials: Sequence[Trial], workload: str, peers: Collection[str], hosts: Sequence[Mapping[str, Any]]
 ) -> Squeezed:
-    """All that `trials` (of one test) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json."""
+    """All that `trials` (of one test that asks for it) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json."""
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
+    if not own:
+        return _unsqueezed(run, trials, workload, hosts)
     turns = [turn for trial in own for turn in trial.turns]
     over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for turn in turns if turn.resource is not None and turn.given < 1)
     state = Squeezing(list(over), 0, peers)
@@ -145,6 +148,17 @@ def squeezed(
         state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), uses_in(run, free, hosts), lines([], gauged(run, free)),
         _doubled(run, trials, workload),
     )  # fmt: skip
+
+
+def _unsqueezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Squeezed:
+    """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
+    windows = pressed_freely(run, trials, workload)
+    freely = uses_in(run, windows, hosts)
+    # A full machine under emulated hosts is told as what it is (`proof`).
+    own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
+    is_none = bool(own) and not any(use.is_near or (use.share or 0.0) >= SHARE_MIN for use in own)
+    inside = lines([], gauged(run, windows))
+    return Squeezed({}, Decision([], is_none=is_none), None, freely, inside, _doubled(run, trials, workload))
 
 
 def used_freely(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> list[Use]:

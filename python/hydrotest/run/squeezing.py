@@ -22,7 +22,7 @@ from hydrotest.analysis.squeeze import (
     within,
 )
 from hydrotest.analysis.squeezed import found_in, is_relieved, used_freely
-from hydrotest.analysis.windows import pass_s, uses_in, window_of
+from hydrotest.analysis.windows import pass_s, pressed_freely, uses_in
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import TrialsFailedError, until_done
 from hydrotest.run.doubling import Doublable, press_pairs
@@ -39,8 +39,6 @@ PAIRS = 3
 PAIR_WINDOW_S = 4.0
 PASS = 0.8
 """Of the mean time of a pass: passes differ."""
-FREELY = ("saturated", "catch-up", "batch")
-"""Purposes of trials in which a workload does as much as it can."""
 
 
 class Squeezable(Doublable, Protocol):
@@ -84,14 +82,13 @@ class Squeezer:
     async def _prove(self) -> Decision:
         """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
         name, folder = self.pressable.name, self.bench.runner.folder
-        freely = [t for t in self._trials() if t.purpose in FREELY and t.status == "done" and t.is_about(name)]
-        windows = [window_of(folder, trial, name) for trial in freely]
+        windows = pressed_freely(folder, self._trials(), name)
         over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"]))
         if not over:
             self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
             return Decision([], is_none=True)
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
-        self._turn_s = PASS * max((pass_s(trial, name) for trial in freely), default=0.0)
+        self._turn_s = PASS * max((pass_s(trial, name) for trial, _, _ in windows), default=0.0)
         chosen = within(over, self._peers, self.budget_s, self._turn_s)
         if not chosen:
             alone = over[:CANDIDATES_MAX]
