@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -91,22 +91,44 @@ def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Scores by plant, and in all."""
-    lines = [
-        f"| system | planted | {' | '.join(WORDS)} | planted hosts named | squeezed | usual rule: {' | '.join(USUALS)} |",
-        "|---" * (4 + len(WORDS) + len(USUALS)) + "|",
-    ]
+    """What was planted and what was said of it, a line for each plant with its cases in it; scores in all."""
+    lines = ["| planted | verdict | greatest elasticities [95 %] | usual rule | seconds |", "|---" * 5 + "|"]
     for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
         own = [row for row in rows if (row["family"], row["plant"]) == key]
-        ours, theirs = Counter(row["word"] for row in own), Counter(row.get("usual_word") for row in own)
-        hosts = ", ".join(row["hosts"] for row in own if row.get("hosts"))
-        tried = ", ".join(str(len(row.get("elasticities", ()))) for row in own)
-        lines.append(f"| {key[0]} | {key[1]} | " + " | ".join(str(ours[word]) for word in WORDS)
-                     + f" | {hosts} | {tried} | " + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
+        told = (
+            [f"{row['word']} {row.get('hosts', '')}".strip() for row in own],
+            [_greatest(row.get("elasticities", {})) for row in own],
+            [str(row.get("usual_word", FAILED)) for row in own],
+            [f"{row['seconds']:.0f}" for row in own],
+        )
+        lines.append(f"| {': '.join(key)} | " + " | ".join(" / ".join(cases) for cases in told) + " |")
     ours, theirs = Counter(row["word"] for row in rows), Counter(row.get("usual_word") for row in rows)
-    lines.append("| all | | " + " | ".join(str(ours[word]) for word in WORDS) + " | | | "
-                 + " | ".join(str(theirs[word]) for word in USUALS) + " |")  # fmt: skip
-    return "\n".join([*lines, "", *confusion(rows)]) + "\n"
+    named = sum(row["word"] == "right" or (row["word"] == "in part" and len(set(row["hosts"].split(" of "))) == 1) for row in rows)
+    seconds = [row["seconds"] for row in rows] or [0.0]
+    return "\n".join([
+        *lines, "",
+        f"Ours: {_told(ours, WORDS)}. The usual rule: {_told(theirs, USUALS)}.", "",
+        f"Right kind, all planted hosts and no other, and resource, whatever settings are told beside them: {named} of {len(rows)}.", "",
+        f"Seconds of a case: median {median(seconds):.0f}, most {max(seconds):.0f}, all {sum(seconds):.0f}.", "",
+        *confusion(rows),
+    ]) + "\n"  # fmt: skip
+
+
+GREATEST = 3
+"""Elasticities of a case that its line shows."""
+
+
+def _greatest(found: Mapping[str, Sequence[float]]) -> str:
+    """The greatest elasticities of a case, with their intervals."""
+    most = sorted(found.items(), key=lambda item: -item[1][0])[:GREATEST]
+    return (
+        "; ".join(f"{what} {value:.2f} [{low:.2f}, {high:.2f}]" for what, (value, low, high, _) in most)
+        or "nothing was used enough to be squeezed"
+    )
+
+
+def _told(counted: Mapping[Any, int], words: Sequence[str]) -> str:
+    return ", ".join(f"{word} {counted[word]}" for word in words)
 
 
 USUALS = ("right", "in part", "wrong", "nothing")

@@ -21,7 +21,7 @@ from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import start_systems, stop_systems, watch_services
+from hydrotest.run.raising import remove_data, start_systems, stop_systems, watch_services
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.standing import scratch_root
@@ -165,11 +165,8 @@ class Controller:
             except HydrotestError as error:
                 self.listener.say(f"while stopping the samplers: {error.message}")
         await stop_systems(self.site, self.systems, self.listener)
-        try:
-            if self.scratch.path.exists():
-                self.scratch.remove()
-        except OSError as error:
-            self.listener.say(f"{self.scratch.path} could not be removed ({error}); `hydrotest down` does it later")
+        if self.scratch.path.exists():
+            remove_data(self.scratch, self.listener)
 
     def _write_environment(self) -> None:
         if self.runner is not None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import start_systems, stop_systems, watch_services
+from hydrotest.run.raising import remove_data, start_systems, stop_systems, watch_services
 from hydrotest.run.sampling import Sampling
-from hydrotest.run.scratch import PREFIX
+from hydrotest.run.scratch import Scratch
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.load import load_experiment
@@ -25,7 +25,7 @@ RUN = "t"
 
 @asynccontextmanager
 async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Bench]:
-    """Starts the systems of the experiment `text`, with everything below `base`, and stops them after the block."""
+    """Starts the systems of the experiment `text`, with everything below `base`; stops them after the block and removes their data. What was measured stays."""
     base.mkdir(parents=True, exist_ok=True)
     source = base / "experiment.yaml"
     source.write_text(text)
@@ -33,21 +33,26 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     folder = RunFolder(base / "run")
     folder.create(text.encode())
     # What is made on the machine has a name of ours, and one of its own.
-    site = await make_site(experiment, base / f"{PREFIX}{uuid.uuid4().hex[:8]}")
-    hosts = site.hosts
-    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    def on_death(how: str) -> None:
-        if not died.done():
-            died.set_result(how)
-
-    systems = make_systems(experiment, hosts, RUN, base, on_death)
-    sampling = Sampling(hosts, listener)
+    scratch = Scratch(base, uuid.uuid4().hex[:8])
+    scratch.claim()
     try:
-        await start_systems(site, systems, listener, lambda system, seconds: None)
-        await sampling.start()
-        await watch_services(sampling, systems)
-        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
+        site = await make_site(experiment, scratch.path)
+        hosts = site.hosts
+        died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_death(how: str) -> None:
+            if not died.done():
+                died.set_result(how)
+
+        systems = make_systems(experiment, hosts, RUN, base, on_death)
+        sampling = Sampling(hosts, listener)
+        try:
+            await start_systems(site, systems, listener, lambda system, seconds: None)
+            await sampling.start()
+            await watch_services(sampling, systems)
+            yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
+        finally:
+            await sampling.stop()
+            await stop_systems(site, systems, listener)
     finally:
-        await sampling.stop()
-        await stop_systems(site, systems, listener)
+        remove_data(scratch, listener)

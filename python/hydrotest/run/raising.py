@@ -1,4 +1,4 @@
-"""Systems on a site's hosts: started, watched and stopped, in the order in which that is safe."""
+"""Systems on a site's hosts: started, watched, stopped and cleared away, in the order in which that is safe."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from hydrotest.hosts.catalogue import Site
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
+from hydrotest.run.scratch import Scratch
 from hydrotest.systems.base import System
 
 
@@ -36,3 +37,11 @@ async def stop_systems(site: Site, systems: Mapping[str, System], listener: List
                 listener.say(f"while stopping {system.name}: {problem}")
     for problem in await site.clear():
         listener.say(f"while removing the lab: {problem}")
+
+
+def remove_data(scratch: Scratch, listener: Listener) -> None:
+    """Removes all that stopped systems kept; says what resists."""
+    try:
+        scratch.remove()
+    except OSError as error:
+        listener.say(f"{scratch.path} could not be removed ({error}); `hydrotest down` does it later")
