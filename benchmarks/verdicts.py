@@ -47,6 +47,7 @@ from hydrotest.report.bounds import full_inside
 from hydrotest.run.events import Silent
 from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
+from hydrotest.run.scratch import clear_abandoned
 from hydrotest.run.squeezing import Squeezable, Squeezer
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
@@ -246,6 +247,8 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
     if not order:
         return
     cancel_on_signals()
+    for left in out.glob(f"{name}-*"):
+        clear_abandoned(left)  # by one that was killed
     async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
         press = await prepared(bench)
         for index, plant in enumerate(order):

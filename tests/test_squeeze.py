@@ -607,6 +607,10 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     # Nothing at all was used enough to be squeezed.
     unused = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), [])
     assert unused.detail.endswith("while no resource is used enough to bind it: the limit is what they have in flight")
+    used = Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
+    told = proven(BoundBy("unknown", "no resource came near its ceiling"), used, [])
+    assert (told.kind, told.detail.partition("; ")[0]) == ("unknown", "no resource came near its ceiling")
+    assert told.detail.endswith("changed its rate by +0 % [-2, +2]")
     none = Squeezed({}, Decision([], is_none=True), None, inside=full_gauge("num.io.threads", "kafka-0", 0.01))
     unused = proven(BoundBy("unknown", "nothing"), replace(none, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), [])
     assert unused.kind == "system"

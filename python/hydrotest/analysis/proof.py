@@ -19,7 +19,8 @@ def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
         bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
         return _unbinding(bound, "generator", f"{found.doubled}, {_none(found)}: the limit is what they have in flight")
     if not found.elasticities and not found.decision.is_none:
-        return bound
+        # What was used could not be squeezed, or not in the time that there was.
+        return bound if found.doubled is None else replace(bound, detail=f"{bound.detail}; {found.doubled}")
     bound = replace(
         bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found), evidence=[*bound.evidence, *_full_freely(bound, found)]
     )
