@@ -103,7 +103,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         )
         lines.append(f"| {': '.join(key)} | " + " | ".join(" / ".join(cases) for cases in told) + " |")
     ours, theirs = Counter(row["word"] for row in rows), Counter(row.get("usual_word") for row in rows)
-    named = sum(row["word"] == "right" or (row["word"] == "in part" and len(set(row["hosts"].split(" of "))) == 1) for row in rows)
+    named = sum(row.get("is_named", False) for row in rows)
     seconds = [row["seconds"] for row in rows] or [0.0]
     return "\n".join([
         *lines, "",

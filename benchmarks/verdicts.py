@@ -28,7 +28,7 @@ from typing import Any
 
 import polars as pl
 from plants import PLANTS, TEXTS, Plant
-from verdict_scores import FAILED, HOW, kind_of, named_kind, score, table, usual
+from verdict_scores import FAILED, HOW, kind_of, match, named_kind, score, table, usual
 
 import hydrotest
 from hydrotest.analysis.bound_by import BoundBy
@@ -177,9 +177,11 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
     verdict = proven(suspect(folder, windows, PRESS, hosts), found, ["clients"])
     settings = {one["setting"] for one in told_inside(experiment, verdict)}
     word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
+    # Kind, resource and hosts, whatever settings are told beside them.
+    is_named = word == "right" or (word == "in part" and match(plant, verdict.resource, verdict.binds) == "right")
     usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
     return row | {
-        "word": word, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict, plant),
+        "word": word, "is_named": is_named, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict, plant),
         "hosts": f"{len(plant.binds[1] & set(verdict.binds))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": usual_said, "usual_word": usual_word,
         "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},

@@ -9,7 +9,7 @@ from typing import Any
 from hydrotest.analysis.bound_by import BoundBy, machine_binds
 from hydrotest.analysis.evidence import Line, inside, inside_words, lines, throttled, used, uses
 from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use
-from hydrotest.analysis.squeeze import BINDS, LEFT, SHARE_MIN, Candidate, headroom
+from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, headroom, may_bind
 from hydrotest.analysis.squeezed import Relief, Squeezed
 
 
@@ -99,7 +99,7 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
     none = _none(found)
     if (machine := _full_machine(found)) is not None:
         return replace(bound, kind="resource", host=None, resource="cpu", detail=f"{none}, and {machine_binds(machine)}")
-    if others := _untried(found, lambda use: use.is_near or (use.share or 0.0) >= SHARE_MIN):
+    if others := _untried(found, may_bind):
         return _undecided(bound, f"{none}; not squeezed, and used enough to bind it: {_names(others)}")
     full = inside(bound.evidence)
     tried = f", and {found.doubled}" if found.doubled is not None else ""

@@ -77,6 +77,11 @@ class Candidate(NamedTuple):
         return f"{self.resource} of {' and '.join(self.hosts)}{' together' if self.is_group else ''}"
 
 
+def may_bind(use: Use) -> bool:
+    """True if a resource is used enough, when all is pressed out of the system, to be worth squeezing."""
+    return use.is_near or (use.share or 0.0) >= SHARE_MIN
+
+
 def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:
     """All that is worth squeezing, most used first. `squeezable`: of each host the resources that can be. Of the hosts `only_near` only what is near its ceiling: there
     all cores stand still at once for a part of the time, and one thread of many that is busy all the time would lose as much as if they were all used up."""
@@ -84,7 +89,7 @@ def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], onl
     return [
         Candidate.of(use.host, use.resource)
         for use in used
-        if use.resource in squeezable.get(use.host, ()) and (use.is_near or ((use.share or 0.0) >= SHARE_MIN and use.host not in only_near))
+        if use.resource in squeezable.get(use.host, ()) and may_bind(use) and (use.is_near or use.host not in only_near)
     ]
 
 

@@ -16,13 +16,13 @@ from hydrotest.analysis.resource_use import MACHINE, Use
 from hydrotest.analysis.squeeze import (
     RATE_MIN,
     SETTLE_S,
-    SHARE_MIN,
     STRICT,
     Candidate,
     Decision,
     Squeezing,
     changes,
     elasticities,
+    may_bind,
     rate_in,
     rounds_in,
 )
@@ -156,7 +156,7 @@ def _unsqueezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: S
     freely = uses_in(run, windows, hosts)
     # A full machine under emulated hosts is told as what it is (`proof`).
     own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
-    is_none = bool(own) and not any(use.is_near or (use.share or 0.0) >= SHARE_MIN for use in own)
+    is_none = bool(own) and not any(map(may_bind, own))
     inside = lines([], gauged(run, windows))
     return Squeezed({}, Decision([], is_none=is_none), None, freely, inside, _doubled(run, trials, workload))
 

@@ -18,7 +18,7 @@ from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import start_systems, stop_systems
+from hydrotest.run.raising import remove_data, start_systems, stop_systems
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
 from hydrotest.run.survey import survey
 from hydrotest.spec.models import Experiment
@@ -90,7 +90,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         raise SystemFailedError(await died)
     finally:
         await stop_systems(site, systems, listener)
-        scratch.remove()
+        remove_data(scratch, listener)
 
 
 def standing(experiment: Experiment) -> list[StandingUp]:
