@@ -173,7 +173,8 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
-        "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%)."
+        "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%). "
+        "Moving kafka away would free 60% or cassandra away would free 40% of what is used there."
     ]
     assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
     # Of one service nothing was read: it may have written nothing.
@@ -186,9 +187,20 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
         "bound_by": {"kind": "resource", "resource": "disk", "evidence": service_lines(writes, "disk"), "detail": "with x: disk of here"},
     }
     assert contested_sentences([row]) == [
-        "What ingest competes for there: disk of here (of the bytes that services wrote there: kafka-0 100%; x 0%)."
+        "What ingest is bound by there: disk of here (of the bytes that services wrote there: kafka-0 100%; x 0%)."
     ]
-    assert service_lines(writes, "network") == []
+    # Nobody counts the bytes of a link by service: those that workloads moved stand there.
+    moved = [{"service": name, "host": "here", "payload_bytes_per_s": rate} for name, rate in (("ingest", 9e6), ("store", 1e6))]
+    bound = {
+        "kind": "resource",
+        "resource": "network",
+        "evidence": service_lines(moved, "network"),
+        "detail": "with store: network of here was at 97%",
+    }
+    assert contested_sentences([{"workload": "ingest", "bound_by": bound}]) == [
+        "What ingest competes for there: network of here was at 97% (of the payload that workloads moved: ingest 90%; store 10%). "
+        "Moving ingest away would free 90% or store away would free 10% of what is used there."
+    ]
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:

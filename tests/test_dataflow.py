@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate
-from hydrotest.report.dataflow import step_sentences
+from hydrotest.report.dataflow import promise_sentences, step_sentences
 
 PRODUCER = 3 << 16 | 128
 
@@ -105,3 +105,28 @@ def test_the_slowest_step_is_told_where_most_was_offered() -> None:
         "Of flow's steps persist-info-kafka is the slowest where most was offered: 6.0 s a batch (median), of which 95 %"
     )
     assert step_sentences([query("splitter", 1e3, 9.0, "level"), query("persist-info-kafka", 1e3, 8.0, "level")]) == []
+
+
+def promised(**row: Any) -> str:
+    """What is said of a sink `cassandra` with this row behind a whole input and splitter."""
+    whole = {"workload": "flow", "acked": 1_000, "lost": 0, "arrived_more": 0, "in_flight": 0, "wrong_branch": 0, "lost_here": 0, "doubled_here": 0, "fault": None,
+             "promise": None, "sink": None}  # fmt: skip
+    steps = [
+        whole | {"hop": "input"},
+        whole | {"hop": "splitter"},
+        whole | {"hop": "persister", "sink": "cassandra", "promise": "at least once"} | row,
+    ]
+    (sentence,) = promise_sentences(steps)
+    return sentence
+
+
+def test_a_promise_that_did_not_hold_is_said_to_with_what_a_killed_node_forgets() -> None:
+    assert (
+        promised()
+        == "flow → cassandra: no loss and no duplicate seen in 1,000 acknowledged records over 0 fault(s); its engine promises at least once."
+    )
+    lost = promised(lost=34, lost_here=34, fault="pause cassandra-0")
+    assert "34 lost" in lost
+    assert lost.endswith("its engine promises at least once, which did NOT hold.")
+    assert "commitlog_sync: batch" in promised(lost=34, lost_here=34, fault="kill cassandra-0")
+    assert "commitlog_sync" not in promised(fault="kill cassandra-0")

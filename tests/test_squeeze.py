@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import BoundBy
+from hydrotest.analysis.bound_by import GENERATOR, BoundBy
 from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import t_interval
-from hydrotest.analysis.proof import at_the_limit, proven
+from hydrotest.analysis.proof import proven
 from hydrotest.analysis.resource_use import MACHINE, OUT, Use
 from hydrotest.analysis.squeeze import (
     CANDIDATES_MAX,
@@ -514,13 +514,15 @@ def test_what_binds_only_while_it_is_squeezed_is_not_proven(
     assert is_proven or "squeezing names the cpu of a (elasticity 0.42" in bound.detail
 
 
-def test_a_peer_that_has_room_is_not_named_in_good_company() -> None:
+@pytest.mark.parametrize("share", [0.75, 0.88])
+def test_a_peer_that_has_room_is_not_named_in_good_company(share: float) -> None:
+    """More of both gives more, since that of a does."""
     state = after({CPU_A: [0.9, 0.7, 1.1] * 2, CPU_B: [0.6, 0.4, 0.8] * 2})
     assert sorted(state.decide(is_last=True).binds) == [CPU_A, CPU_B]
-    uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("cpu", "b", 0.75, 1.0, "cores")]
+    uses = [Use("cpu", "a", 1.0, 1.0, "cores"), Use("cpu", "b", share, 1.0, "cores")]
     bound = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
     assert bound.kind == "undecided"
-    assert "the cpu of b is at 75% of its ceiling, and using up that room" in bound.detail
+    assert f"the cpu of b is at {share:.0%} of its ceiling, and using up that room" in bound.detail
 
 
 @given(st.floats(0.05, 1.0), st.floats(0.3, 0.9))
@@ -563,8 +565,7 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
 def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_schedule(share: float, is_proven: bool) -> None:
     used = lines([Use("network", "a", share, 1.0, OUT), Use("cpu", "a", 0.7, 1.0, "cores")], [])
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
-    bound = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [])
-    found = at_the_limit(bound, "latency")
+    found = proven(BoundBy("unknown", "nothing", evidence=used), shown(state), [], "latency")
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
     assert is_proven or "pressed without schedule, what binds is the network of a" in found.detail
     assert is_proven or (found.binds, found.elasticity, "the search stopped on latency" in found.detail) == ([], None, True)
@@ -574,10 +575,9 @@ def test_a_limit_that_its_objective_stops_while_everything_has_room_is_the_objec
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
     roomy = [Use("network", "a", 0.2, 1.0, OUT), Use("cpu", "a", 0.4, 1.0, "cores", throttled=0.1)]
     for held_back, kind in ((roomy, "system"), ([replace(use, throttled=0.6) for use in roomy], "undecided")):
-        bound = proven(BoundBy("unknown", "nothing", evidence=lines(held_back, [])), shown(state), [])
-        found = at_the_limit(bound, "latency")
+        found = proven(BoundBy("unknown", "nothing", evidence=lines(held_back, [])), shown(state), [], "latency")
         assert (found.kind, found.confirmed, found.binds) == (kind, False, [])
-    found = at_the_limit(proven(BoundBy("unknown", "nothing", evidence=lines(roomy, [])), shown(state), []), "latency")
+    found = proven(BoundBy("unknown", "nothing", evidence=lines(roomy, [])), shown(state), [], "latency")
     told = bound_sentence({"bound_by": asdict(found), "searches": []})
     assert told.startswith("No resource binds it: it misses its objective while no resource is used to 60%")
     assert "pressed without schedule, what binds is the network of a" in told
@@ -586,9 +586,8 @@ def test_a_limit_that_its_objective_stops_while_everything_has_room_is_the_objec
 def test_a_limit_that_the_generator_set_is_the_generators_whatever_binds_without_schedule() -> None:
     state = after({LINK: [0.95, 1.0, 1.02], CLIENTS: [0.02, 0.0, -0.03]})
     full = lines([Use("network", "a", 0.97, 1.0, OUT)], [])
-    bound = proven(BoundBy("generator", "no room", evidence=full), shown(state), ["clients"])
-    assert bound.confirmed
-    found = at_the_limit(bound, "generator")
+    assert proven(BoundBy("generator", "no room", evidence=full), shown(state), ["clients"]).confirmed
+    found = proven(BoundBy("generator", "no room", evidence=full), shown(state), ["clients"], "generator")
     assert (found.kind, found.confirmed, found.host) == ("generator", False, None)
     assert "it had no room at the limit, which is a lower bound; pressed without schedule, what binds is the network of a" in found.detail
 
@@ -605,8 +604,12 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     open_ = proven(BoundBy("unknown", "nothing"), replace(found, doubled=Doubled(t_interval([40.0, -10.0, 20.0]))), ["clients"])
     assert (open_.kind, open_.detail.endswith("or what its generators ask for")) == ("system", True)
     # Nothing at all was used enough to be squeezed.
-    unused = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), [])
+    much = Doubled(t_interval([90.0, 95.0, 100.0]))
+    unused = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([], is_none=True), None, doubled=much), [])
     assert unused.detail.endswith("while no resource is used enough to bind it: the limit is what they have in flight")
+    # Of a machine that is no emulated host only full cores are.
+    only_used = proven(BoundBy("unknown", "nothing"), Squeezed({}, Decision([]), None, doubled=much), [])
+    assert only_used.detail.endswith("while nothing of what is used could be squeezed: the limit is what they have in flight")
     used = Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
     told = proven(BoundBy("unknown", "no resource came near its ceiling"), used, [])
     assert (told.kind, told.detail.partition("; ")[0]) == ("unknown", "no resource came near its ceiling")
@@ -615,7 +618,47 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     unused = proven(BoundBy("unknown", "nothing"), replace(none, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), [])
     assert unused.kind == "system"
     assert unused.detail.startswith("while no resource is used enough to bind it, and twice the generators")
-    assert unused.detail.endswith("(bounded by `num.io.threads`)")
+    assert unused.detail.endswith("(full below 30%; bounded by `num.io.threads`)")
+
+
+def test_what_generators_have_in_flight_without_schedule_sets_no_limit_that_a_search_found_by_one() -> None:
+    out: list[dict[str, Any]] = [{"what": GENERATOR, "why": "every check of its room held", "hosts": [], "resource": None}]
+    found = replace(shown(after({CPU_A: [0.01, 0.0, 0.02]}), freely=[]), doubled=Doubled(t_interval([20.0, 21.0, 22.0])))
+    caught_up = proven(BoundBy("unknown", "nothing", ruled_out=list(out)), found, [])
+    assert (caught_up.kind, [entry["what"] for entry in caught_up.ruled_out]) == ("generator", ["cpu of a"])
+    searched = proven(BoundBy("unknown", "nothing", ruled_out=list(out)), found, [], "latency")
+    assert searched.kind == "undecided"
+    assert searched.detail.startswith("pressed without schedule, twice the generators")
+    assert searched.detail.endswith("by schedule they had room, and the search stopped on latency")
+    idle = replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
+    assert proven(BoundBy("unknown", "nothing"), idle, [], "latency").detail.startswith("pressed without schedule, squeezing none")
+
+
+def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_below() -> None:
+    state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
+    found = replace(shown(state), inside=full_gauge("concurrent_writes", "cassandra-0", 50.0))
+    for share, kind in ((0.2, "system"), (0.65, "undecided")):
+        at_limit = lines([Use("network", "a", 0.2, 1.0, OUT), Use("cpu", "a", share, 1.0, "cores")], [])
+        bound = asdict(proven(BoundBy("unknown", "nothing", evidence=at_limit), found, [], "latency"))
+        assert bound["kind"] == kind
+        assert "concurrent_writes" not in bound_sentence({"bound_by": bound, "searches": []})
+        assert advice({"kind": "cassandra", "bound_by": bound}) is None
+
+
+def test_why_nothing_was_squeezed_is_told() -> None:
+    found = Squeezed({}, Decision([]), None, why_not="20 s are too short for 5 resources that may bind it; give at least 2 min")
+    bound = proven(BoundBy("resource", "cpu of a was full", "a", "cpu"), found, [])
+    assert bound_sentence({"bound_by": asdict(bound)}) == (
+        "Suspected, not proven: cpu of a was full; not squeezed: 20 s are too short for 5 resources that may bind it; give at least 2 min."
+    )
+
+
+def test_what_a_squeeze_takes_of_the_room_that_there_is_is_no_share_of_the_limit() -> None:
+    """Halving what is used to 70 % costs 29 % of the rate, whether it binds or not."""
+    values = {LINK: [0.98, 1.0, 1.02], CPU_B: [0.48, 0.49, 0.5]}
+    for share, told in ((0.7, "Nothing can be told of the CPU of b"), (0.4, "It shares this with the CPU of b")):
+        uses = [Use("network", "a", 1.0, 1.0, OUT), Use("cpu", "b", share, 1.0, "cores")]
+        assert told in bound_sentence({"bound_by": verdict(values, freely=uses)})
 
 
 def test_a_gauge_that_is_full_only_without_schedule_is_told_where_nothing_binds() -> None:
@@ -629,7 +672,7 @@ def test_a_gauge_that_is_full_only_without_schedule_is_told_where_nothing_binds(
         BoundBy("unknown", "nothing"), replace(shown(after({CPU_A: [0.3, 0.4, 0.35], LINK: [0.3, 0.4, 0.35]})), inside=found.inside), []
     )
     assert undecided.kind == "undecided"
-    assert undecided.detail.endswith("(bounded by `num.io.threads`)")
+    assert undecided.detail.endswith("(full below 30%; bounded by `num.io.threads`)")
 
 
 def test_a_group_with_a_host_that_has_room_is_not_proven() -> None:
@@ -650,9 +693,9 @@ def test_of_several_hosts_each_must_be_used_at_the_limit(share_of_b: float | Non
     there = [Use("cpu", "a", 0.3, 1.0, "cores", throttled=0.6)]
     there += [] if share_of_b is None else [Use("cpu", "b", share_of_b, 1.0, "cores", throttled=held_back_b)]
     state = after({CPU_A: [0.9, 0.95, 1.0], CPU_B: [0.9, 0.95, 0.92], DISK: [0.02, 0.0, -0.03]})
-    bound = proven(BoundBy("unknown", "nothing", evidence=lines(there, [])), shown(state), [])
-    assert bound.binds == ["a", "b"]
-    found = at_the_limit(bound, "latency")
+    suspicion = BoundBy("unknown", "nothing", evidence=lines(there, []))
+    assert proven(suspicion, shown(state), []).binds == ["a", "b"]
+    found = proven(suspicion, shown(state), [], "latency")
     assert found.confirmed == is_proven
     assert is_proven or ("only 15% of that of b" in found.detail or "that of b is not known" in found.detail)
 
@@ -710,8 +753,9 @@ def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
 def test_a_cpu_that_collects_garbage_is_told_with_the_heap() -> None:
     bound = verdict({CPU_A: [0.95, 1.0, 1.02], CPU_B: [0.02, 0.0, -0.03]})
     own, other = (bound | {"evidence": full_gauge("heap", "cassandra-0", 0.4, host)} for host in "ab")
-    assert "Full inside it: share of the time in garbage collection, cassandra-0: 0.4 (bounded by `heap`)." in bound_sentence(
-        {"bound_by": own}
+    assert (
+        "Full inside it: share of the time in garbage collection, cassandra-0: 40% (full above 10%; bounded by `heap`)."
+        in bound_sentence({"bound_by": own})
     )
     assert "a larger heap" in str(advice({"kind": "cassandra", "bound_by": own}))
     # Threads that are all busy only wait for the CPU.
@@ -743,7 +787,7 @@ def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
         state.tell({LINK: 0.01, CPU_A: 0.0}.items())
     bound = proven(BoundBy("resource", "cpu of a was full", evidence=full), shown(state), [])
     assert bound.kind == "system"
-    assert "request handlers idle, kafka-0: 0.02 (bounded by `num.io.threads`)" in bound.detail
+    assert "request handlers idle, kafka-0: 2% (full below 30%; bounded by `num.io.threads`)" in bound.detail
 
 
 def test_where_no_squeeze_moves_the_rate_it_is_the_system() -> None:

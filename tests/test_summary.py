@@ -16,6 +16,7 @@ from rich.console import Console
 
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
+from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.words import end_to_end_sentence, findings, not_valid
 from tests.made_up import MadeUpRun
@@ -55,6 +56,36 @@ def test_latencies_are_ordered(summary: dict[str, Any]) -> None:
     for row in [*summary["limits"], *summary["levels"]]:
         latency = row["latency_ms"]
         assert latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["p999"] <= latency["max"]
+
+
+def test_each_missed_objective_is_named_and_nothing_else(summary: dict[str, Any]) -> None:
+    assert missed(summary) == []
+    lost = {**summary["integrity"][0], "workload": "flow", "acked": 20_000, "lost": 37, "corrupted": 0}
+    level = {"workload": "ingest", "tenancy": "isolated", "offered": 417_000.0, "accepted": False}
+    limit = {**summary["limits"][0], "limit": None, "invalid_because": ["the search was cut short"]}
+    job = {
+        "workload": "batch",
+        "tenancy": "isolated",
+        "test": "agg-by-key",
+        "finished": True,
+        "accepted": False,
+        "total_s": 12.44,
+        "objective_s": 12.0,
+    }
+    hung = {**job, "test": "sort-by-key", "finished": False}
+    found = missed(
+        {**summary, "limits": [limit], "levels": [level], "integrity": [lost], "spark": [job, hung],
+         "soak": [{"workloads": [{"workload": "store", "offered": 500.0, "accepted": False, "reasons": ["a backlog grew"]}]}]}
+    )  # fmt: skip
+    tenancy = lost["tenancy"]
+    assert found == [
+        f"{limit['workload']} ({limit['tenancy']}): no limit could be told; the search was cut short",
+        "ingest (isolated): 417,000/s were not sustained",
+        "store (soak): 500/s were not sustained; a backlog grew",
+        "batch (isolated): agg-by-key took 12.4 s, its objective is 12.0 s",
+        "batch (isolated): sort-by-key did not come to its end",
+        f"flow ({tenancy}): 37 of 20,000 acknowledged {lost.get('unit', 'records')} lost",
+    ]
 
 
 def test_usage_comes_from_counters(summary: dict[str, Any]) -> None:

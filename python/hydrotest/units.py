@@ -101,3 +101,8 @@ def show_rate(value: float) -> str:
         digits = max(0, len(str(int(value))) - 3)
         return f"{round(value, -digits):,.0f}"
     return f"{value:.3g}"
+
+
+def show_figure(value: float, unit: str | None) -> str:
+    """A figure for people in its unit, which is None of a share, and nothing of what is counted: 12%, 3.1 /s, 9."""
+    return f"{value:.0%}" if unit is None else f"{value:,.3g} {unit}".rstrip()

@@ -11,6 +11,9 @@ from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.internal import Gauged
 from hydrotest.analysis.resource_use import MACHINE, Use
 
+GENERATOR = "the generator"
+"""Where it is ruled out by its room."""
+
 
 @dataclass
 class BoundBy:
@@ -51,7 +54,7 @@ def bound_by(
         detail = "it had no room: " + "; ".join(generator_reasons)
         return BoundBy("generator", detail, evidence=evidence, ruled_out=ruled_out)
     if has_generator:
-        ruled_out.append(_out("the generator", "every check of its room held"))
+        ruled_out.append(_out(GENERATOR, "every check of its room held"))
     if not uses:
         return BoundBy("unknown", "the hosts were not sampled at the limit", evidence=evidence, ruled_out=ruled_out)
     full = [internal for internal in internals if internal.is_full]
@@ -74,7 +77,7 @@ def bound_by(
         return BoundBy("resource", machine_binds(machine), None, "cpu", evidence=evidence, ruled_out=ruled_out)
     if len(near) == 1:
         use = near[0]
-        detail = f"{use.resource} of {use.host} was {use}; a squeeze could prove it"
+        detail = f"{use.resource} of {use.host} was {use}"
         return BoundBy("resource", detail, use.host, use.resource, evidence=evidence, ruled_out=ruled_out)
     if near:
         names = " and ".join(f"{use.resource} of {use.host} ({use})" for use in near)

@@ -13,7 +13,7 @@ from hydrotest.analysis.evidence import service_lines
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
-from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.limits import Limits, why_no_room
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
@@ -201,13 +201,24 @@ class Together:
 
     def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> dict[str, Any]:
         """What the workloads fight for, where something was near its ceiling, and who had how much of it."""
-        bound = limits.suspect([Measured.read(self.run, trial, name) for trial in trials], [], stopped_by)
+        measured = [Measured.read(self.run, trial, name) for trial in trials]
+        objective = self.experiment.objective(name)
+        bound = limits.suspect(measured, why_no_room(judge(one, objective) for one in measured), stopped_by)
         company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
         missed = f", of which {', '.join(first)} missed first" if first else ""
         bound.detail = f"{company}{missed}: {bound.detail}"
-        there = [share for share in service_shares(self.run, list(trials)) if bound.host in (None, share["host"])]
-        bound.evidence += service_lines(there, bound.resource)
+        there = self._payloads(trials, bound.host) if bound.resource == "network" else service_shares(self.run, list(trials))
+        bound.evidence += service_lines([share for share in there if bound.host in (None, share["host"])], bound.resource)
         return asdict(bound)
+
+    def _payloads(self, trials: Sequence[Trial], host: str | None) -> list[dict[str, Any]]:
+        """The payload that each workload moved, which needs a host: bytes a second."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for trial in trials:
+            for load in trial.loads:
+                if load.outcome is not None and host in self.experiment.needs(load.workload):
+                    found[load.workload].append(Measured.read(self.run, trial, load.workload).bytes_per_s)
+        return [{"service": name, "host": host, "payload_bytes_per_s": sum(rates) / len(rates)} for name, rates in found.items()]
 
     def all_out_rows(self) -> list[dict[str, Any]]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""

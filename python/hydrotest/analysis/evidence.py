@@ -8,6 +8,7 @@ from typing import Any
 
 from hydrotest.analysis.internal import Gauged
 from hydrotest.analysis.resource_use import Use
+from hydrotest.units import show_figure
 
 Line = Mapping[str, Any]
 
@@ -30,8 +31,12 @@ def lines(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str, An
     ] + [{"kind": "internal", **internal.evidence()} for internal in internals if internal.is_full]  # fmt: skip
 
 
-SHARED = {"cpu": ("cpu_cores", "cores that services used there"), "disk": ("disk_write_bytes_per_s", "bytes that services wrote there")}
-"""Of which resources it is known what each service used: where that is written, and words for it."""
+SHARED = {
+    "cpu": ("cpu_cores", "cores that services used there"),
+    "disk": ("disk_write_bytes_per_s", "bytes that services wrote there"),
+    "network": ("payload_bytes_per_s", "payload that workloads moved"),
+}
+"""Of which resources it is known what each service used: where that is written, and words for it. Of a link nobody counts by service: there it is told by workload."""
 
 
 def service_lines(services: Sequence[Mapping[str, Any]], resource: str | None) -> list[dict[str, Any]]:
@@ -74,7 +79,10 @@ def inside(evidence: Sequence[Line]) -> list[Line]:
 
 def inside_words(found: Sequence[Line]) -> str:
     """Those in words."""
-    return "; ".join(f"{one['what']}: {one['value']:.3g} (bounded by `{one['setting']}`)" for one in found)
+    return "; ".join(
+        f"{one['what']}: {show_figure(one['value'], one['unit'])} (full {one['when']} {show_figure(one['threshold'], one['unit'])}; bounded by `{one['setting']}`)"
+        for one in found
+    )
 
 
 def by_service(evidence: Sequence[Line]) -> list[Line]:

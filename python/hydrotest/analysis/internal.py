@@ -12,6 +12,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.units import show_figure
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Internal:
     """Several gauges of one name are threads of a pool, and their mean is read; else they add up."""
     times: str | None = None
     """The gauge that its value is multiplied with at each reading."""
+    unit: str | None = None
+    """Of its value; None of a share, nothing where `what` says what is counted."""
 
 
 KAFKA_DOCS = "https://kafka.apache.org/documentation/#brokerconfigs_"
@@ -53,24 +56,24 @@ TABLE = [
     Internal("threads that fetch copies idle", "kafka_replica_fetcher_wait_ns_total", "growth", "below", 0.1, "num.replica.fetchers",
              KAFKA_DOCS + "num.replica.fetchers", 1e-9, is_each=True),
     Internal("partitions whose copies are behind", "kafka_under_replicated_partitions", "mean", "above", 0.5, "num.replica.fetchers",
-             KAFKA_DOCS + "num.replica.fetchers"),
+             KAFKA_DOCS + "num.replica.fetchers", unit=""),
     Internal("seconds of flushes a second", "kafka_log_flushes_total", "growth", "above", 0.9, "log.flush.interval.messages",
              KAFKA_DOCS + "log.flush.interval.messages", 1e-3, times="kafka_log_flush_mean_ms",
              remedy="leave it unset, so that the system decides when to flush, or give the log a faster disk"),
     Internal("requests waiting for a native transport thread", 'cassandra_pending_tasks{pool="Native-Transport-Requests"}', "mean", "above", 32,
-             "native_transport_max_threads", CASSANDRA_DOCS + "native_transport_max_threads"),
+             "native_transport_max_threads", CASSANDRA_DOCS + "native_transport_max_threads", unit=""),
     Internal("mutations waiting", 'cassandra_pending_tasks{pool="MutationStage"}', "mean", "above", 8, "concurrent_writes",
-             CASSANDRA_DOCS + "concurrent_writes"),
+             CASSANDRA_DOCS + "concurrent_writes", unit=""),
     Internal("reads waiting", 'cassandra_pending_tasks{pool="ReadStage"}', "mean", "above", 8, "concurrent_reads",
-             CASSANDRA_DOCS + "concurrent_reads"),
+             CASSANDRA_DOCS + "concurrent_reads", unit=""),
     Internal("flushes waiting", 'cassandra_pending_tasks{pool="MemtableFlushWriter"}', "mean", "above", 0.5, "memtable_flush_writers",
-             CASSANDRA_DOCS + "memtable_flush_writers"),
+             CASSANDRA_DOCS + "memtable_flush_writers", unit=""),
     Internal("compactions waiting", "cassandra_compactions_pending", "mean", "above", 20, "compaction_throughput",
-             CASSANDRA_DOCS + "compaction_throughput"),
+             CASSANDRA_DOCS + "compaction_throughput", unit=""),
     Internal("commit log syncs waiting", "cassandra_commit_log_pending_tasks", "mean", "above", 1, "commitlog_sync",
-             CASSANDRA_DOCS + "commitlog_sync", remedy="`periodic` waits for the disk less often than `batch`; or give the commit log a faster disk"),
+             CASSANDRA_DOCS + "commitlog_sync", remedy="`periodic` waits for the disk less often than `batch`; or give the commit log a faster disk", unit=""),
     Internal("mutations dropped a second", 'cassandra_dropped_messages_total{message="MUTATION_REQ"}', "growth", "above", 0.5,
-             "concurrent_writes", CASSANDRA_DOCS + "concurrent_writes"),
+             "concurrent_writes", CASSANDRA_DOCS + "concurrent_writes", unit=""),
     # All collectors of a JVM; G1's pauses stop every thread.
     Internal("share of the time in garbage collection", "jvm_gc_collection_seconds_sum", "growth", "above", 0.1, "heap",
              "https://docs.oracle.com/en/java/javase/17/gctuning/garbage-first-garbage-collector-tuning.html", remedy="give the JVMs more", spends=True),
@@ -92,13 +95,14 @@ class Gauged:
         return self.value < self.limit.threshold if self.limit.full == "below" else self.value > self.limit.threshold
 
     def __str__(self) -> str:
-        return f"{self.limit.what} in {self.service}: {self.value:.2g} ({self.limit.full} {self.limit.threshold:g}; bounded by `{self.limit.setting}`)"
+        value, threshold = (show_figure(figure, self.limit.unit) for figure in (self.value, self.limit.threshold))
+        return f"{self.limit.what} in {self.service}: {value} (full {self.limit.full} {threshold}; bounded by `{self.limit.setting}`)"
 
     def evidence(self) -> dict[str, Any]:
         """A line of the verdict's evidence."""
-        return {"what": f"{self.limit.what}, {self.service}", "host": self.host, "value": self.value, "unit": None,
-                "threshold": self.limit.threshold, "full": self.is_full, "spends": self.limit.spends, "setting": self.limit.setting, "remedy": self.limit.remedy,
-                "source": self.limit.source}  # fmt: skip
+        return {"what": f"{self.limit.what}, {self.service}", "host": self.host, "value": self.value, "unit": self.limit.unit,
+                "threshold": self.limit.threshold, "when": self.limit.full, "full": self.is_full, "spends": self.limit.spends,
+                "setting": self.limit.setting, "remedy": self.limit.remedy, "source": self.limit.source}  # fmt: skip
 
 
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> list[Gauged]:

@@ -10,7 +10,7 @@ from hydrotest.analysis.bound_by import BoundBy, bound_by
 from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.internal import Gauged, Internal, gauged
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.windows import Window, pass_s, uses_in, window_of
+from hydrotest.analysis.windows import Window, names_of, pass_s, uses_in, window_of
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -47,8 +47,8 @@ def job_rows(limits: Limits) -> list[dict[str, Any]]:
 
 def _worker_names(workers: Sequence[str], hosts: Sequence[dict[str, Any]]) -> list[str]:
     """The hosts of workers by all their names: this machine is told by one of its own."""
-    here = [host["name"] for host in hosts if host.get("connect") == "local"]
-    return list(dict.fromkeys([*workers, *(here if set(here) & set(workers) else [])]))
+    alike = [names for names in names_of(hosts).values() if not set(names).isdisjoint(workers)]
+    return list(dict.fromkeys([*workers, *(name for names in alike for name in names)]))
 
 
 def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]]) -> BoundBy:

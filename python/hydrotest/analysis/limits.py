@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from hydrotest.analysis.bound_by import BoundBy, bound_by
@@ -12,11 +12,12 @@ from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.proof import at_the_limit, proven
+from hydrotest.analysis.proof import proven
+from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
-from hydrotest.analysis.windows import uses_in
+from hydrotest.analysis.windows import names_of, uses_in
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import KafkaConsume, SparkPerf
@@ -75,8 +76,7 @@ class Limits:
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
         stopped_by = _most(above) if above else "search-end"
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
-        # One trial's reasons tell enough; those of all would be the same sentence with other figures.
-        room_reasons = next((v.room.reasons for _, v in reversed(above) if v.room.reasons), [])
+        room_reasons = why_no_room(v for _, v in above)
         suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
         invalid = []
         if limit.low is None:
@@ -127,9 +127,12 @@ class Limits:
                 "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
 
     def suspect(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
-        """What may bind, by what was used and full in some trials."""
+        """What may bind, by what was used and full in some trials, on hosts that the workload needs."""
         windows = [(m.trial, m.start_s, m.end_s) for m in trials]
-        uses, internals = uses_in(self.run, windows, self.hosts), gauged(self.run, windows)
+        needed = {host for m in trials for host in self.experiment.needs(m.load.workload)}
+        told = {MACHINE, *(name for name, names in names_of(self.hosts).items() if not needed.isdisjoint(names))}
+        uses = [use for use in uses_in(self.run, windows, self.hosts) if use.host in told]
+        internals = [internal for internal in gauged(self.run, windows) if internal.host in needed]
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
     def proven(
@@ -138,11 +141,19 @@ class Limits:
         """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
         is squeezed, since a search found it, or the generator had no room."""
         test = self.experiment.tests[index]
-        bound = suspicion
-        if isinstance(test, Isolated) and test.squeeze is not None:
-            own = [trial for trial in self.trials if trial.test == index]
-            bound = proven(suspicion, squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts), generators)
-        return asdict(bound if stopped_by is None else at_the_limit(bound, stopped_by))
+        assert isinstance(test, Isolated)
+        if test.squeeze is None:
+            return asdict(self._provable(suspicion))
+        own = [trial for trial in self.trials if trial.test == index]
+        found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
+        return asdict(proven(suspicion, found, generators, stopped_by))
+
+    def _provable(self, suspicion: BoundBy) -> BoundBy:
+        """What may be proven where nobody asked for it, with how."""
+        if suspicion.kind != "resource" or suspicion.host is None or suspicion.resource is None:
+            return suspicion
+        how = self.experiment.provable_by(suspicion.host, suspicion.resource)
+        return suspicion if how is None else replace(suspicion, detail=f"{suspicion.detail}; {how} could prove it")
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -162,6 +173,12 @@ class Limits:
             "valid": not invalid, "invalid_because": invalid,
             "trials": [m.trial.number for m in trials],
         }  # fmt: skip
+
+
+def why_no_room(verdicts: Iterable[Verdict]) -> list[str]:
+    """Why the generator had none, by the last that says so: those of all would be the same sentence with other figures."""
+    told = [verdict.room.reasons for verdict in verdicts if verdict.room.reasons]
+    return told[-1] if told else []
 
 
 def _most(judged: list[tuple[Measured, Verdict]]) -> str:

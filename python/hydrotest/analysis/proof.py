@@ -6,21 +6,31 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from hydrotest.analysis.bound_by import BoundBy, machine_binds
+from hydrotest.analysis.bound_by import GENERATOR, BoundBy, machine_binds
 from hydrotest.analysis.evidence import Line, inside, inside_words, lines, throttled, used, uses
 from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use
 from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, headroom, may_bind
 from hydrotest.analysis.squeezed import Relief, Squeezed
 
 
-def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
-    """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator."""
+def proven(bound: BoundBy, found: Squeezed, generators: Collection[str], stopped_by: str | None = None) -> BoundBy:
+    """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator. `stopped_by`: what ended the
+    search of a limit, which may lie below the rate without schedule that is squeezed; None where that rate is the limit."""
+    verdict = _pressed(bound, found, generators)
+    return verdict if stopped_by is None else _at_the_limit(verdict, bound, found, stopped_by)
+
+
+def _pressed(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
+    """What the squeezes say of the rate without schedule."""
     if found.doubled is not None and found.doubled.gives:
-        bound = replace(bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found))
+        ruled_out = [entry for entry in _ruled_out(bound, found) if entry["what"] != GENERATOR]
+        bound = replace(bound, squeezed=_rows(found), ruled_out=ruled_out)
         return _unbinding(bound, "generator", f"{found.doubled}, {_none(found)}: the limit is what they have in flight")
     if not found.elasticities and not found.decision.is_none:
         # What was used could not be squeezed, or not in the time that there was.
-        return bound if found.doubled is None else replace(bound, detail=f"{bound.detail}; {found.doubled}")
+        told = [f"not squeezed: {found.why_not}"] if found.why_not is not None else []
+        told += [str(found.doubled)] if found.doubled is not None else []
+        return replace(bound, detail="; ".join([bound.detail, *told])) if told else bound
     bound = replace(
         bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found), evidence=[*bound.evidence, *_full_freely(bound, found)]
     )
@@ -34,17 +44,23 @@ def proven(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
         return _undecided(bound, f"near their ceilings, and not squeezed: {_names(near)}; what was: {_elasticities(found)}")
     if found.decision.is_none:
         return _nothing_binds(bound, found)
-    return _undecided(bound, f"the squeezes did not tell apart what binds within their budget: {_elasticities(found)}")
+    why = "within their budget" if found.why_not is None else f"before they ended: {found.why_not}"
+    return _undecided(bound, f"the squeezes did not tell apart what binds {why}: {_elasticities(found)}")
 
 
-def at_the_limit(bound: BoundBy, stopped_by: str) -> BoundBy:
-    """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: the verdict, with the evidence at the
-    limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit."""
+def _at_the_limit(bound: BoundBy, suspicion: BoundBy, found: Squeezed, stopped_by: str) -> BoundBy:
+    """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: their verdict, with the evidence at the
+    limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit; nor is what
+    generators without schedule have in flight, where those by schedule had room."""
     if not bound.binds:
-        return bound
-    without = f"pressed without schedule, what binds is the {bound.detail}"
+        if bound.kind == "generator" and suspicion.kind != "generator":
+            there = f"by schedule they had room, and the search stopped on {stopped_by}"
+            return _undecided(bound, f"{FREELY}, {bound.detail}; {there}")
+        is_none = bound.kind == "system" and found.decision.is_none
+        return replace(bound, detail=f"{FREELY}, {bound.detail}") if is_none else bound
+    without = f"{FREELY}, what binds is the {bound.detail}"
     if stopped_by == "generator" and bound.kind != "generator":
-        return _unbinding(bound, "generator", f"it had no room at the limit, which is a lower bound; {without}")
+        return _unbinding(_without_freely(bound), "generator", f"it had no room at the limit, which is a lower bound; {without}")
     rooms = []
     for host in bound.binds:
         share = next((line["value"] for line in used(bound.evidence, bound.resource, [host])), None)
@@ -55,12 +71,22 @@ def at_the_limit(bound: BoundBy, stopped_by: str) -> BoundBy:
             rooms.append(f"only {share:.0%} of that of {host} was used")
     if not rooms:
         return bound
+    bound = _without_freely(bound)
     at_limit = f"at the limit {', '.join(rooms)}; the search stopped on {stopped_by}"
     everything = [line for line in uses(bound.evidence) if line["resource"] != "memory"]
     if stopped_by == "latency" and everything and all(_has_room(bound, line) for line in everything):
         missed = f"it misses its objective while no resource is used to {FAR_FROM_CEILING:.0%}: {at_limit}"
         return _unbinding(bound, "system", f"{missed}; {without}")
     return _undecided(bound, f"{without}; {at_limit}")
+
+
+FREELY = "pressed without schedule"
+"""Said of what squeezes tell, where the limit is below that."""
+
+
+def _without_freely(bound: BoundBy) -> BoundBy:
+    """Its evidence at the limit alone: what was full inside only while all was pressed out of the system set no limit below that."""
+    return replace(bound, evidence=[line for line in bound.evidence if not line.get("freely")])
 
 
 def _has_room(bound: BoundBy, line: Line) -> bool:
@@ -90,7 +116,7 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
         # Hosts that do not get the cores that they are given are not bound by those.
         confirmed=not near and not is_passed_over and (machine is None or top.resource != "cpu"),
         binds=hosts, elasticity=asdict(found.elasticities[top]), next=None if more is None else _next(more, generators), caveats=caveats,
-        ruled_out=[entry for entry in bound.ruled_out if entry["hosts"] or not is_generator],
+        ruled_out=[entry for entry in bound.ruled_out if entry["what"] != GENERATOR or not is_generator],
     )  # fmt: skip
 
 
@@ -116,15 +142,16 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
 
 
 def _none(found: Squeezed) -> str:
-    """That no squeeze moved the rate; that nothing was used enough for one."""
-    tried = " and ".join(map(str, found.elasticities))
-    return f"squeezing {tried} did not move its rate" if tried else "while no resource is used enough to bind it"
+    """That no squeeze moved the rate; that nothing was used enough for one, or could be squeezed."""
+    if found.elasticities:
+        return f"squeezing {' and '.join(map(str, found.elasticities))} did not move its rate"
+    return "while no resource is used enough to bind it" if found.decision.is_none else "while nothing of what is used could be squeezed"
 
 
 def _full_freely(bound: BoundBy, found: Squeezed) -> list[dict[str, Any]]:
     """Limits inside the systems that were full while nothing was taken, and not at the limit."""
     known = {line["what"] for line in inside(bound.evidence)}
-    return [line for line in found.inside if line["what"] not in known]
+    return [line | {"freely": True} for line in found.inside if line["what"] not in known]
 
 
 def _undecided(bound: BoundBy, detail: str) -> BoundBy:
@@ -144,11 +171,14 @@ def _doubt(found: Squeezed) -> str | None:
     relief = found.relief
     uses = {(use.host, use.resource): use for use in found.freely}
     has_some = []
+    # What more of all of them gives, one of them may give.
+    are_several = len(found.decision.binds) > 1
     for one, host in [(bind, host) for bind in found.decision.binds for host in bind.hosts]:
         use = uses.get((host, one.resource))
         if use is None or use.share is None:
             return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
-        if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
+        has_room = not use.is_full if are_several else not use.is_near
+        if has_room and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
             return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
         if one.is_group and not use.is_near:
             return f"while nothing is taken the {one.resource} of {host} is {use}: it may bind without that one"
@@ -200,13 +230,18 @@ def _rows(found: Squeezed) -> list[dict[str, Any]]:
 
 def _role(one: Candidate, found: Squeezed) -> str:
     """What the squeezes say of one: `binds`; `part` of what binds, a host of a group that does, or a group with hosts that do, of which nothing more is told,
-    or, `out alone`, such a host that does not by itself; else `out`; or it `shares` the limit, or it is `unknown`."""
+    or, `out alone`, such a host that does not by itself; else `out`; or it `shares` the limit, or it is `unknown`: what a squeeze showed may be no more than its room."""
     if one in found.decision.binds:
         return "binds"
     is_out = found.elasticities[one].high < BINDS
     if any(bind.resource == one.resource and not set(bind.hosts).isdisjoint(one.hosts) for bind in found.decision.binds):
         return "out alone" if is_out and not one.is_group else "part"
-    return "out" if is_out else "shares" if found.elasticities[one].low > 0 else "unknown"
+    if is_out:
+        return "out"
+    # A part of what a squeeze of the rest shows may be the room that there is.
+    there = [use for use in found.freely if use.host in one.hosts and use.resource == one.resource]
+    rooms = [0.0 if use.is_full else headroom(use.share or 0.0, LEFT[one.resource]) for use in there]
+    return "shares" if rooms and found.elasticities[one].low > max(rooms) else "unknown"
 
 
 def _ruled_out(bound: BoundBy, found: Squeezed) -> list[dict[str, Any]]:

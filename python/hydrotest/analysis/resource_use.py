@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from hydrotest.units import show_figure
+
 NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
 FAR_FROM_CEILING = 0.60
@@ -40,7 +42,7 @@ class Sign:
         return self.value >= self.least
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.value:.0%}" if self.unit is None else f"{self.what}: {self.value:,.3g} {self.unit}"
+        return f"{self.what}: {show_figure(self.value, self.unit)}"
 
 
 SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {

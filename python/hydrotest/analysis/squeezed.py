@@ -67,7 +67,7 @@ class Relief:
         if self.next is None:
             return None
         reached = 1 + self.change.value / 100
-        return reached / min(1.0, self.next.fullness) if self.is_still else reached
+        return reached / min(1.0, self.next.share or self.next.fullness) if self.is_still else reached
 
     def __str__(self) -> str:
         return f"with {self.given:g} × as much the rate changed by {self.change.value:+.0f} % [{self.change.low:+.0f}, {self.change.high:+.0f}]"
@@ -103,9 +103,11 @@ class Squeezed:
     freely: Sequence[Use] = ()
     """What was used in the turns in which nothing was taken; where nothing was squeezed, when all was pressed out of the system."""
     inside: Sequence[dict[str, Any]] = ()
-    """Limits inside the systems whose gauges were full in those."""
+    """Limits inside the systems whose gauges were full when all was pressed out of them."""
     doubled: Doubled | None = None
     """Tried where nothing that was squeezed binds."""
+    why_not: str | None = None
+    """Why nothing was squeezed, or no further."""
 
 
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
@@ -143,22 +145,42 @@ def squeezed(
     state = Squeezing(list(over), 0, peers)
     for trial in own:
         state.tell(found_in(run, trial, workload))
-    free = _free(own, workload)
     return Squeezed(
-        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), uses_in(run, free, hosts), lines([], gauged(run, free)),
-        _doubled(run, trials, workload),
+        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), uses_in(run, _free(own, workload), hosts),
+        _inside(run, trials, workload), _doubled(run, trials, workload), _why_not(run, trials, workload),
     )  # fmt: skip
 
 
 def _unsqueezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Squeezed:
     """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
-    windows = pressed_freely(run, trials, workload)
-    freely = uses_in(run, windows, hosts)
+    freely = uses_in(run, pressed_freely(run, trials, workload), hosts)
     # A full machine under emulated hosts is told as what it is (`proof`).
     own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
     is_none = bool(own) and not any(map(may_bind, own))
-    inside = lines([], gauged(run, windows))
-    return Squeezed({}, Decision([], is_none=is_none), None, freely, inside, _doubled(run, trials, workload))
+    return Squeezed(
+        {}, Decision([], is_none=is_none), None, freely, _inside(run, trials, workload), _doubled(run, trials, workload),
+        _why_not(run, trials, workload),
+    )  # fmt: skip
+
+
+def _inside(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[dict[str, Any]]:
+    """Limits inside the systems that were full when all was pressed out of them, before anything was taken: turns are shorter than the time between two readings of
+    gauges, and counters that grow would tell of the squeezed ones, too."""
+    return lines([], gauged(run, pressed_freely(run, trials, workload)))
+
+
+NOT_SQUEEZED = "not squeezed"
+"""In the journal, with `test`, `workload` and `reason`: why nothing was squeezed, or no further."""
+
+
+def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> str | None:
+    tests = {trial.test for trial in trials}
+    told = [
+        entry["reason"]
+        for entry in run.read_journal()
+        if entry["what"] == NOT_SQUEEZED and entry["workload"] == workload and entry["test"] in tests
+    ]
+    return told[-1] if told else None
 
 
 def used_freely(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> list[Use]:

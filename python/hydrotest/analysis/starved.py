@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.usage import service_rates
-from hydrotest.analysis.windows import Window, uses_in
+from hydrotest.analysis.windows import Window, names_of, uses_in
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -31,12 +31,18 @@ def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dic
     """What each system has, among these services, of what is used of a resource (`top`): so much would be free if it ran elsewhere. Most first; empty where
     that is not known, and where there is only one."""
     column = BY_SERVICE.get(top["unit"], "")
+    return frees([(service["service"], (service.get(column) or 0.0) / top["used"]) for service in services if top["used"]])
+
+
+def frees(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """What each system has by the shares of its services (name, share of what is used): so much would be free if it ran elsewhere. Most first; empty where there is
+    only one."""
     by_system: dict[str, float] = defaultdict(float)
-    for service in services:
-        found = SYSTEM.match(service["service"])
-        by_system[service["service"] if found is None else found[found.lastindex or 0]] += service.get(column) or 0.0
-    shares = {system: used / top["used"] for system, used in by_system.items() if top["used"] and used / top["used"] >= FREES_MIN}
-    return dict(sorted(shares.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
+    for service, share in shares:
+        found = SYSTEM.match(service)
+        by_system[service if found is None else found[found.lastindex or 0]] += share
+    told = {system: share for system, share in by_system.items() if share >= FREES_MIN}
+    return dict(sorted(told.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
 
 
 def _windows(trials: Sequence[Trial]) -> list[Window]:
@@ -53,12 +59,12 @@ def _windows(trials: Sequence[Trial]) -> list[Window]:
 def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mean share of each host's ceilings over some trials, most used (or held back by its quota) first. `is_near`: it may be what binds."""
     uses = uses_in(run, _windows(trials), hosts)
-    here = [host["name"] for host in hosts if host.get("connect") == "local"]
+    names = names_of(hosts)
     out = [
         {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
          "is_near": use.is_near, "throttled": use.throttled,
-         # By however many names this machine is told, its services are on it.
-         "hosts": [host["name"] for host in hosts] if use.host == MACHINE else here if use.host in here else [use.host]}
+         # By whichever of its names this machine is told, its services are on it.
+         "hosts": [host["name"] for host in hosts] if use.host == MACHINE else names[use.host]}
         for use in uses
         if use.share is not None
     ]  # fmt: skip

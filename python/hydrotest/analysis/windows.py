@@ -17,14 +17,18 @@ Window = tuple[Trial, float, float]
 """A trial, and from when to when, wall time."""
 
 
-def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
-    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json; several that are this machine itself,
-    by other addresses, share all of it and are told as the first."""
-    uses = []
+def names_of(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The hosts of environment.json by the name that they are told by, each with all its names: several that are this machine itself, by other addresses, share all of
+    it and are told as the first."""
     here = [host["name"] for host in hosts if host.get("connect") == "local"]
-    for host in hosts:
-        if host["name"] in here[1:]:
-            continue
+    return {host["name"]: here if host["name"] in here else [host["name"]] for host in hosts if host["name"] not in here[1:]}
+
+
+def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json, told as in `names_of`."""
+    uses = []
+    told = names_of(hosts)
+    for host in (host for host in hosts if host["name"] in told):
         frames = [trial_host_rates(run, trial, host["name"], begin, end) for trial, begin, end in windows]
         frames = [frame for frame in frames if not frame.is_empty()]
         if frames:

@@ -23,6 +23,7 @@ from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import memory_bytes
 from hydrotest.jobs.jars import find_javac
 from hydrotest.report.html import write_report
+from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
@@ -182,7 +183,10 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     if ended.error is not None:
         console.print(f"error: {ended.error}", style="red", highlight=False, markup=False)
         return ended.error.exit_code
-    return EXIT_MISSED if _missed(ended.summary) else EXIT_DONE
+    reasons = missed(ended.summary)
+    for reason in reasons:
+        console.print(f"missed: {reason}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return EXIT_MISSED if reasons else EXIT_DONE
 
 
 def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
@@ -263,17 +267,6 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
     else:
         print(f"ended {ended}, removed {len(removed)} folders that killed runs left")
     return EXIT_DONE
-
-
-def _missed(summary: dict[str, Any]) -> bool:
-    """An objective was missed: no limit could be told, a level or a soak was not sustained, a job did not come to its end, or took too long, or something was
-    lost or corrupted."""
-    flawed = any(row["lost"] or row["corrupted"] for row in summary["integrity"])
-    levels = any(
-        row["accepted"] is False for row in [*summary["levels"], *(load for soak in summary["soak"] for load in soak["workloads"])]
-    )
-    hung = any(not row["finished"] or row["accepted"] is False for row in summary["spark"])
-    return flawed or levels or hung or any(row["limit"] is None for row in summary["limits"])
 
 
 def kinds_of(spec: Experiment) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hydrotest.analysis.evidence import Line, inside, inside_words, throttled, used
 from hydrotest.analysis.resource_use import IN, MACHINE, OUT, THROTTLED_MIN
+from hydrotest.analysis.squeezed import NEXT_MIN
 from hydrotest.units import show_bytes
 
 
@@ -39,6 +40,8 @@ def _proven_sentence(limit: dict[str, Any]) -> str:
     # The figures of a search's limit are of less than what was squeezed.
     when = "pressed without schedule, it is " if "searches" in limit else ""
     out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
+    if when and (shares := [line["value"] for line in used(bound["evidence"], bound["resource"], bound["binds"])]):
+        out += f" At the limit {' and '.join(f'{share:.0%}' for share in shares)} of it {'were' if len(shares) > 1 else 'was'} used."
     full = full_inside(limit)
     out += f" Full inside it: {inside_words(full)}." if full else ""
     out += f" But {'; '.join(bound['caveats'])}." if bound["caveats"] else ""
@@ -55,6 +58,8 @@ def _next_sentence(more: dict[str, Any]) -> str:
     if more["resource"] is not None:
         whose = f"the {NAMES[more['resource']]} of {more['host'] or MACHINE}"
         out += f"; next would be {whose} at about {more['at']:.2g} × the rate ({more['share']:.0%} used then)"
+    elif not more["is_still"]:
+        out += f"; what would bind next is not known: nothing else was used to {NEXT_MIN:.0%} then"
     return f"{out}."
 
 

@@ -8,6 +8,11 @@ from typing import Any
 from hydrotest.report.beside import published
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 
+FORGETS = (
+    "A killed node forgets what it acknowledged in its last 0.1 s (`commitlog_sync: periodic`, issues.apache.org/jira/browse/CASSANDRA-13987): keep more copies, "
+    "or give Cassandra `config: {commitlog_sync: batch}`."
+)
+"""Of rows lost where a node was killed. Cassandra marks every 0.1 s up to where its commit log can be replayed (AbstractCommitLogService)."""
 SHOWN = ("saturated", "level", "soak", "fault", "together")
 """Trials that are shown one by one; what a search found is told among the limits."""
 
@@ -210,5 +215,9 @@ def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
             if promise
             else "what its job promises is not known"
         )
-        out.append(f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}.")
+        forgot = any(row["lost_here"] and (row["fault"] or "").startswith("kill cassandra-") for row in own if sink == "cassandra")
+        out.append(
+            f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}."
+            + (f" {FORGETS}" if forgot else "")
+        )
     return out

@@ -9,6 +9,7 @@ from hydrotest.analysis.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, elasticity_words, named
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.words import Summary
+from hydrotest.units import show_figure
 
 
 def evidence_sheet(summary: Summary) -> Sheet:
@@ -19,9 +20,11 @@ def evidence_sheet(summary: Summary) -> Sheet:
         for line in uses(bound["evidence"]):
             rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [
-            [*head, one["host"] or NONE, one["what"], f"{one['value']:.3g}", NONE, "full", f"bounded by {one['setting']}"]
+            [*head, one["host"] or NONE, one["what"], show_figure(one["value"], one["unit"]), NONE,
+             f"full {one['when']} {show_figure(one['threshold'], one['unit'])}" + (", pressed without schedule" if one.get("freely") else ""),
+             f"bounded by {one['setting']}"]
             for one in inside(bound["evidence"])
-        ]
+        ]  # fmt: skip
     heads = ["workload", "tenancy", "host", "what", "used", "waited for", "squeezed", "so"]
     return Sheet("What the verdicts stand on", heads, rows)
 
@@ -50,9 +53,6 @@ def _freely(one: dict[str, Any], resource: str, host: str) -> str:
 
 def _waits(evidence: list[dict[str, Any]], resource: str, host: str) -> list[str]:
     """Signs that something waited for it, or that it ran short."""
-    told = [
-        f"{line['what'].partition(',')[0]}: " + (f"{line['value']:.0%}" if line["unit"] is None else f"{line['value']:,.3g} {line['unit']}")
-        for line in waited(evidence, resource, host)
-    ]
+    told = [f"{line['what'].partition(',')[0]}: {show_figure(line['value'], line['unit'])}" for line in waited(evidence, resource, host)]
     held_back = throttled(evidence, host) if resource == "cpu" else 0.0
     return [*told, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else told

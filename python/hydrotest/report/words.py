@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hydrotest.analysis.evidence import SHARED, by_service
 from hydrotest.analysis.resource_use import THROTTLED_MIN
+from hydrotest.analysis.starved import frees
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence
 from hydrotest.report.dataflow import promise_sentences, step_sentences
@@ -178,15 +180,28 @@ def together_sentences(summary: Summary) -> list[str]:
 
 
 def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """What combined limits are bound by, and who had how much of it; those that the same is said of in one sentence."""
+    """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
     said: dict[str, list[str]] = defaultdict(list)
+    moved: dict[str, dict[str, float]] = {}
     for row in rows:
         bound = row["bound_by"]
         if bound["kind"] in ("resource", "undecided"):
-            had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in by_service(bound["evidence"]))
+            there = by_service(bound["evidence"])
+            had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in there)
             what = bound["detail"].partition(": ")[2]
-            said[f"{what} (of the {SHARED[bound['resource']][1]}: {had})" if had else what].append(row["workload"])
-    return [f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}." for what, who in said.items()]
+            told = f"{what} (of the {SHARED[bound['resource']][1]}: {had})" if had else what
+            said[told].append(row["workload"])
+            moved[told] = frees((line["service"], line["value"]) for line in there)
+    out = []
+    for what, who in said.items():
+        compete = len(who) > 1 or len(moved[what]) > 1
+        verb = (
+            f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there"
+            if compete
+            else f"What {who[0]} is bound by there"
+        )
+        out.append(f"{verb}: {what}.{_freed(moved[what]) if compete else ''}")
+    return out
 
 
 def _metric(metric: str) -> str:
@@ -201,8 +216,9 @@ def _change(row: dict[str, Any]) -> str:
     return f"{row['change_pct']:+.0f} % [{row['low_pct']:+.0f}, {row['high_pct']:+.0f}]"
 
 
-def _freed(row: dict[str, Any]) -> str:
-    told = " or ".join(f"{system} away would free {share:.0%}" for system, share in row.get("frees", {}).items())
+def _freed(shares: Mapping[str, float]) -> str:
+    """What moving each system (or workload) to other hosts would free."""
+    told = " or ".join(f"{system} away would free {share:.0%}" for system, share in shares.items())
     return f" Moving {told} of what is used there." if told else ""
 
 
@@ -223,7 +239,7 @@ def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
         held_back = (own[0]["throttled"] or 0.0) if resource == "cpu" else 0.0
         waited = f" and was held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
         out.append(
-            f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0])}"
+            f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0].get('frees', {}))}"
         )
     return out
 

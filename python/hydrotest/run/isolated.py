@@ -11,7 +11,7 @@ from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.errors import RunFailedError
 from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
-from hydrotest.run.squeezing import Squeezable, Squeezer
+from hydrotest.run.squeezing import Squeezable, Squeezer, leave_off
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Follower, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
@@ -126,7 +126,7 @@ class IsolatedTest:
                 for run in trial.load(batch.name).iterations or []]  # fmt: skip
         broken = next((run for run in runs if not run.finished), None)
         if broken is not None:
-            self.bench.listener.say(f"{batch.name} is not squeezed: {broken.test} does not always come to its end")
+            leave_off(self.bench, self.index, batch.name, f"{broken.test} does not always come to its end")
         return broken is None
 
     async def _passes(self, files: Files) -> None:

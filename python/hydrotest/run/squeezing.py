@@ -21,7 +21,7 @@ from hydrotest.analysis.squeeze import (
     reach_s,
     within,
 )
-from hydrotest.analysis.squeezed import found_in, is_relieved, used_freely
+from hydrotest.analysis.squeezed import NOT_SQUEEZED, found_in, is_relieved, used_freely
 from hydrotest.analysis.windows import pass_s, pressed_freely, uses_in
 from hydrotest.errors import TrialFailedError
 from hydrotest.run.attempts import TrialsFailedError, until_done
@@ -34,7 +34,7 @@ from hydrotest.store.records import Trial
 from hydrotest.units import show_duration
 
 RELIEF_TURNS = 3
-PAIRS = 3
+PAIRS = 5
 """Of windows by the generators and by twice as many."""
 PAIR_WINDOW_S = 4.0
 PASS = 0.8
@@ -46,6 +46,12 @@ class Squeezable(Doublable, Protocol):
 
     async def last(self, seconds: float) -> None:
         """Returns after so many seconds or a little more, when what it does can be counted."""
+
+
+def leave_off(bench: Bench, index: int, workload: str, reason: str, how: str = NOT_SQUEEZED) -> None:
+    """Says why a workload of the test `index` is not squeezed, or no further, and keeps it for the verdict."""
+    bench.runner.folder.journal(NOT_SQUEEZED, test=index, workload=workload, reason=reason)
+    bench.listener.say(f"{workload} is {how}: {reason}")
 
 
 class Squeezer:
@@ -76,8 +82,7 @@ class Squeezer:
             if decision.is_none and self.pressable.generator_count and not self.pressing.peak_per_s:
                 await press_pairs(self.bench, self.index, self.pressable, PAIRS, PAIR_WINDOW_S, self._trials(), self.pressing)
         except TrialsFailedError as error:
-            self.bench.runner.folder.journal("squeeze given up", workload=name, reason=error.message)
-            self.bench.listener.say(f"{name} is squeezed no further: {error.message}")
+            self._leave_off(error.message, "squeezed no further")
 
     async def _prove(self) -> Decision:
         """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
@@ -85,15 +90,15 @@ class Squeezer:
         windows = pressed_freely(folder, self._trials(), name)
         over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"]))
         if not over:
-            self.bench.listener.say(f"{name} is not squeezed: nothing of which part can be taken away was used enough to bind it")
+            self._leave_off("nothing of which part can be taken away was used enough to bind it")
             return Decision([], is_none=True)
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial, _, _ in windows), default=0.0)
         chosen = within(over, self._peers, self.budget_s, self._turn_s)
         if not chosen:
             alone = over[:CANDIDATES_MAX]
-            self.bench.listener.say(f"{name} is not squeezed: {show_duration(self.budget_s)} are too short for {len(alone)} resources that may bind it; "
-                                    f"give at least {show_duration(reach_s(alone, self._turn_s))}")  # fmt: skip
+            self._leave_off(f"{show_duration(self.budget_s)} are too short for {len(alone)} resources that may bind it; "
+                            f"give at least {show_duration(reach_s(alone, self._turn_s))}")  # fmt: skip
             return Decision([])
         if not await self._may_take(chosen):
             return Decision([])
@@ -137,9 +142,12 @@ class Squeezer:
                 await self.bench.hosts[host].give(resource, LEFT[resource])
                 await self.bench.hosts[host].give(resource, 1.0)
             except TrialFailedError as error:
-                self.bench.listener.say(f"{self.pressable.name} is not squeezed: {error.message}")
+                self._leave_off(error.message)
                 return False
         return True
+
+    def _leave_off(self, reason: str, how: str = NOT_SQUEEZED) -> None:
+        leave_off(self.bench, self.index, self.pressable.name, reason, how)
 
     def _trials(self) -> list[Trial]:
         return [t for t in self.bench.runner.folder.trials() if t.test == self.index]

@@ -262,6 +262,16 @@ class Experiment(Model):
         machine = self.lab.types.get(host.type) if self.lab is not None and host.type is not None else None
         return isinstance(host, NetnsHost) and any(getattr(one, resource) is not None for one in (host, machine) if one is not None)
 
+    def provable_by(self, name: str, resource: str) -> str | None:
+        """What to write so that a squeeze tells whether a resource (`cpu`, `disk`, `network`) of a host binds; None where none can."""
+        host = self.hosts[name]
+        shares: dict[str, Share] = {"cpu": "cores", "disk": "disk", "network": "network"}
+        if resource in shares and self.has_share(name, shares[resource]):
+            return "`squeeze: 3 min` in its test"
+        if resource == "cpu" and isinstance(host, LocalHost):
+            return "`squeeze: 3 min` in its test" + ("" if host.squeeze == "allow" else f", and `squeeze: allow` at {name},")
+        return None
+
     def peers(self, workload: str) -> list[str]:
         """The hosts that do the same work of the system that a workload presses on: of Spark its workers, of HDFS its DataNodes, of the others all."""
         system = self.systems.present()[self._system(workload)]

@@ -68,7 +68,9 @@ class Store(Rated):
 
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         self._begin()
-        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT)
+        load = pressing.load(
+            self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT * self.generator_count
+        )
         pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         hosts = self.hosts * pressing.times
         generators = load_cassandra.generators(self.name, self.spec, hosts, self.cluster, self.keyspace, number, pressure)

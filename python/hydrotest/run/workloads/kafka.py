@@ -75,7 +75,8 @@ class Produce(Rated):
 
     def generators(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> list[Generator]:
         """The producing generators for one trial."""
-        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), load_kafka.saturating_in_flight(self.spec))
+        saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
+        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
         pressure = self.bench.pressure(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
         return load_kafka.producers(
