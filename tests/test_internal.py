@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from hydrotest.analysis.bound_by import bound_by
-from hydrotest.analysis.internal import Gauged, gauged
+from hydrotest.analysis.internal import TABLE, Gauged, Internal, gauged
+from hydrotest.analysis.job_bounds import COLLECTING, SCHEDULING, SLOTS, SPILLING
 from hydrotest.analysis.resource_use import Use
 from hydrotest.store import layout
+from hydrotest.units import show_figure
 from tests.made_up import MadeUpRun
 
 HANDLERS = "kafka_broker_request_handler_idle_ns_total"
@@ -73,3 +75,9 @@ def test_gauges_that_show_nothing_rule_out_what_they_show(tmp_path: Path) -> Non
     bound = bound_by([Use("cpu", "here", 0.5, 2.0, "cores")], [], "latency", idle)
     assert bound.kind == "unknown"
     assert any("none of 1 gauges" in entry["why"] for entry in bound.ruled_out)
+
+
+@pytest.mark.parametrize("limit", [*TABLE, SLOTS, COLLECTING, SCHEDULING, SPILLING], ids=lambda limit: limit.what)
+def test_each_limit_stands_in_the_page_for_the_sceptic(limit: Internal) -> None:
+    row = f"| {limit.what} | {limit.full} {show_figure(limit.threshold, limit.unit)} | [`{limit.setting}`]({limit.source}) |"
+    assert row in Path("docs/verdict.md").read_text()

@@ -137,6 +137,33 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
         await sink.close()
 
 
+async def test_what_a_link_drops_is_counted_on_its_host_alone(tmp_path: Path, scratch: Scratch) -> None:
+    site = await site_of(tmp_path, scratch)
+    one, two = site.hosts["one"], site.hosts["two"]
+    assert site.lab is not None
+    counts = [await asyncio.to_thread(host.queue_drops) for host in (one, two)]
+    listen = f"{two.address}:{two.free_port()}"
+    sink = await two.node("sink", {"listen": listen})
+    try:
+        # What comes at 100 Mbit/s waits for the slower link of who receives it.
+        await asyncio.to_thread(site.lab.network.limit, 1, 20e6, 128_000)
+        await sink.expect("ready")
+        await ask(
+            one, "ceiling", {"directory": str(one.scratch("t")), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
+        )
+        assert (await sink.expect("done"))["result"]["bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.15)
+        sent, received = [(await count.read())["queue_drops"] for count in counts if count is not None]
+        assert (sent, received > 0) == (0, True)
+        # The counter goes on where a queue of another kind has its own.
+        await asyncio.to_thread(site.lab.network.silence, 1, False)
+        assert [(await count.read())["queue_drops"] >= received for count in counts[1:] if count is not None] == [True]
+    finally:
+        await sink.close()
+        for count in counts:
+            if count is not None:
+                count.close()
+
+
 WHOLE = EXPERIMENT.replace("rates: [20K]", "rates: [2K], duration: 8 s") + "warm_up: {least: 4 s, most: 4 s}\n"
 
 

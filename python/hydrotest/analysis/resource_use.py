@@ -58,6 +58,7 @@ SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {
     "network": [
         ("tcp_retransmits_per_s", "TCP segments sent again", "/s", 1.0, False),
         ("net_drops_per_s", "packets dropped", "/s", 1.0, False),
+        ("queue_drops_per_s", "packets dropped in front of its link", "/s", 1.0, False),
     ],
     "memory": [
         ("pressure_memory_some", "time in which some task waited for memory", None, 0.1, False),
@@ -67,7 +68,7 @@ SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {
     ],
 }
 """By resource: column of `host_rates`, words, unit (None: a share), from where on it tells of shortage, and whether what binds always shows it. The columns are
-the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups')."""
+the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups', and its queues' by netlink)."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ SIGNS = [
     # Requests on average, waiting and being served.
     ("disk_wait", "disk_wait_ms", _per_s("disk_wait_ms") / 1e3),
     ("net_drops_per_s", "net_drops", _per_s("net_drops")),
+    ("queue_drops_per_s", "queue_drops", _per_s("queue_drops")),
     ("major_faults_per_s", "vm_pgmajfault", _per_s("vm_pgmajfault")),
     ("swapped_pages_per_s", "vm_pswpin", _per_s("vm_pswpin") + _per_s("vm_pswpout")),
     ("memory_dirty_bytes", "memory_dirty_bytes", pl.col("memory_dirty_bytes")),

@@ -38,6 +38,18 @@ class HostFacts:
     cpu_model: str
 
 
+class Counting(Protocol):
+    """Counts something of a host from outside it."""
+
+    async def read(self) -> dict[str, int]:
+        """What it has counted so far, by name."""
+        ...
+
+    def close(self) -> None:
+        """Ends it."""
+        ...
+
+
 class Host(Protocol):
     """A machine with a name."""
 
@@ -66,6 +78,10 @@ class Host(Protocol):
 
     def emulated(self) -> dict[str, Any] | None:
         """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine."""
+        ...
+
+    def queue_drops(self) -> Counting | None:
+        """Counts, from now on until it is closed, what is dropped in front of its link; None where only the host itself could tell."""
         ...
 
     @property

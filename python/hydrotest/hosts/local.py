@@ -71,6 +71,10 @@ class LocalHost:
     def emulated(self) -> dict[str, Any] | None:
         return None
 
+    def queue_drops(self) -> None:
+        """See `Host`."""
+        return
+
     @property
     def squeezable(self) -> list[str]:
         return ["cpu"] if self._may_squeeze else []

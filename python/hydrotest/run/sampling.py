@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hydrotest.analysis.usage import CPU_BUSY
 from hydrotest.errors import RunFailedError, TrialFailedError
-from hydrotest.hosts.base import Host
+from hydrotest.hosts.base import Counting, Host
 from hydrotest.hosts.node import Node
 from hydrotest.run.events import Listener
 from hydrotest.store.samples import SampleBuffer
@@ -25,6 +25,7 @@ class Sampling:
         self._hosts = hosts
         self._listener = listener
         self._nodes: dict[str, Node] = {}
+        self._drops: dict[str, Counting] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
 
@@ -34,6 +35,8 @@ class Sampling:
             # All hosts so far are on one machine: its speed is measured once.
             node = await host.node("sample", {**SETTINGS, "speed_ms": None if number else SPEED_MS, "emulated": host.emulated()})
             self._nodes[name] = node
+            if (drops := await asyncio.to_thread(host.queue_drops)) is not None:
+                self._drops[name] = drops
             try:
                 await node.expect("ready")
             except TrialFailedError as error:
@@ -51,10 +54,14 @@ class Sampling:
     async def stop(self) -> None:
         """Ends all samplers. Raises what any of them failed with."""
         self._stopping = True
-        for node in self._nodes.values():
-            await node.close()
-        for task in self._tasks:
-            await task
+        try:
+            for node in self._nodes.values():
+                await node.close()
+            for task in self._tasks:
+                await task
+        finally:
+            for drops in self._drops.values():
+                drops.close()
 
     def problem(self) -> str | None:
         """Why sampling no longer works; None while it does."""
@@ -66,6 +73,8 @@ class Sampling:
     async def _follow(self, name: str, node: Node) -> None:
         async for event in node.events():
             if event["event"] == "sample":
+                if name in self._drops:
+                    event["host"] |= await self._drops[name].read()
                 self.buffer.add(name, event)
                 self._show(name)
             elif event["event"] == "failed":

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.lab.disk import Disk
+from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, memory_bytes, start_node
@@ -76,6 +77,10 @@ class NetnsHost:
         return {"cores": self.cores, "memory_bytes": self.spec.memory or memory_bytes(), **of_version_1,
                 "unified": None if group.unified is None else str(group.unified),
                 "disk": None if self.disk is None else self.disk.device}  # fmt: skip
+
+    def queue_drops(self) -> QueueDrops:
+        """See `Host`."""
+        return QueueDrops(self._network.ends(self._index))
 
     async def take_away(self, how: HostAway) -> None:
         """Takes it from the others; what runs on it goes on, unless it is paused."""

@@ -80,17 +80,17 @@ class Network:
     def limit(self, index: int, bits_per_s: float, burst: int) -> None:
         """Bounds a host's link in both directions; at once, connections stay."""
         settings: dict[str, int | str] = {"rate": f"{round(bits_per_s)}bit", "burst": burst, "latency": QUEUE}
-        for device, namespace in self._ends(index):
+        for device, namespace in self.ends(index):
             _netlink(partial(_queue, device=device, kind="tbf", **settings), namespace)
 
     def unlimit(self, index: int) -> None:
         """An unbounded link."""
-        for device, namespace in self._ends(index):
+        for device, namespace in self.ends(index):
             _netlink(partial(_no_queue, device=device), namespace)
 
     def silence(self, index: int, is_outward: bool) -> None:
         """Loses whatever the host sends, or whatever is sent to it: a queue that holds nothing."""
-        outer, inner = self._ends(index)
+        outer, inner = self.ends(index)
         device, namespace = inner if is_outward else outer
         _netlink(partial(_queue, device=device, kind="pfifo", limit=0), namespace)
 
@@ -104,7 +104,7 @@ class Network:
             netns.remove(name)
         _netlink(partial(_remove_devices, prefix=_device(self.run, "")))
 
-    def _ends(self, index: int) -> list[tuple[str, str | None]]:
+    def ends(self, index: int) -> list[tuple[str, str | None]]:
         """Both ends of a host's cable, each with its namespace: what leaves the outer one arrives at the host."""
         return [(self.outer(index), None), (INSIDE, self.namespace(index))]
 
