@@ -27,7 +27,8 @@ class RatedWorkload(Workload):
 
     generators: Count | None = Field(
         None,
-        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule; without one each has its own number in flight. One for each host if not given.",
+        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule; without one each has its own number in flight. "
+        "One for each host if not given.",
     )
     client: Client = Field(
         "native",
