@@ -177,7 +177,7 @@ def speed(rows: list[dict[str, Any]]) -> list[str]:
         both = [
             (row["scatter"]["as it is"], row["scatter"]["by speed"])
             for row in rows
-            if len(row.get("scatter", ())) == len(HOW) and (row["planted_kind"] == "cpu") == is_own
+            if len(row.get("scatter", ())) == len(HOW) and (row["planted_kind"] == "cpu") == is_own and all(row["scatter"].values())
         ]
         if both:
             ratios = [after / before for before, after in both]

@@ -645,6 +645,16 @@ def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_belo
         assert advice({"kind": "cassandra", "bound_by": bound}) is None
 
 
+def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
+    """All turns alike at the least rate that has a logarithm: no scatter, and no measure. Seen in nodes that were out of heap."""
+    gone = elasticity(LEFT["cpu"], 1.0, 0.0)
+    state = after({CPU_A: [gone, gone, gone, gone], CPU_B: [0.0, 0.02, 0.01, 0.0]})
+    assert state.decide(is_last=True) == Decision([], stood_still=(CPU_A,))
+    bound = proven(BoundBy("unknown", "nothing"), shown(state), [])
+    assert (bound.kind, bound.confirmed) == ("undecided", False)
+    assert bound.detail.startswith("with half of the cpu of a taken away nothing at all went through")
+
+
 def test_why_nothing_was_squeezed_is_told() -> None:
     found = Squeezed({}, Decision([]), None, why_not="20 s are too short for 5 resources that may bind it; give at least 2 min")
     bound = proven(BoundBy("resource", "cpu of a was full", "a", "cpu"), found, [])

@@ -161,6 +161,9 @@ class Decision:
     is_none: bool = False
     is_unparted: bool = False
     """Something of the group that it names binds; that it is each of its hosts, the squeezes of single ones neither showed nor ruled out."""
+    stood_still: tuple[Candidate, ...] = ()
+    """With part of these taken away nothing at all went through in some turn: a system that collapses loses more than was taken, and how much more is no measure of
+    what binds it before. Then nothing is decided."""
 
     @property
     def is_made(self) -> bool:
@@ -228,6 +231,8 @@ class Squeezing:
         """What is known by now. `is_last`: no more rounds come, which could tell of further hosts that they bind by the same resource."""
         if not self.over or self._turns < ROUNDS_MIN or not all(self._is_known(one) for one in self.over):
             return Decision([])
+        if still := tuple(one for one in self.over if max(self.values[one]) >= _stood_still(one)):
+            return Decision([], stood_still=still)
         found = {one: self._interval(one) for one in self.over}
         if all(interval.high < BINDS for interval in found.values()):
             # What little each of many does may be all there is to do.
@@ -291,6 +296,11 @@ def headroom(share: float, left: float) -> float:
 def _scale(candidate: Candidate) -> float:
     """From elasticities to relative changes of the rate."""
     return abs(math.log(LEFT[candidate.resource]))
+
+
+def _stood_still(candidate: Candidate) -> float:
+    """The elasticity of a turn in which nothing went through."""
+    return elasticity(LEFT[candidate.resource], 1.0, 0.0)
 
 
 def rate_in(progress: Sequence[Reading], begin_s: float, end_s: float) -> float | None:
