@@ -652,7 +652,7 @@ def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
     assert state.decide(is_last=True) == Decision([], stood_still=(CPU_A,))
     bound = proven(BoundBy("unknown", "nothing"), shown(state), [])
     assert (bound.kind, bound.confirmed) == ("undecided", False)
-    assert bound.detail.startswith("with half of the cpu of a taken away nothing at all went through")
+    assert bound.detail.startswith("with part of the cpu of a taken away nothing at all went through")
 
 
 def test_why_nothing_was_squeezed_is_told() -> None:

@@ -46,10 +46,8 @@ def _pressed(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Bo
         return _nothing_binds(bound, found)
     if found.decision.stood_still:
         what = " and ".join(map(str, found.decision.stood_still))
-        return _undecided(
-            bound,
-            f"with half of the {what} taken away nothing at all went through for whole turns: it collapses, and that tells nothing of what binds it before",
-        )
+        told = f"with part of the {what} taken away nothing at all went through for whole turns"
+        return _undecided(bound, f"{told}: it collapses, which tells nothing of what binds it before")
     why = "within their budget" if found.why_not is None else f"before they ended: {found.why_not}"
     return _undecided(bound, f"the squeezes did not tell apart what binds {why}: {_elasticities(found)}")
 
