@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,13 +14,18 @@ from hypothesis import strategies as st
 from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
 from hydrotest.analysis.evidence import service_lines
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
+from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
 from hydrotest.analysis.verdict import Check, Verdict
 from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
+from hydrotest.store import layout
 from hydrotest.store.records import Trial
+from tests.made_up import EXPERIMENT, MadeUpRun
 
 TWO_SYSTEMS = """\
 name: two
@@ -201,6 +207,31 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
         "What ingest competes for there: network of here was at 97% (of the payload that workloads moved: ingest 90%; store 10%). "
         "Moving ingest away would free 90% or store away would free 10% of what is used there."
     ]
+
+
+def test_a_busy_host_that_a_workload_does_not_need_is_no_suspect(tmp_path: Path) -> None:
+    """Only `there` is near its ceiling: both use a core, of which it has no more."""
+    made = MadeUpRun(
+        tmp_path, text=EXPERIMENT.replace("hosts:\n  here: {connect: local}", "hosts:\n  here: {connect: netns}\n  there: {connect: netns}")
+    )
+    trial = made.trial("saturated", None)
+    samples = pl.read_parquet(made.folder.folder_of(trial) / layout.HOST_SAMPLES)
+    pl.concat([samples, samples.with_columns(pl.lit("there").alias("host"))]).write_parquet(
+        made.folder.folder_of(trial) / layout.HOST_SAMPLES
+    )
+    hosts = [{"name": name, "connect": "netns", "ceilings": {"cpu_cores": cores}} for name, cores in (("here", 9.0), ("there", 1.0))]
+    measured = Measured.read(made.folder, trial, "ingest")
+    for needed, kind in (("here", "unknown"), ("there", "resource")):
+        experiment = load_experiment_with(tmp_path, made, needed)
+        assert Limits(made.folder, experiment, [trial], hosts).suspect([measured], [], "latency").kind == kind
+
+
+def load_experiment_with(tmp_path: Path, made: MadeUpRun, host: str) -> Experiment:
+    """The made-up run's, with its system and its generator on another host."""
+    file = tmp_path / f"{host}.yaml"
+    text = (made.folder.path / layout.EXPERIMENT).read_text().replace("kafka: {hosts: [here]}", f"kafka: {{hosts: [{host}]}}")
+    file.write_text(text.replace("{kind: kafka-produce}", f"{{kind: kafka-produce, on: {host}}}"))
+    return load_experiment(file)[0]
 
 
 def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:

@@ -466,6 +466,16 @@ tests:
 """
 
 
+def test_a_dataflow_needs_the_hosts_of_all_that_it_goes_through(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    text = DATAFLOW.replace("hosts: {a: {connect: local}}", "hosts: {" + ", ".join(f"{name}: {{connect: netns}}" for name in "abcde") + "}")
+    text = text.replace("workers: [a]}", "workers: [b]}\n  cassandra: {hosts: [c]}\n  hdfs: {namenode: d, datanodes: [d]}")
+    file.write_text(text.replace("sinks: [kafka]", "sinks: [kafka, cassandra], on: e"))
+    experiment, _ = load_experiment(file)
+    assert set(experiment.needs("flow")) == set("abce")
+    assert set(experiment.needs("logs")) == set("a")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
