@@ -632,6 +632,13 @@ def test_what_generators_have_in_flight_without_schedule_sets_no_limit_that_a_se
     assert searched.detail.endswith("by schedule they had room, and the search stopped on latency")
     idle = replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
     assert proven(BoundBy("unknown", "nothing"), idle, [], "latency").detail.startswith("pressed without schedule, squeezing none")
+    # What nobody squeezed is told of the limit itself.
+    untold = Squeezed({}, Decision([]), None, why_not="too short")
+    assert proven(BoundBy("unknown", "nothing near"), untold, [], "latency").detail == "nothing near; not squeezed: too short"
+    apart = shown(after({CPU_A: [0.3, 0.4, 0.35], LINK: [0.3, 0.4, 0.35]}))
+    assert proven(BoundBy("unknown", "nothing near"), apart, [], "latency").detail.startswith(
+        "pressed without schedule, the squeezes did not"
+    )
 
 
 def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_below() -> None:

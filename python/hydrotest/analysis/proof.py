@@ -17,7 +17,7 @@ def proven(bound: BoundBy, found: Squeezed, generators: Collection[str], stopped
     """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator. `stopped_by`: what ended the
     search of a limit, which may lie below the rate without schedule that is squeezed; None where that rate is the limit."""
     verdict = _pressed(bound, found, generators)
-    return verdict if stopped_by is None else _at_the_limit(verdict, bound, found, stopped_by)
+    return verdict if stopped_by is None else _at_the_limit(verdict, bound, stopped_by)
 
 
 def _pressed(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
@@ -52,16 +52,17 @@ def _pressed(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Bo
     return _undecided(bound, f"the squeezes did not tell apart what binds {why}: {_elasticities(found)}")
 
 
-def _at_the_limit(bound: BoundBy, suspicion: BoundBy, found: Squeezed, stopped_by: str) -> BoundBy:
+def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundBy:
     """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: their verdict, with the evidence at the
     limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit; nor is what
     generators without schedule have in flight, where those by schedule had room."""
     if not bound.binds:
+        if bound.detail.startswith(suspicion.detail):
+            return bound
         if bound.kind == "generator" and suspicion.kind != "generator":
             there = f"by schedule they had room, and the search stopped on {stopped_by}"
             return _undecided(bound, f"{FREELY}, {bound.detail}; {there}")
-        is_none = bound.kind == "system" and found.decision.is_none
-        return replace(bound, detail=f"{FREELY}, {bound.detail}") if is_none else bound
+        return replace(bound, detail=f"{FREELY}, {bound.detail}")
     without = f"{FREELY}, what binds is the {bound.detail}"
     if stopped_by == "generator" and bound.kind != "generator":
         return _unbinding(_without_freely(bound), "generator", f"it had no room at the limit, which is a lower bound; {without}")
