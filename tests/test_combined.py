@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
-from hydrotest.analysis.evidence import service_lines
+from hydrotest.analysis.evidence import PAYLOAD, service_lines
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -173,14 +173,14 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
 
 def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     shares = service_lines(
-        [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))], "cpu"
+        [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))], "cores", 4.0
     )
     bound: dict[str, Any] = {"kind": "resource", "resource": "cpu", "evidence": shares}
     rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
         "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%). "
-        "Moving kafka away would free 60% or cassandra away would free 40% of what is used there."
+        "Moving kafka away would free 30% or cassandra away would free 20% of what is used there."
     ]
     assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
     # Of one service nothing was read: it may have written nothing.
@@ -190,22 +190,27 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     ]
     row = {
         "workload": "ingest",
-        "bound_by": {"kind": "resource", "resource": "disk", "evidence": service_lines(writes, "disk"), "detail": "with x: disk of here"},
+        "bound_by": {
+            "kind": "resource",
+            "resource": "disk",
+            "evidence": service_lines(writes, "bytes/s written", 3e6),
+            "detail": "with x: disk of here",
+        },
     }
     assert contested_sentences([row]) == [
         "What ingest is bound by there: disk of here (of the bytes that services wrote there: kafka-0 100%; x 0%)."
     ]
-    # Nobody counts the bytes of a link by service: those that workloads moved stand there.
+    assert service_lines(writes, "bytes/s read", 3e6) == []
+    # Nobody counts the bytes of a link by service: those that workloads moved stand there, also over other links.
     moved = [{"service": name, "host": "here", "payload_bytes_per_s": rate} for name, rate in (("ingest", 9e6), ("store", 1e6))]
     bound = {
         "kind": "resource",
         "resource": "network",
-        "evidence": service_lines(moved, "network"),
+        "evidence": service_lines(moved, PAYLOAD),
         "detail": "with store: network of here was at 97%",
     }
     assert contested_sentences([{"workload": "ingest", "bound_by": bound}]) == [
-        "What ingest competes for there: network of here was at 97% (of the payload that workloads moved: ingest 90%; store 10%). "
-        "Moving ingest away would free 90% or store away would free 10% of what is used there."
+        "What ingest competes for there: network of here was at 97% (of the payload that workloads moved, there and elsewhere: ingest 90%; store 10%)."
     ]
 
 

@@ -514,6 +514,13 @@ def test_what_binds_only_while_it_is_squeezed_is_not_proven(
     assert is_proven or "squeezing names the cpu of a (elasticity 0.42" in bound.detail
 
 
+def test_peers_that_are_as_full_as_each_other_are_proven_by_more_of_both() -> None:
+    state = after({CPU_A: [0.8, 0.7, 0.9] * 2, CPU_B: [0.75, 0.7, 0.85] * 2})
+    uses = [Use("cpu", "a", 0.96, 1.0, "cores"), Use("cpu", "b", 0.93, 1.0, "cores")]
+    bound = proven(BoundBy("unknown", "nothing"), shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
+    assert (bound.confirmed, bound.binds) == (True, ["a", "b"])
+
+
 @pytest.mark.parametrize("share", [0.75, 0.88])
 def test_a_peer_that_has_room_is_not_named_in_good_company(share: float) -> None:
     """More of both gives more, since that of a does."""
@@ -629,7 +636,7 @@ def test_what_generators_have_in_flight_without_schedule_sets_no_limit_that_a_se
     searched = proven(BoundBy("unknown", "nothing", ruled_out=list(out)), found, [], "latency")
     assert searched.kind == "undecided"
     assert searched.detail.startswith("pressed without schedule, twice the generators")
-    assert searched.detail.endswith("by schedule they had room, and the search stopped on latency")
+    assert searched.detail.endswith("by schedule they had room, and the search stopped on latency, so this one is not set by that")
     idle = replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
     assert proven(BoundBy("unknown", "nothing"), idle, [], "latency").detail.startswith("pressed without schedule, squeezing none")
     # What nobody squeezed is told of the limit itself.
@@ -644,6 +651,12 @@ def test_what_generators_have_in_flight_without_schedule_sets_no_limit_that_a_se
 def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_below() -> None:
     state = after({LINK: [0.95, 1.0, 1.02], DISK: [0.02, 0.0, -0.03]})
     found = replace(shown(state), inside=full_gauge("concurrent_writes", "cassandra-0", 50.0))
+    none = replace(shown(after({CPU_A: [0.01, 0.0, 0.02]}), freely=[]), inside=found.inside)
+    nothing = asdict(proven(BoundBy("unknown", "nothing"), none, [], "latency"))
+    assert bound_sentence({"bound_by": nothing, "searches": []}).startswith(
+        "No resource binds it: pressed without schedule, squeezing none"
+    )
+    assert advice({"kind": "cassandra", "bound_by": nothing}) is None
     for share, kind in ((0.2, "system"), (0.65, "undecided")):
         at_limit = lines([Use("network", "a", 0.2, 1.0, OUT), Use("cpu", "a", share, 1.0, "cores")], [])
         bound = asdict(proven(BoundBy("unknown", "nothing", evidence=at_limit), found, [], "latency"))
@@ -659,7 +672,7 @@ def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
     assert state.decide(is_last=True) == Decision([], stood_still=(CPU_A,))
     bound = proven(BoundBy("unknown", "nothing"), shown(state), [])
     assert (bound.kind, bound.confirmed) == ("undecided", False)
-    assert bound.detail.startswith("with part of the cpu of a taken away nothing at all went through")
+    assert bound.detail.startswith("in a turn with part of the cpu of a taken away less than 0.1% of the rate went through")
 
 
 def test_why_nothing_was_squeezed_is_told() -> None:

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from hydrotest.analysis.bound_by import BoundBy
 from hydrotest.analysis.event_log import EventLog, read_event_log
-from hydrotest.analysis.evidence import service_lines
+from hydrotest.analysis.evidence import PAYLOAD, service_lines, uses
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
@@ -17,6 +18,7 @@ from hydrotest.analysis.limits import Limits, why_no_room
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
+from hydrotest.analysis.windows import names_of
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
@@ -203,22 +205,33 @@ class Together:
         """What the workloads fight for, where something was near its ceiling, and who had how much of it."""
         measured = [Measured.read(self.run, trial, name) for trial in trials]
         objective = self.experiment.objective(name)
-        bound = limits.suspect(measured, why_no_room(judge(one, objective) for one in measured), stopped_by)
+        reasons = why_no_room(judge(one, objective) for one in measured) if stopped_by == "generator" else []
+        bound = limits.suspect(measured, reasons, stopped_by)
         company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
         missed = f", of which {', '.join(first)} missed first" if first else ""
         bound.detail = f"{company}{missed}: {bound.detail}"
-        there = self._payloads(trials, bound.host) if bound.resource == "network" else service_shares(self.run, list(trials))
-        bound.evidence += service_lines([share for share in there if bound.host in (None, share["host"])], bound.resource)
+        bound.evidence += self._shares(trials, bound, limits)
         return asdict(bound)
 
-    def _payloads(self, trials: Sequence[Trial], host: str | None) -> list[dict[str, Any]]:
-        """The payload that each workload moved, which needs a host: bytes a second."""
+    def _shares(self, trials: Sequence[Trial], bound: BoundBy, limits: Limits) -> list[dict[str, Any]]:
+        """Who had how much of what is suspected: services of its host, by whichever of its names; of a link the workloads that need the host, by their payload."""
+        line = next((one for one in uses(bound.evidence) if (one["host"], one["resource"]) == (bound.host, bound.resource)), None)
+        if line is None:
+            return []
+        names = names_of(limits.hosts).get(line["host"], [])
+        if line["resource"] == "network":
+            return service_lines(self._payloads(trials, names), PAYLOAD)
+        there = [share for share in service_shares(self.run, list(trials)) if share["host"] in names]
+        return service_lines(there, line["used_unit"], line["used"])
+
+    def _payloads(self, trials: Sequence[Trial], names: Sequence[str]) -> list[dict[str, Any]]:
+        """The payload that each workload moved, which needs a host (by one of these names): bytes a second."""
         found: dict[str, list[float]] = defaultdict(list)
         for trial in trials:
             for load in trial.loads:
-                if load.outcome is not None and host in self.experiment.needs(load.workload):
+                if load.outcome is not None and not set(names).isdisjoint(self.experiment.needs(load.workload)):
                     found[load.workload].append(Measured.read(self.run, trial, load.workload).bytes_per_s)
-        return [{"service": name, "host": host, "payload_bytes_per_s": sum(rates) / len(rates)} for name, rates in found.items()]
+        return [{"service": name, "host": names[0], "payload_bytes_per_s": sum(rates) / len(rates)} for name, rates in found.items()]
 
     def all_out_rows(self) -> list[dict[str, Any]]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""

@@ -31,23 +31,26 @@ def lines(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str, An
     ] + [{"kind": "internal", **internal.evidence()} for internal in internals if internal.is_full]  # fmt: skip
 
 
+PAYLOAD = "payload"
 SHARED = {
-    "cpu": ("cpu_cores", "cores that services used there"),
-    "disk": ("disk_write_bytes_per_s", "bytes that services wrote there"),
-    "network": ("payload_bytes_per_s", "payload that workloads moved"),
+    "cores": ("cpu_cores", "cores that services used there"),
+    "bytes/s written": ("disk_write_bytes_per_s", "bytes that services wrote there"),
+    PAYLOAD: ("payload_bytes_per_s", "payload that workloads moved, there and elsewhere"),
 }
-"""Of which resources it is known what each service used: where that is written, and words for it. Of a link nobody counts by service: there it is told by workload."""
+"""Of which uses it is known what each service had, by their units: where that is written, and words for it. What crosses a link nobody counts by service: of it only the
+payload of each workload is known."""
 
 
-def service_lines(services: Sequence[Mapping[str, Any]], resource: str | None) -> list[dict[str, Any]]:
-    """Each one's share of what all of `services` (`service`, `host`, and the column of `SHARED`) used of a resource; none of those of which it is not known."""
-    if resource not in SHARED:
+def service_lines(services: Sequence[Mapping[str, Any]], unit: str, used: float | None = None) -> list[dict[str, Any]]:
+    """Each one's share of what all of `services` (`service`, `host`, and the column of `SHARED`) used, and the part that it is of all that was `used` (`frees`: so much
+    would be free without it); none where it is not known of uses in this unit."""
+    if unit not in SHARED:
         return []
-    column, words = SHARED[resource]
+    column, words = SHARED[unit]
     every = sum(one[column] or 0.0 for one in services)
     return [
-        {"kind": "service", "what": f"share of the {words}: {one['service']}", "host": one["host"],
-         "service": one["service"], "value": (one[column] or 0.0) / every, "unit": None}
+        {"kind": "service", "what": f"share of the {words}: {one['service']}", "host": one["host"], "of": words,
+         "service": one["service"], "value": (one[column] or 0.0) / every, "unit": None, "frees": (one[column] or 0.0) / used if used else None}
         for one in services if every > 0
     ]  # fmt: skip
 

@@ -13,14 +13,13 @@ from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.proof import proven
-from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
-from hydrotest.analysis.windows import names_of, uses_in
+from hydrotest.analysis.windows import uses_in
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Isolated
-from hydrotest.spec.workloads import KafkaConsume, SparkPerf
+from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 
@@ -130,8 +129,7 @@ class Limits:
         """What may bind, by what was used and full in some trials, on hosts that the workload needs."""
         windows = [(m.trial, m.start_s, m.end_s) for m in trials]
         needed = {host for m in trials for host in self.experiment.needs(m.load.workload)}
-        told = {MACHINE, *(name for name, names in names_of(self.hosts).items() if not needed.isdisjoint(names))}
-        uses = [use for use in uses_in(self.run, windows, self.hosts) if use.host in told]
+        uses = uses_in(self.run, windows, self.hosts, needed)
         internals = [internal for internal in gauged(self.run, windows) if internal.host in needed]
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
@@ -143,14 +141,15 @@ class Limits:
         test = self.experiment.tests[index]
         assert isinstance(test, Isolated)
         if test.squeeze is None:
-            return asdict(self._provable(suspicion))
+            return asdict(self._provable(workload, suspicion))
         own = [trial for trial in self.trials if trial.test == index]
-        found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts)
+        found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts, self.experiment.needs(workload))
         return asdict(proven(suspicion, found, generators, stopped_by))
 
-    def _provable(self, suspicion: BoundBy) -> BoundBy:
+    def _provable(self, workload: str, suspicion: BoundBy) -> BoundBy:
         """What may be proven where nobody asked for it, with how."""
-        if suspicion.kind != "resource" or suspicion.host is None or suspicion.resource is None:
+        is_squeezable = not isinstance(self.experiment.workloads[workload], Dataflow)
+        if not is_squeezable or suspicion.kind != "resource" or suspicion.host is None or suspicion.resource is None:
             return suspicion
         how = self.experiment.provable_by(suspicion.host, suspicion.resource)
         return suspicion if how is None else replace(suspicion, detail=f"{suspicion.detail}; {how} could prove it")

@@ -9,7 +9,7 @@ from typing import Any
 from hydrotest.analysis.bound_by import GENERATOR, BoundBy, machine_binds
 from hydrotest.analysis.evidence import Line, inside, inside_words, lines, throttled, used, uses
 from hydrotest.analysis.resource_use import FAR_FROM_CEILING, MACHINE, THROTTLED_MIN, Use
-from hydrotest.analysis.squeeze import BINDS, LEFT, Candidate, headroom, may_bind
+from hydrotest.analysis.squeeze import BINDS, LEFT, RATE_MIN, Candidate, headroom, may_bind
 from hydrotest.analysis.squeezed import Relief, Squeezed
 
 
@@ -46,8 +46,8 @@ def _pressed(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Bo
         return _nothing_binds(bound, found)
     if found.decision.stood_still:
         what = " and ".join(map(str, found.decision.stood_still))
-        told = f"with part of the {what} taken away nothing at all went through for whole turns"
-        return _undecided(bound, f"{told}: it collapses, which tells nothing of what binds it before")
+        turn = f"in a turn with part of the {what} taken away less than {RATE_MIN:.1%} of the rate went through"
+        return _undecided(bound, f"{turn}: it collapses, which tells nothing of what binds it before")
     why = "within their budget" if found.why_not is None else f"before they ended: {found.why_not}"
     return _undecided(bound, f"the squeezes did not tell apart what binds {why}: {_elasticities(found)}")
 
@@ -61,9 +61,9 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
             return bound
         if bound.kind == "generator" and suspicion.kind != "generator":
             there = f"by schedule they had room, and the search stopped on {stopped_by}"
-            return _undecided(bound, f"{FREELY}, {bound.detail}; {there}")
-        return replace(bound, detail=f"{FREELY}, {bound.detail}")
-    without = f"{FREELY}, what binds is the {bound.detail}"
+            return _undecided(bound, f"{WITHOUT_SCHEDULE}, {bound.detail}; {there}, so this one is not set by that")
+        return replace(_without_freely(bound), detail=f"{WITHOUT_SCHEDULE}, {bound.detail}")
+    without = f"{WITHOUT_SCHEDULE}, what binds is the {bound.detail}"
     if stopped_by == "generator" and bound.kind != "generator":
         return _unbinding(_without_freely(bound), "generator", f"it had no room at the limit, which is a lower bound; {without}")
     rooms = []
@@ -85,7 +85,7 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
     return _undecided(bound, f"{without}; {at_limit}")
 
 
-FREELY = "pressed without schedule"
+WITHOUT_SCHEDULE = "pressed without schedule"
 """Said of what squeezes tell, where the limit is below that."""
 
 
@@ -171,19 +171,27 @@ def _unbinding(bound: BoundBy, kind: str, detail: str) -> BoundBy:
     )
 
 
+ALIKE = 0.05
+"""Of a ceiling: hosts that share work and differ by no more in what is used of them are as full as each other."""
+
+
 def _doubt(found: Squeezed) -> str | None:
     """Why what the squeezes named may bind only while it is squeezed; None where it surely binds before. It does if it is full then, or if more of it gives more."""
     relief = found.relief
     uses = {(use.host, use.resource): use for use in found.freely}
     has_some = []
-    # What more of all of them gives, one of them may give.
-    are_several = len(found.decision.binds) > 1
+    # What more of all of them gives, the fullest of them may give alone.
+    fullest = max(
+        min(1.0, use.share or 0.0)
+        for use in found.freely
+        if any(use.host in one.hosts and use.resource == one.resource for one in found.decision.binds)
+    )
     for one, host in [(bind, host) for bind in found.decision.binds for host in bind.hosts]:
         use = uses.get((host, one.resource))
         if use is None or use.share is None:
             return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
-        has_room = not use.is_full if are_several else not use.is_near
-        if has_room and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
+        has_more_room = len(found.decision.binds) > 1 and not use.is_full and fullest - use.share > ALIKE
+        if (has_more_room or not use.is_near) and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
             return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
         if one.is_group and not use.is_near:
             return f"while nothing is taken the {one.resource} of {host} is {use}: it may bind without that one"

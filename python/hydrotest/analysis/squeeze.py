@@ -162,13 +162,13 @@ class Decision:
     is_unparted: bool = False
     """Something of the group that it names binds; that it is each of its hosts, the squeezes of single ones neither showed nor ruled out."""
     stood_still: tuple[Candidate, ...] = ()
-    """With part of these taken away nothing at all went through in some turn: a system that collapses loses more than was taken, and how much more is no measure of
-    what binds it before. Then nothing is decided."""
+    """With part of these taken away less than `RATE_MIN` of the rate went through in some turn: a system that collapses loses more than was taken, and how much more is
+    no measure of what binds it before. Then nothing is decided, and nothing further tried."""
 
     @property
     def is_made(self) -> bool:
         """False while more rounds may help."""
-        return bool(self.binds) or self.is_none
+        return bool(self.binds) or self.is_none or bool(self.stood_still)
 
 
 @dataclass
@@ -299,7 +299,7 @@ def _scale(candidate: Candidate) -> float:
 
 
 def _stood_still(candidate: Candidate) -> float:
-    """The elasticity of a turn in which nothing went through."""
+    """The elasticity of a turn in which hardly anything went through."""
     return elasticity(LEFT[candidate.resource], 1.0, 0.0)
 
 

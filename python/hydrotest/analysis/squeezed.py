@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from hydrotest.analysis.doubling import doubled
@@ -67,7 +68,9 @@ class Relief:
         if self.next is None:
             return None
         reached = 1 + self.change.value / 100
-        return reached / min(1.0, self.next.share or self.next.fullness) if self.is_still else reached
+        # A share of its quota's periods does not grow with the rate, but leaves it no room.
+        used = self.next.fullness if self.next.is_near else self.next.share or self.next.fullness
+        return reached / min(1.0, used) if self.is_still else reached
 
     def __str__(self) -> str:
         return f"with {self.given:g} × as much the rate changed by {self.change.value:+.0f} % [{self.change.low:+.0f}, {self.change.high:+.0f}]"
@@ -134,26 +137,35 @@ def is_relieved(trials: Sequence[Trial], workload: str) -> bool:
 
 
 def squeezed(
-    run: RunFolder, trials: Sequence[Trial], workload: str, peers: Collection[str], hosts: Sequence[Mapping[str, Any]]
+    run: RunFolder,
+    trials: Sequence[Trial],
+    workload: str,
+    peers: Collection[str],
+    hosts: Sequence[Mapping[str, Any]],
+    needed: Collection[str] | None = None,
 ) -> Squeezed:
-    """All that `trials` (of one test that asks for it) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json."""
+    """All that `trials` (of one test that asks for it) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json; `needed`: the
+    only ones that may bind."""
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
     if not own:
-        return _unsqueezed(run, trials, workload, hosts)
+        return _unsqueezed(run, trials, workload, hosts, needed)
     turns = [turn for trial in own for turn in trial.turns]
     over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for turn in turns if turn.resource is not None and turn.given < 1)
     state = Squeezing(list(over), 0, peers)
     for trial in own:
         state.tell(found_in(run, trial, workload))
     return Squeezed(
-        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state), uses_in(run, _free(own, workload), hosts),
+        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state, needed),
+        uses_in(run, _free(own, workload), hosts, needed),
         _inside(run, trials, workload), _doubled(run, trials, workload), _why_not(run, trials, workload),
     )  # fmt: skip
 
 
-def _unsqueezed(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> Squeezed:
+def _unsqueezed(
+    run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], needed: Collection[str] | None
+) -> Squeezed:
     """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
-    freely = uses_in(run, pressed_freely(run, trials, workload), hosts)
+    freely = uses_in(run, pressed_freely(run, trials, workload), hosts, needed)
     # A full machine under emulated hosts is told as what it is (`proof`).
     own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
     is_none = bool(own) and not any(map(may_bind, own))
@@ -174,18 +186,23 @@ NOT_SQUEEZED = "not squeezed"
 
 
 def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> str | None:
+    """The last that was said of it; nothing if it was squeezed since, after a resumption."""
     tests = {trial.test for trial in trials}
+    squeezed_at = max((trial.ended_wall_s for trial in trials if _is_squeeze(trial, workload)), default=0.0)
     told = [
         entry["reason"]
         for entry in run.read_journal()
         if entry["what"] == NOT_SQUEEZED and entry["workload"] == workload and entry["test"] in tests
-    ]
+        and datetime.fromisoformat(entry["at"]).timestamp() >= squeezed_at
+    ]  # fmt: skip
     return told[-1] if told else None
 
 
-def used_freely(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
+def used_freely(
+    run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], needed: Collection[str]
+) -> list[Use]:
     """What was used in the turns of squeezes in which nothing was taken."""
-    return uses_in(run, _free(trials, workload), hosts)
+    return uses_in(run, _free(trials, workload), hosts, needed)
 
 
 def _free(trials: Sequence[Trial], workload: str) -> list[Window]:
@@ -210,7 +227,14 @@ def _settled(trial: Trial, turn: SqueezeTurn) -> Window:
     return trial, turn.start_wall_s + SETTLE_S, turn.end_wall_s - LAST_S
 
 
-def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], state: Squeezing) -> Relief | None:
+def _relief(
+    run: RunFolder,
+    trials: Sequence[Trial],
+    workload: str,
+    hosts: Sequence[Mapping[str, Any]],
+    state: Squeezing,
+    needed: Collection[str] | None,
+) -> Relief | None:
     found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
     # Of one turn alone nothing is known but that.
     if len(found) < RELIEVED_MIN:
@@ -218,7 +242,7 @@ def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Seque
     turn = found[0][1][0]
     gain = state.gain([math.log(max(after / before, RATE_MIN)) for _, (_, before, after) in found])
     more = Mean(percent(gain.value), percent(gain.low), percent(gain.high), gain.n)
-    uses = uses_in(run, [_settled(trial, change[0]) for trial, change in found], hosts)
+    uses = uses_in(run, [_settled(trial, change[0]) for trial, change in found], hosts, needed)
     # It had more than its ceiling says.
     relieved = [
         replace(use, ceiling=None if use.ceiling is None else use.ceiling * turn.given)

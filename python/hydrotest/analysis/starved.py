@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from hydrotest.analysis.evidence import SHARED
 from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.usage import service_rates
 from hydrotest.analysis.windows import Window, names_of, uses_in
@@ -19,8 +20,6 @@ from hydrotest.store.samples import read_samples
 
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
-BY_SERVICE = {"cores": "cpu_cores", "bytes/s written": "disk_write_bytes_per_s"}
-"""What each service used is known of these, by their units, and where that is written."""
 SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")
 """Of which system a service is; what is none of these is a program of its own."""
 FREES_MIN = 0.05
@@ -30,7 +29,7 @@ FREES_MIN = 0.05
 def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dict[str, float]:
     """What each system has, among these services, of what is used of a resource (`top`): so much would be free if it ran elsewhere. Most first; empty where
     that is not known, and where there is only one."""
-    column = BY_SERVICE.get(top["unit"], "")
+    column, _ = SHARED.get(top["unit"], ("", ""))
     return frees([(service["service"], (service.get(column) or 0.0) / top["used"]) for service in services if top["used"]])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -24,8 +24,11 @@ def names_of(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {host["name"]: here if host["name"] in here else [host["name"]] for host in hosts if host["name"] not in here[1:]}
 
 
-def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
-    """Use of each host's resources over some windows (trial, begin, end; wall time). `hosts`: those of environment.json, told as in `names_of`."""
+def uses_in(
+    run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]], needed: Collection[str] | None = None
+) -> list[Use]:
+    """Use of each host's resources over some windows (trial, begin, end; wall time), and of the machine that hosts are emulated on. `hosts`: those of environment.json,
+    told as in `names_of`; `needed`: only of these."""
     uses = []
     told = names_of(hosts)
     for host in (host for host in hosts if host["name"] in told):
@@ -33,7 +36,8 @@ def uses_in(run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[s
         frames = [frame for frame in frames if not frame.is_empty()]
         if frames:
             uses += resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
-    return uses + _machine_use(uses, hosts)
+    kept = [use for use in uses if needed is None or not set(told[use.host]).isdisjoint(needed)]
+    return kept + _machine_use(uses, hosts)
 
 
 def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:

@@ -40,8 +40,7 @@ def _proven_sentence(limit: dict[str, Any]) -> str:
     # The figures of a search's limit are of less than what was squeezed.
     when = "pressed without schedule, it is " if "searches" in limit else ""
     out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
-    if when and (shares := [line["value"] for line in used(bound["evidence"], bound["resource"], bound["binds"])]):
-        out += f" At the limit {' and '.join(f'{share:.0%}' for share in shares)} of it {'were' if len(shares) > 1 else 'was'} used."
+    out += _at_the_limit(bound) if when else ""
     full = full_inside(limit)
     out += f" Full inside it: {inside_words(full)}." if full else ""
     out += f" But {'; '.join(bound['caveats'])}." if bound["caveats"] else ""
@@ -49,6 +48,16 @@ def _proven_sentence(limit: dict[str, Any]) -> str:
     out += _others([*_squeezed(bound, "out"), *_squeezed(bound, "out alone")], " Not the")
     out += _others(_squeezed(bound, "shares"), " It shares this with the")
     return out + _others(_squeezed(bound, "unknown"), " Nothing can be told of the")
+
+
+def _at_the_limit(bound: dict[str, Any]) -> str:
+    """How much of what binds was used at the limit, which is below what was squeezed; host by host."""
+    told = []
+    for line in used(bound["evidence"], bound["resource"], bound["binds"]):
+        held_back = throttled(bound["evidence"], line["host"]) if bound["resource"] == "cpu" else 0.0
+        waited = f", held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
+        told.append(f"{line['value']:.0%} of that of {line['host']}{waited}")
+    return f" At the limit {'; '.join(told)} was used." if told else ""
 
 
 def _next_sentence(more: dict[str, Any]) -> str:

@@ -9,8 +9,8 @@ from hydrotest.report.beside import published
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 
 FORGETS = (
-    "A killed node forgets what it acknowledged in its last 0.1 s (`commitlog_sync: periodic`, issues.apache.org/jira/browse/CASSANDRA-13987): keep more copies, "
-    "or give Cassandra `config: {commitlog_sync: batch}`."
+    "With `commitlog_sync: periodic`, its default, a Cassandra node that is killed may lose what it acknowledged in its last 0.1 s (CASSANDRA-13987). Where that is "
+    "set, and this was the only copy, it may explain the loss; `config: {commitlog_sync: batch}` or more copies prevent it."
 )
 """Of rows lost where a node was killed. Cassandra marks every 0.1 s up to where its commit log can be replayed (AbstractCommitLogService)."""
 SHOWN = ("saturated", "level", "soak", "fault", "together")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.evidence import SHARED, by_service
+from hydrotest.analysis.evidence import by_service
 from hydrotest.analysis.resource_use import THROTTLED_MIN
 from hydrotest.analysis.starved import frees
 from hydrotest.report.advice import advice
@@ -183,18 +183,20 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
     said: dict[str, list[str]] = defaultdict(list)
     moved: dict[str, dict[str, float]] = {}
+    shared: dict[str, bool] = {}
     for row in rows:
         bound = row["bound_by"]
         if bound["kind"] in ("resource", "undecided"):
             there = by_service(bound["evidence"])
             had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in there)
             what = bound["detail"].partition(": ")[2]
-            told = f"{what} (of the {SHARED[bound['resource']][1]}: {had})" if had else what
+            told = f"{what} (of the {there[0]['of']}: {had})" if had else what
             said[told].append(row["workload"])
-            moved[told] = frees((line["service"], line["value"]) for line in there)
+            moved[told] = frees((line["service"], line["frees"] or 0.0) for line in there)
+            shared[told] = len(frees((line["service"], line["value"]) for line in there)) > 1
     out = []
     for what, who in said.items():
-        compete = len(who) > 1 or len(moved[what]) > 1
+        compete = len(who) > 1 or shared[what]
         verb = (
             f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there"
             if compete

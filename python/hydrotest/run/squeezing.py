@@ -88,7 +88,7 @@ class Squeezer:
         """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
         name, folder = self.pressable.name, self.bench.runner.folder
         windows = pressed_freely(folder, self._trials(), name)
-        over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"]))
+        over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], self._needed))
         if not over:
             self._leave_off("nothing of which part can be taken away was used enough to bind it")
             return Decision([], is_none=True)
@@ -122,7 +122,7 @@ class Squeezer:
         if not state.decide().is_none:
             return False
         folder = self.bench.runner.folder
-        uses = used_freely(folder, self._trials(), self.pressable.name, folder.read_json(layout.ENVIRONMENT)["hosts"])
+        uses = used_freely(folder, self._trials(), self.pressable.name, folder.read_json(layout.ENVIRONMENT)["hosts"], self._needed)
         state.over += [one for one in self._worth_it(uses) if one not in state.over]
         return not state.decide().is_none
 
@@ -130,6 +130,10 @@ class Squeezer:
         """Of what was used, all that is worth squeezing."""
         hosts = self.bench.hosts.values()
         return candidates(uses, {host.name: host.squeezable for host in hosts}, [host.name for host in hosts if not host.relievable])
+
+    @property
+    def _needed(self) -> list[str]:
+        return self.bench.experiment.needs(self.pressable.name)
 
     @property
     def _peers(self) -> list[str]:

@@ -291,14 +291,16 @@ class Experiment(Model):
         return {name: {self._machine(host) for host in self.systems.present()[name].hosts}}
 
     def needs(self, workload: str) -> list[str]:
-        """The hosts without which it does not go on: those of the system that it presses on, of a dataflow of all that it goes through, and of its generators."""
+        """The hosts without which it does not go on: those of the system that it presses on (of a dataflow, of all that it goes through), and of its generators (of a
+        dataflow, of its source, too)."""
         spec = self.workloads[workload]
         present = self.systems.present()
         names = set() if isinstance(spec, Command) else {self._system(workload)}
         if isinstance(spec, Dataflow):
             names |= {"kafka", *spec.sinks} & set(present)
+        pressing = [workload, spec.reads] if isinstance(spec, Dataflow) else [workload]
         systems = [host for name, system in present.items() if name in names for host in system.hosts]
-        return list(dict.fromkeys([*systems, *self.generator_hosts(workload)]))
+        return list(dict.fromkeys([*systems, *(host for one in pressing for host in self.generator_hosts(one))]))
 
     def listens_at(self, host: str) -> str:
         """What tells a host's services from those of others: its address, or its name where it has a network of its own."""
