@@ -171,27 +171,16 @@ def _unbinding(bound: BoundBy, kind: str, detail: str) -> BoundBy:
     )
 
 
-ALIKE = 0.05
-"""Of a ceiling: hosts that share work and differ by no more in what is used of them are as full as each other."""
-
-
 def _doubt(found: Squeezed) -> str | None:
     """Why what the squeezes named may bind only while it is squeezed; None where it surely binds before. It does if it is full then, or if more of it gives more."""
     relief = found.relief
     uses = {(use.host, use.resource): use for use in found.freely}
     has_some = []
-    # What more of all of them gives, the fullest of them may give alone.
-    fullest = max(
-        min(1.0, use.share or 0.0)
-        for use in found.freely
-        if any(use.host in one.hosts and use.resource == one.resource for one in found.decision.binds)
-    )
     for one, host in [(bind, host) for bind in found.decision.binds for host in bind.hosts]:
         use = uses.get((host, one.resource))
         if use is None or use.share is None:
             return f"what is used of the {one.resource} of {host} while nothing is taken is not known"
-        has_more_room = len(found.decision.binds) > 1 and not use.is_full and fullest - use.share > ALIKE
-        if (has_more_room or not use.is_near) and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
+        if not use.is_near and found.elasticities[one].low <= headroom(use.share, LEFT[one.resource]):
             return f"while nothing is taken the {one.resource} of {host} is {use}, and using up that room may be all that the squeeze does"
         if one.is_group and not use.is_near:
             return f"while nothing is taken the {one.resource} of {host} is {use}: it may bind without that one"
