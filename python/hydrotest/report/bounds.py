@@ -56,8 +56,8 @@ def _at_the_limit(bound: dict[str, Any]) -> str:
     for line in used(bound["evidence"], bound["resource"], bound["binds"]):
         held_back = throttled(bound["evidence"], line["host"]) if bound["resource"] == "cpu" else 0.0
         waited = f", held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
-        told.append(f"{line['value']:.0%} of that of {line['host']}{waited}")
-    return f" At the limit {'; '.join(told)} was used." if told else ""
+        told.append(f"{line['value']:.0%} on {line['host']}{waited}")
+    return f" Used of it at the limit: {'; '.join(told)}." if told else ""
 
 
 def _next_sentence(more: dict[str, Any]) -> str:
