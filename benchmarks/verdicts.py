@@ -173,8 +173,8 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
     hosts = environment(experiment, plant)
     windows = [window_of(folder, freely, PRESS)]
     own = [trial for trial in folder.trials() if trial.test == index]
-    found = squeezed(folder, own, PRESS, experiment.peers(PRESS), hosts)
-    verdict = proven(suspect(folder, windows, PRESS, hosts), found, ["clients"])
+    found = squeezed(folder, own, PRESS, experiment.peers(PRESS), hosts, experiment.needs(PRESS))
+    verdict = proven(suspect(folder, windows, PRESS, hosts, experiment.needs(PRESS)), found, ["clients"])
     settings = {one["setting"] for one in told_inside(experiment, verdict)}
     word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
     # Kind, resource and hosts, whatever settings are told beside them.

@@ -87,7 +87,7 @@ def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
     (once,) = load.iterations or []
     for seconds, is_full in ((1.01 * busy_s, True), (3 * busy_s, False)):
         told = trial.model_copy(update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": seconds})]})]})
-        bound = suspect(run, [window_of(run, told, "batch")], "batch", [])
+        bound = suspect(run, [window_of(run, told, "batch")], "batch", [], [])
         assert ("cores" in {entry["setting"] for entry in inside(bound.evidence)}) == is_full
 
 

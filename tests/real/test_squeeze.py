@@ -49,12 +49,13 @@ async def test_a_full_link_is_proven_and_relieved_and_a_client_with_little_in_fl
         await ingest.prepare()
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), SATURATING)
         await Squeezer(0, ingest, 150.0, bench, []).run()
-        found = squeezed(folder, folder.trials(), "ingest", ["broker"], hosts)
+        needed = bench.experiment.needs("ingest")
+        found = squeezed(folder, folder.trials(), "ingest", ["broker"], hosts, needed)
         # One record in flight waits for its linger: next to nothing of anything is used.
         await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0, 1), few)
         await Squeezer(1, ingest, 60.0, bench, [], few).run()
         own = [trial for trial in folder.trials() if trial.test == 1]
-        idle = squeezed(folder, own, "ingest", ["broker"], hosts)
+        idle = squeezed(folder, own, "ingest", ["broker"], hosts, needed)
     bound = proven(BoundBy("unknown", "nothing near"), idle, ["clients"])
     assert (bound.kind, bound.confirmed) == ("generator", False), (bound.detail, idle)
     assert "twice the generators with twice as many in flight" in bound.detail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -105,8 +105,8 @@ class Gauged:
                 "setting": self.limit.setting, "remedy": self.limit.remedy, "source": self.limit.source}  # fmt: skip
 
 
-def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> list[Gauged]:
-    """What the gauges showed over some windows (trial, begin, end; wall time), of each service."""
+def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed: Collection[str] | None = None) -> list[Gauged]:
+    """What the gauges showed over some windows (trial, begin, end; wall time), of each service; `needed`: only of those on these hosts."""
     frames = []
     for trial, begin, end in windows:
         samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
@@ -123,7 +123,7 @@ def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]]) -> lis
             own = own.join(other, on=["trial", "host", "service", "wall_s"]).with_columns(pl.col("value") * pl.col("times"))
         for (host, service), readings in own.group_by("host", "service", maintain_order=True):
             value = _read(limit, readings)
-            if value is not None:
+            if value is not None and (needed is None or host in needed):
                 found.append(Gauged(limit, str(host), str(service), value))
     return found
 

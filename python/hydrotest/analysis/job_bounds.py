@@ -3,7 +3,7 @@ what squeezes showed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hydrotest.analysis.bound_by import BoundBy, bound_by
@@ -38,7 +38,7 @@ def job_rows(limits: Limits) -> list[dict[str, Any]]:
             trials = [t for t in limits.trials if t.test == index and t.purpose == "batch" and t.is_about(workload)]
             windows = [window_of(limits.run, trial, workload) for trial in trials if pass_s(trial, workload) > 0]
             if isinstance(spec, SparkPerf) and spark is not None and windows:
-                suspicion = suspect(limits.run, windows, workload, limits.hosts)
+                suspicion = suspect(limits.run, windows, workload, limits.hosts, limits.experiment.needs(workload))
                 # Its driver is a part of the system, not a generator that should have more room.
                 rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests), "workers": _worker_names(spark.workers, limits.hosts),
                              "bound_by": limits.proven(index, workload, suspicion, [])})  # fmt: skip
@@ -51,11 +51,10 @@ def _worker_names(workers: Sequence[str], hosts: Sequence[dict[str, Any]]) -> li
     return list(dict.fromkeys([*workers, *(name for names in alike for name in names)]))
 
 
-def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]]) -> BoundBy:
-    """What may bind, by what was used and full in some windows."""
-    return bound_by(
-        uses_in(run, windows, hosts), [], "closed-loop", [*gauged(run, windows), *_executors(run, windows, workload)], has_generator=False
-    )
+def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]], needed: Collection[str]) -> BoundBy:
+    """What may bind, by what was used and full in some windows, on hosts that the workload needs."""
+    internals = [*gauged(run, windows, needed), *_executors(run, windows, workload)]
+    return bound_by(uses_in(run, windows, hosts, needed), [], "closed-loop", internals, has_generator=False)
 
 
 def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:

@@ -130,7 +130,7 @@ class Limits:
         windows = [(m.trial, m.start_s, m.end_s) for m in trials]
         needed = {host for m in trials for host in self.experiment.needs(m.load.workload)}
         uses = uses_in(self.run, windows, self.hosts, needed)
-        internals = [internal for internal in gauged(self.run, windows) if internal.host in needed]
+        internals = gauged(self.run, windows, needed)
         return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
 
     def proven(

@@ -113,6 +113,10 @@ class Squeezed:
     """Why nothing was squeezed, or no further."""
 
 
+Used = Callable[[Sequence[Window]], list[Use]]
+"""What was used over some windows of the hosts that a workload needs."""
+
+
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
     """The rate of a workload in a turn, completions or iterations a second; None where it is not known."""
     iterations = trial.load(workload).iterations
@@ -142,43 +146,36 @@ def squeezed(
     workload: str,
     peers: Collection[str],
     hosts: Sequence[Mapping[str, Any]],
-    needed: Collection[str] | None = None,
+    needed: Collection[str],
 ) -> Squeezed:
     """All that `trials` (of one test that asks for it) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json; `needed`: the
     only ones that may bind."""
+
+    def used(windows: Sequence[Window]) -> list[Use]:
+        return uses_in(run, windows, hosts, needed)
+
+    windows = pressed_freely(run, trials, workload)
+    # Gauges from before anything is taken: turns are shorter than the time between two readings, and counters that grow would tell of the squeezed ones, too.
+    beside = (lines([], gauged(run, windows, needed)), _doubled(run, trials, workload), _why_not(run, trials, workload))
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
     if not own:
-        return _unsqueezed(run, trials, workload, hosts, needed)
+        freely = used(windows)
+        return Squeezed({}, _unsqueezed(freely), None, freely, *beside)
     turns = [turn for trial in own for turn in trial.turns]
     over = dict.fromkeys(Candidate(tuple(turn.hosts), turn.resource) for turn in turns if turn.resource is not None and turn.given < 1)
     state = Squeezing(list(over), 0, peers)
     for trial in own:
         state.tell(found_in(run, trial, workload))
     return Squeezed(
-        state.shown(), state.decide(is_last=True), _relief(run, own, workload, hosts, state, needed),
-        uses_in(run, _free(own, workload), hosts, needed),
-        _inside(run, trials, workload), _doubled(run, trials, workload), _why_not(run, trials, workload),
-    )  # fmt: skip
+        state.shown(), state.decide(is_last=True), _relief(run, own, workload, used, state), used(_free(own, workload)), *beside
+    )
 
 
-def _unsqueezed(
-    run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], needed: Collection[str] | None
-) -> Squeezed:
+def _unsqueezed(freely: Sequence[Use]) -> Decision:
     """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
-    freely = uses_in(run, pressed_freely(run, trials, workload), hosts, needed)
     # A full machine under emulated hosts is told as what it is (`proof`).
     own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
-    is_none = bool(own) and not any(map(may_bind, own))
-    return Squeezed(
-        {}, Decision([], is_none=is_none), None, freely, _inside(run, trials, workload), _doubled(run, trials, workload),
-        _why_not(run, trials, workload),
-    )  # fmt: skip
-
-
-def _inside(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[dict[str, Any]]:
-    """Limits inside the systems that were full when all was pressed out of them, before anything was taken: turns are shorter than the time between two readings of
-    gauges, and counters that grow would tell of the squeezed ones, too."""
-    return lines([], gauged(run, pressed_freely(run, trials, workload)))
+    return Decision([], is_none=bool(own) and not any(map(may_bind, own)))
 
 
 NOT_SQUEEZED = "not squeezed"
@@ -227,14 +224,7 @@ def _settled(trial: Trial, turn: SqueezeTurn) -> Window:
     return trial, turn.start_wall_s + SETTLE_S, turn.end_wall_s - LAST_S
 
 
-def _relief(
-    run: RunFolder,
-    trials: Sequence[Trial],
-    workload: str,
-    hosts: Sequence[Mapping[str, Any]],
-    state: Squeezing,
-    needed: Collection[str] | None,
-) -> Relief | None:
+def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, used: Used, state: Squeezing) -> Relief | None:
     found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
     # Of one turn alone nothing is known but that.
     if len(found) < RELIEVED_MIN:
@@ -242,7 +232,7 @@ def _relief(
     turn = found[0][1][0]
     gain = state.gain([math.log(max(after / before, RATE_MIN)) for _, (_, before, after) in found])
     more = Mean(percent(gain.value), percent(gain.low), percent(gain.high), gain.n)
-    uses = uses_in(run, [_settled(trial, change[0]) for trial, change in found], hosts, needed)
+    uses = used([_settled(trial, change[0]) for trial, change in found])
     # It had more than its ceiling says.
     relieved = [
         replace(use, ceiling=None if use.ceiling is None else use.ceiling * turn.given)

@@ -55,8 +55,7 @@ def _at_the_limit(bound: dict[str, Any]) -> str:
     told = []
     for line in used(bound["evidence"], bound["resource"], bound["binds"]):
         held_back = throttled(bound["evidence"], line["host"]) if bound["resource"] == "cpu" else 0.0
-        waited = f", held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
-        told.append(f"{line['value']:.0%} on {line['host']}{waited}")
+        told.append(f"{line['value']:.0%} on {line['host']}{held_back_words(held_back)}")
     return f" Used of it at the limit: {'; '.join(told)}." if told else ""
 
 
@@ -96,8 +95,13 @@ def _shares(there: Sequence[Line], held_back: Sequence[float]) -> str:
     shares = list(dict.fromkeys(f"{share:.0%}" for share in sorted(line["value"] for line in there)))
     ceilings = list(dict.fromkeys(map(ceiling_words, there)))
     told = " to ".join(dict.fromkeys((shares[0], shares[-1])))
-    waited = f" and held back by its quota in {max(held_back):.0%} of its periods" if max(held_back, default=0.0) >= THROTTLED_MIN else ""
+    waited = held_back_words(max(held_back, default=0.0))
     return f"{told} of {' and '.join(ceilings)}{' each' if len(there) > 1 and len(ceilings) == 1 else ''} used{waited}; "
+
+
+def held_back_words(share: float, joint: str = " and ") -> str:
+    """In how many of its periods a quota held its host back, to be said after what was used; empty where those were few."""
+    return f"{joint}held back by its quota in {share:.0%} of its periods" if share >= THROTTLED_MIN else ""
 
 
 def ceiling_words(line: Line) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.evidence import by_service
-from hydrotest.analysis.resource_use import THROTTLED_MIN
+from hydrotest.analysis.evidence import Line, by_service
 from hydrotest.analysis.starved import frees
 from hydrotest.report.advice import advice
-from hydrotest.report.bounds import bound_sentence
+from hydrotest.report.bounds import bound_sentence, held_back_words
 from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
@@ -182,8 +181,7 @@ def together_sentences(summary: Summary) -> list[str]:
 def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
     said: dict[str, list[str]] = defaultdict(list)
-    moved: dict[str, dict[str, float]] = {}
-    shared: dict[str, bool] = {}
+    shares: dict[str, list[Line]] = {}
     for row in rows:
         bound = row["bound_by"]
         if bound["kind"] in ("resource", "undecided"):
@@ -192,17 +190,14 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
             what = bound["detail"].partition(": ")[2]
             told = f"{what} (of the {there[0]['of']}: {had})" if had else what
             said[told].append(row["workload"])
-            moved[told] = frees((line["service"], line["frees"] or 0.0) for line in there)
-            shared[told] = len(frees((line["service"], line["value"]) for line in there)) > 1
+            shares[told] = there
     out = []
     for what, who in said.items():
-        compete = len(who) > 1 or shared[what]
-        verb = (
-            f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there"
-            if compete
-            else f"What {who[0]} is bound by there"
-        )
-        out.append(f"{verb}: {what}.{_freed(moved[what]) if compete else ''}")
+        if len(who) == 1 and len(frees((line["service"], line["value"]) for line in shares[what])) < 2:
+            out.append(f"What {who[0]} is bound by there: {what}.")
+            continue
+        freed = _freed(frees((line["service"], line["frees"] or 0.0) for line in shares[what]))
+        out.append(f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}.{freed}")
     return out
 
 
@@ -239,7 +234,7 @@ def starved_sentences(rows: list[dict[str, Any]]) -> list[str]:
             continue
         users = f" (cores used there: {', '.join(own[0]['users'])})" if own[0]["users"] else ""
         held_back = (own[0]["throttled"] or 0.0) if resource == "cpu" else 0.0
-        waited = f" and was held back by its quota in {held_back:.0%} of its periods" if held_back >= THROTTLED_MIN else ""
+        waited = held_back_words(held_back, " and was ")
         out.append(
             f"{who} {are} short of {resource}: {host} used {own[0]['share']:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0].get('frees', {}))}"
         )
