@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
@@ -66,50 +68,71 @@ class MadeUpRun:
         })  # fmt: skip
         self.limit = limit
         self.base_ms = base_ms
+        self.decline_per_s = 0.0
+        """Operations a second by which it takes fewer each second of a trial."""
         self.clock_s = START_S
         self.number = 0
 
     def trial(self, purpose: Purpose, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
               run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None,
-              steal_share: float = 0.0, jit_cores: float = 0.0) -> Trial:  # fmt: skip
-        """One trial of five seconds, the first cut off. Latency is `base_ms` below the limit and grows above it."""
+              steal_share: float = 0.0, jit_cores: float = 0.0, wait_ms: float = 0.1, seconds: int = 5,
+              stall: tuple[float, float] = (0.0, 0.0), **more: Any) -> Trial:  # fmt: skip
+        """One trial, the first second cut off. Latency is `base_ms` below the limit and grows above it. During the `stall` (seconds since the start)
+        nothing is completed; behind it the system works off what waits at its limit. `more`: fields of the trial."""
         self.number += 1
         slug = f"{purpose}-ingest"
         folder = self.folder.trial_path(self.number, slug)
-        rate = min(offered or 1e9, self.limit)
-        p50_us = round((latency_ms or (self.base_ms if offered is None or offered <= self.limit else 400.0)) * 1000)
         start = self.clock_s
-        lines, seconds = [], []
-        for second in range(5):
+        course = list(self._course(offered, seconds, stall))
+        lines, rows = [], []
+        for second in range(seconds):
             histogram = empty()
-            histogram.record_value(p50_us, round(rate))
+            own_ms = latency_ms or (self.base_ms if offered is None or offered <= self.limit else 400.0)
+            inside = max(0.0, min(stall[1], second + 1) - max(stall[0], second))
+            due = offered or self.limit
+            # What is due in a stall is answered behind it.
+            histogram.record_value(round(own_ms * 1000), max(1, round(due * (1 - inside))))
+            if inside > 0:
+                histogram.record_value(round((stall[1] - max(stall[0], second)) * 1e6), max(1, round(due * inside)))
             lines.append(_log_line(histogram, start + second))
-            done = round(rate * (second + 1))
-            behind = 0 if offered is None else max(0, round((offered - rate) * (second + 1)))
-            seconds.append({
-                "wall_s": start + second + 1, "counts": {"started": done + behind, "completed": done, "failed": 0, "bytes": done * 100, "cap_hits": cap_hits},
-                "in_flight": [behind] * 10, "p99_ms": p50_us / 1e3,
+            tenths = course[second * 10 : (second + 1) * 10]
+            started, completed = tenths[-1]
+            rows.append({
+                "wall_s": start + second + 1, "counts": {"started": started, "completed": completed, "failed": 0, "bytes": completed * 100,
+                                                         "cap_hits": cap_hits},
+                "in_flight": [a - b for a, b in tenths], "completed": [b for _, b in tenths], "failed": [0] * 10,
+                "at_s": [second + (tenth + 1) / 10 for tenth in range(10)], "p99_ms": own_ms,
                 "threads": [{"name": "load-0/1", "cpu_ns": round((second + 1) * 1e9 * cpu_share),
                              "run_delay_ns": round((second + 1) * 1e9 * run_delay_share)}],
             })  # fmt: skip
+        total_started, total = course[-1]
         for which in layout.HISTOGRAMS:
             (folder / layout.histogram("ingest", which)).write_text(
-                HEADER + "".join(lines if which != "wait" else [_log_line(_tiny(), start + 1)])
+                HEADER + "".join(lines if which != "wait" else [_log_line(_waits(wait_ms), start + 1)])
             )
-        (folder / layout.seconds("ingest")).write_text("".join(json.dumps(second) + "\n" for second in seconds))
-        self._samples(folder, start, steal_share, jit_cores)
-        total = round(rate * 5)
+        (folder / layout.seconds("ingest")).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self._samples(folder, start, steal_share, jit_cores, seconds)
         fates = Fates(unit="records", sent=total, acked=total, seen=total - lost, lost=lost, duplicated=0, corrupted=0, out_of_order=0,
                       unacked_present=0, in_flight=0)  # fmt: skip
-        outcome = Outcome(counts=Counts(started=total, completed=total, bytes=total * 100, cap_hits=cap_hits), started_wall_s=start,
-                          ended_wall_s=start + 5, overflows=overflows)  # fmt: skip
+        outcome = Outcome(counts=Counts(started=total_started, completed=total, bytes=total * 100, cap_hits=cap_hits), started_wall_s=start,
+                          ended_wall_s=start + seconds, overflows=overflows)  # fmt: skip
         load = Load(workload="ingest", kind="kafka-produce", client="native", offered=offered, in_flight=None if offered else 4000,
                     outcome=outcome, fates=fates)  # fmt: skip
-        trial = Trial(number=self.number, slug=slug, purpose=purpose, tenancy="isolated", warm_up_s=1.0, window_s=4.0, prepared_wall_s=start - 0.5,
-                      ended_wall_s=start + 6, status="done", search=search, loads=[load])  # fmt: skip
+        trial = Trial(number=self.number, slug=slug, purpose=purpose, tenancy="isolated", warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
+                      ended_wall_s=start + seconds + 1, status="done", search=search, loads=[load], **more)  # fmt: skip
         self.folder.write_trial(trial)
-        self.clock_s += 7
+        self.clock_s += seconds + 2
         return trial
+
+    def _course(self, offered: float | None, seconds: int, stall: tuple[float, float]) -> Iterator[tuple[int, int]]:
+        """Operations started and completed by each tenth of a second."""
+        done = 0.0
+        for tenth in range(1, 10 * seconds + 1):
+            at = tenth / 10
+            due = (self.limit if offered is None else offered) * at
+            stands = stall[0] < at <= stall[1]
+            done += 0.0 if stands else min(due - done, (self.limit - self.decline_per_s * at) / 10)
+            yield round(due), round(done)
 
     def measured(self, trial: Trial) -> Measured:
         """The trial as analysis reads it."""
@@ -118,17 +141,15 @@ class MadeUpRun:
     def search(self) -> None:
         """A whole isolated test."""
         saturated = self.trial("saturated", None)
-        search = LimitSearch(self.measured(saturated).achieved * 1.5, self.experiment.search.precision)
-        # The summary replays from the saturated trial's own rate, so take that one.
         search = LimitSearch(self.measured(saturated).achieved, self.experiment.search.precision)
         while (rate := search.propose()) is not None:
             stage = search.stage
             trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage)
             search.tell(judge(self.measured(trial), self.experiment.objective("ingest")).accepted)
 
-    def _samples(self, folder: Path, start: float, steal_share: float, jit_cores: float) -> None:
+    def _samples(self, folder: Path, start: float, steal_share: float, jit_cores: float, seconds: int) -> None:
         buffer = SampleBuffer()
-        for second in range(7):
+        for second in range(seconds + 2):
             us = round((start - START_S + second) * 1e6)
             host = host_counters(start - START_S + second, cpu_steal_us=round(us * 2 * steal_share))
             service = {"cpu_user_us": us // 2, "cpu_system_us": us // 4, "memory_bytes": 1 << 30, "threads": 50, "processes": 1,
@@ -138,9 +159,9 @@ class MadeUpRun:
         buffer.flush(folder)
 
 
-def _tiny() -> HdrHistogram:
+def _waits(wait_ms: float) -> HdrHistogram:
     histogram = empty()
-    histogram.record_value(100, 1000)
+    histogram.record_value(round(wait_ms * 1000), 1000)
     return histogram
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
+from hydrotest.analysis.combined import FRACTION_UNIT, Together, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
 from hydrotest.analysis.evidence import PAYLOAD, service_lines
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.limits import Limits
@@ -24,7 +24,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
-from hydrotest.store.records import Trial
+from hydrotest.store.records import Iteration, Load, Trial
 from tests.made_up import EXPERIMENT, MadeUpRun
 
 TWO_SYSTEMS = """\
@@ -252,3 +252,45 @@ def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> No
         begun = Trial(number=1, slug="s", purpose="search", tenancy="combined", warm_up_s=1, window_s=3, prepared_wall_s=0, ended_wall_s=1,
                       status="done", fraction=fresh.rate(step) / FRACTION_UNIT, loads=[])  # fmt: skip
         assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)
+
+
+def interference_of(run: MadeUpRun, starved: int, pairs: int = 5) -> dict[str, dict[str, Any]]:
+    """The rows of ingest by metric, after so many pairs in the first of which nothing was completed together."""
+    for pair in range(1, pairs + 1):
+        run.trial("alone", 5_000, test=1, pair=pair, subject="ingest")
+        run.trial("together", 5_000, test=1, pair=pair, stall=(0.0, 5.0) if pair <= starved else (0.0, 0.0))
+    rows = Together(run.folder, run.experiment, run.folder.trials(), {"ingest": 10_000.0}, 1).interference()
+    return {row["metric"]: row for row in rows}
+
+
+def test_one_that_is_starved_by_the_others_is_found(tmp_path: Path) -> None:
+    """The worst case has no logarithm: its pairs were left out, and nothing was found."""
+    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=5)["achieved"]
+    assert (row["starved_pairs"], row["n"], row["significant"], row["combined"]) == (5, 5, True, 0.0)
+    assert row["change_pct"] == pytest.approx(-99.9)
+
+
+def test_one_that_is_starved_in_some_pairs_counts_them(tmp_path: Path) -> None:
+    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=2)["achieved"]
+    assert (row["starved_pairs"], row["n"]) == (2, 5)
+    assert row["combined"] == pytest.approx(3_000, rel=0.01)
+
+
+def test_one_that_is_not_starved_is_not(tmp_path: Path) -> None:
+    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=0)["achieved"]
+    assert (row["starved_pairs"], row["significant"]) == (0, False)
+
+
+def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_long_as_it_was_let(tmp_path: Path) -> None:
+    run = MadeUpRun(tmp_path, text=TWO_SYSTEMS)
+    for pair in range(1, 6):
+        for purpose, subject, seconds, is_cut in (("alone", "batch", 10.0, False), ("together", None, 40.0 + pair / 10, True)):
+            made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)  # type: ignore[arg-type]
+            job = Iteration(test="sort-by-key", group="g", started_wall_s=0, ended_wall_s=seconds, seconds=seconds, finished=not is_cut,
+                            correct=not is_cut, cut=is_cut)  # fmt: skip
+            load = Load(workload="batch", kind="spark-perf", client="spark", iterations=[job])
+            run.folder.write_trial(made.model_copy(update={"loads": [*made.loads, load]}))
+    rows = Together(run.folder, run.experiment, run.folder.trials(), {"ingest": 10_000.0}, 1).interference()
+    (row,) = (row for row in rows if row["workload"] == "batch")
+    assert (row["metric"], row["at_least_pairs"], row["n"], row["significant"]) == ("sort-by-key s", 5, 5, True)
+    assert row["combined"] == pytest.approx(40.3, rel=0.01)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.fault import Reading, behind, readings, recovery
-from hydrotest.store.records import Counts, Second
+from hydrotest.analysis.fault import behind, recovery
+from hydrotest.analysis.progress import Reading
 
 
 def progress(rate: float, stall: tuple[float, float] | None, catch_up: float = 2.0, seconds: int = 60) -> list[Reading]:
@@ -87,14 +87,6 @@ def test_a_slow_catch_up_is_not_back_at_the_window_end() -> None:
 def test_nothing_before_it_nothing_to_compare() -> None:
     assert recovery(progress(1000, (0, 60)), 20, 30) is None
     assert recovery([], 20, 30) is None
-
-
-def test_readings_are_placed_in_their_second() -> None:
-    second = Second(wall_s=101.0, counts=Counts(), in_flight=list(range(10)), completed=list(range(10, 20)), p99_ms=None, threads=[])
-    first, *_, last = readings([second], 100.0)
-    assert first.at_s == pytest.approx(0.1)
-    assert last.at_s == pytest.approx(1.0)
-    assert (first.completed, first.in_flight, last.completed, last.in_flight) == (10, 0, 19, 9)
 
 
 def test_a_consumer_that_hears_nothing_is_behind_all_the_same() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.fault import Reading
-from hydrotest.analysis.profile import achieved, offered_at
+from hydrotest.analysis.profile import offered_at
 from hydrotest.report.profile import profile_figures, profile_sheet
 from hydrotest.report.words import profile_sentences
 from hydrotest.spec.tests import Profile
@@ -32,13 +31,6 @@ def test_what_is_due_follows_the_stretches() -> None:
     assert [offered_at(PROFILE, at) for at in (0, 9.9, 10, 20, 30)] == pytest.approx([1000, 1000, 1000, 2000, 0])
     assert [stretch.operations for stretch in PROFILE.stretches] == [10_000, 40_000]
     assert PROFILE.duration == 30
-
-
-def test_what_was_completed_between_two_moments() -> None:
-    progress = [Reading(at / 10, at * 50, 3) for at in range(101)]
-    assert achieved(progress, 2, 8) == pytest.approx(500)
-    assert achieved([], 2, 8) is None
-    assert achieved(progress, 12, 20) is None
 
 
 def test_it_is_told_in_a_table_a_figure_and_a_sentence() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.soak import change_points, slope_per_hour
+from hydrotest.analysis.soak import change_points, slope_per_hour, soak_rows
 from hydrotest.report.words import soak_sentences
+from tests.made_up import MadeUpRun
 
 
 def noisy(level: float, n: int, noise: float, rng: random.Random) -> list[float]:
@@ -71,6 +74,42 @@ def test_a_line_without_any_scatter_is_level() -> None:
     slope = slope_per_hour([float(at) for at in range(100)], [3_000.0] * 100)
     assert slope is not None
     assert (slope.per_hour, slope.low, slope.high, slope.is_sure) == (0.0, 0.0, 0.0, False)
+
+
+def soak_of(run: MadeUpRun, **trial: Any) -> dict[str, Any]:
+    """The row of one soak of the workload."""
+    soak = run.trial("soak", 5_000, **trial)
+    (row,) = soak_rows(run.folder, run.experiment, [soak])
+    (load,) = row["workloads"]
+    return dict(load)
+
+
+def test_a_stall_shows_where_it_is_in_what_was_achieved(tmp_path: Path) -> None:
+    """Operations are filed under the second in which they were due, however late they were answered: counted there, nothing ever stalls."""
+    load = soak_of(MadeUpRun(tmp_path), seconds=241, stall=(101.0, 121.0))
+    rates = {bucket["at_s"]: bucket["achieved"] for bucket in load["buckets"]}
+    assert [at for at, achieved in rates.items() if achieved < 100] == [float(at) for at in range(101, 121, 2)]
+    assert rates[99.0] == pytest.approx(5_000, rel=0.01)
+    # What had waited is worked off behind it, as fast as the system can.
+    assert rates[123.0] == pytest.approx(10_000, rel=0.01)
+    assert load["stalls"] == [{"at_s": pytest.approx(100, abs=0.2), "seconds": pytest.approx(20, abs=0.3)}]
+    assert min(load["missed_at_s"]) == pytest.approx(101)
+
+
+def test_a_level_that_is_held_has_no_stall_no_drift_and_no_change(tmp_path: Path) -> None:
+    load = soak_of(MadeUpRun(tmp_path), seconds=241)
+    assert load["accepted"]
+    assert (load["stalls"], load["changes"], load["missed_at_s"]) == ([], [], [])
+    assert all(bucket["achieved"] == pytest.approx(5_000, rel=0.01) for bucket in load["buckets"])
+    assert not load["drift_pct"]["achieved"]["sure"]
+
+
+def test_a_system_that_gets_slower_drifts(tmp_path: Path) -> None:
+    run = MadeUpRun(tmp_path, limit=5_000)
+    run.decline_per_s = 4.0
+    load = soak_of(run, seconds=241)
+    assert load["drift_pct"]["achieved"]["sure"]
+    assert load["drift_pct"]["achieved"]["high"] < 0
 
 
 def soaked(accepted: bool | None, reasons: list[str], missed_at_s: list[float]) -> list[dict[str, Any]]:

@@ -8,15 +8,16 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.bound_by import GENERATOR, BoundBy
 from hydrotest.analysis.evidence import lines
-from hydrotest.analysis.fault import Reading
 from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.proof import proven
 from hydrotest.analysis.resource_use import MACHINE, OUT, Use
 from hydrotest.analysis.squeeze import (
@@ -38,7 +39,6 @@ from hydrotest.analysis.squeeze import (
     groups,
     has_time,
     headroom,
-    rate_in,
     reach_s,
     rounds_in,
     within,
@@ -58,9 +58,11 @@ Rate = Callable[[Mapping[Candidate, float]], float]
 """What a system does, by the share of each resource that is left."""
 
 
-def rates_of(progress: Sequence[Reading]) -> Callable[[SqueezeTurn], float | None]:
-    """The rate of each turn, as that of a workload with generators is read."""
-    return lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s)
+def rates_of(readings: Sequence[tuple[float, int]]) -> Callable[[SqueezeTurn], float | None]:
+    """The rate of each turn, as that of a workload with generators is read; (moment, completed) each."""
+    at, done = np.asarray(readings, dtype=float).T
+    progress = Progress(at, done, np.zeros_like(at), np.zeros_like(at))
+    return lambda turn: progress.rate(turn.start_wall_s + SETTLE_S, turn.end_wall_s)
 
 
 def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = ALL) -> Squeezing:
@@ -85,7 +87,7 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
             for _ in range(round(turn.seconds * 10)):
                 at += 0.1
                 done += per_s * 0.1
-                progress.append(Reading(at, round(done), 0))
+                progress.append((at, round(done)))
         state.tell(elasticities(changes(turns, rates_of(progress))))
         if state.decide().is_made:
             break
@@ -381,7 +383,7 @@ def test_a_drift_of_the_machine_is_taken_out() -> None:
     progress, done = [], 0.0
     for tick in range(121):
         at = tick / 10
-        progress.append(Reading(at, round(done), 0))
+        progress.append((at, round(done)))
         speed = 1000 * (1 - at / 24)
         done += 0.1 * speed * (0.5 if 4 <= at < 8 else 1.0)
     ((_, before, after),) = changes(turns, rates_of(progress))

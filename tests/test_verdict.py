@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hydrotest.analysis.verdict import judge
+from hydrotest.analysis.verdict import Check, judge
 from hydrotest.analysis.windows import uses_in
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer
-from tests.made_up import MadeUpRun, host_counters
+from tests.made_up import EXPERIMENT, MadeUpRun, host_counters
 
 
 @pytest.fixture
@@ -111,3 +112,38 @@ def test_this_machine_by_another_address_is_no_other_machine(run: MadeUpRun) -> 
     # Only the first is told of; the samples that there are are the second's.
     assert uses_in(run.folder, windows, [here | {"name": "first"}, here]) == []
     assert uses_in(run.folder, windows, [here | {"name": "first", "connect": "netns"}, here]) != []
+
+
+def failed(run: MadeUpRun, offered: float, **trial: Any) -> dict[str, Check]:
+    """The rules that do not hold in a trial, by name."""
+    verdict = judge(run.measured(run.trial("level", offered, **trial)), run.experiment.objective("ingest"))
+    return {check.rule: check for check in verdict.checks if not check.held}
+
+
+@pytest.mark.parametrize("offered", [1, 2, 5, 10, 20, 50, 100, 200])
+@pytest.mark.parametrize("seconds", [6, 21])
+def test_few_operations_that_are_all_answered_are_held(run: MadeUpRun, offered: float, seconds: int) -> None:
+    assert failed(run, offered, seconds=seconds, latency_ms=11.0) == {}
+
+
+@pytest.mark.parametrize("offered", [10, 50, 200])
+def test_few_operations_of_which_some_are_never_answered_are_not(tmp_path: Path, offered: float) -> None:
+    run = MadeUpRun(tmp_path, limit=offered * 0.9)
+    assert {"achieved"} <= set(failed(run, offered, seconds=21, latency_ms=11.0))
+
+
+def test_a_rule_says_what_was_measured_and_its_bound(run: MadeUpRun) -> None:
+    latency = failed(run, 12_000)["latency"]
+    assert (latency.value, latency.bound, latency.unit) == (pytest.approx(400, rel=0.01), 50, "ms")
+
+
+@pytest.mark.parametrize("objective", ["{p50: 20 ms}", "{p95: 20 ms}", "{p999: 60 ms}", "{p99: 20 ms}", "{errors: 0}"])
+def test_a_generator_that_starts_late_has_no_room_whatever_the_objective(tmp_path: Path, objective: str) -> None:
+    run = MadeUpRun(tmp_path, text=EXPERIMENT.replace("{p99: 50 ms}", objective))
+    assert "generator" in failed(run, 8_000, wait_ms=500.0)
+    assert "generator" not in failed(run, 8_000, wait_ms=0.5)
+
+
+def test_a_rate_that_changes_within_its_window_is_not_steady(run: MadeUpRun) -> None:
+    assert "unsteady" in failed(run, 8_000, seconds=21, stall=(12.0, 15.0))
+    assert "unsteady" not in failed(run, 8_000, seconds=21)

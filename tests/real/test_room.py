@@ -66,7 +66,7 @@ def judged(bench: Bench, trial: Trial) -> Room:
     measured = Measured.read(bench.runner.folder, trial, "ingest")
     verdict = judge(measured, OBJECTIVE)
     assert not verdict.accepted
-    room = judge_room(measured, 200.0)
+    room = judge_room(measured, {"p99": 200.0})
     assert not room.has_room
     return room
 
@@ -74,7 +74,7 @@ def judged(bench: Bench, trial: Trial) -> Room:
 async def room_of(bench: Bench, ingest: Rated, rate: float) -> Room:
     """The room of a trial, or of one of three: a machine that stands still for a moment takes it from any generator, but gives it to none."""
     for _ in range(3):
-        room = judge_room(Measured.read(bench.runner.folder, await ingest.open_loop(rate, PLAN), "ingest"), 200.0)
+        room = judge_room(Measured.read(bench.runner.folder, await ingest.open_loop(rate, PLAN), "ingest"), {"p99": 200.0})
         if room.has_room:
             break
     return room

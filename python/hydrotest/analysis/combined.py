@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -252,6 +252,7 @@ class Together:
         """One row for each workload and metric, from pairs of windows at the same rate."""
         alone: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         together: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+        cut: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         for trial in self._of("alone", "together"):
             for load in trial.loads:
                 if trial.pair is None or trial.subject not in (None, load.workload):
@@ -259,15 +260,23 @@ class Together:
                 side = together if trial.subject is None else alone
                 for metric, value in self._metrics(trial, load).items():
                     side[load.workload, metric][trial.pair] = value
+                if trial.subject is None:
+                    for metric, value in _cut(load).items():
+                        cut[load.workload, metric][trial.pair] = value
+        metrics_of = Counter(workload for workload, _ in alone)
         rows = []
-        metrics_of: dict[str, int] = defaultdict(int)
-        for workload, _ in alone:
-            metrics_of[workload] += 1
-        for (workload, metric), values in alone.items():
-            pairs = [(values[pair], together[workload, metric][pair]) for pair in sorted(values) if pair in together[workload, metric]]
-            pairs = [(before, after) for before, after in pairs if before > 0 and after > 0]
+        for key, values in alone.items():
+            pairs, bounds = [], 0
+            for pair, before in sorted(values.items()):
+                after, least = together[key].get(pair), cut[key].get(pair, 0.0)
+                if after is None and least > before:
+                    # It was cut when the window ended, and had by then taken longer than alone: it takes at least so long.
+                    after, bounds = least, bounds + 1
+                if after is not None and (before > 0 or after > 0):
+                    pairs.append((before, after))
             if len(pairs) > 1:
-                rows.append({"workload": workload, "metric": metric, "test": self.index, **compare_pairs(pairs, metrics_of[workload])})
+                rows.append({"workload": key[0], "metric": key[1], "test": self.index, "at_least_pairs": bounds,
+                             **compare_pairs(pairs, metrics_of[key[0]])})  # fmt: skip
         return rows
 
     def _metrics(self, trial: Trial, load: Load) -> dict[str, float]:
@@ -279,7 +288,7 @@ class Together:
         times: dict[str, list[float]] = defaultdict(list)
         for iteration in load.iterations or []:
             if not iteration.cut:
-                times[f"{iteration.test} s"].append(iteration.seconds)
+                times[_time_of(iteration)].append(iteration.seconds)
                 for phase, seconds in self._phases(load, iteration).items():
                     times[f"{iteration.test} {phase} s"].append(seconds)
         return {key: sum(values) / len(values) for key, values in times.items()}
@@ -296,8 +305,18 @@ class Together:
         return {"slowest shuffle read": group.largest("fetch_wait_s"), "slowest shuffle write": group.largest("shuffle_write_s")}
 
 
+def _time_of(iteration: Iteration) -> str:
+    """The metric of how long a batch test took."""
+    return f"{iteration.test} s"
+
+
+def _cut(load: Load) -> dict[str, float]:
+    """How long tests had run that the window's end cut short."""
+    return {_time_of(iteration): iteration.seconds for iteration in load.iterations or [] if iteration.cut}
+
+
 def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
-    """Geometric means of both sides, and the change between them; see `paired_change`."""
+    """Geometric means of both sides (plain ones where something is zero), and the change between them; see `paired_change`."""
     return {
         "isolated": geometric_mean([before for before, _ in pairs]),
         "combined": geometric_mean([after for _, after in pairs]),

@@ -39,11 +39,11 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
 
 
 def doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[tuple[float, float]]:
-    """Operations a second by a workload's generators and by twice as many, of each pair of windows in which something was completed."""
+    """Operations a second by a workload's generators and by twice as many, of each pair of windows in one of which something was completed."""
     achieved: dict[int, dict[int, float]] = defaultdict(dict)
     for trial in trials:
         if trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
             measured = Measured.read(run, trial, workload)
             achieved[trial.pair][measured.load.generators] = measured.achieved
     pairs = [[rate for _, rate in sorted(of.items())] for of in achieved.values()]
-    return [(rates[0], rates[1]) for rates in pairs if len(rates) == 2 and all(rates)]
+    return [(rates[0], rates[1]) for rates in pairs if len(rates) == 2 and any(rates)]

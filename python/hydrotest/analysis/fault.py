@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.progress import Reading
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import FaultRecord, Second, Trial
+from hydrotest.store.records import FaultRecord, Trial
 
 STALL_S_MIN = 0.25
 """No completion for at least this long is a stall; readings are a tenth of a second apart."""
@@ -27,15 +28,6 @@ BACKLOG_BACK = 2.0
 """So many times the largest backlog before still counts as back: its own peaks differ."""
 
 
-class Reading(NamedTuple):
-    """A generator's progress at one moment."""
-
-    at_s: float
-    """Since the window's start."""
-    completed: int
-    in_flight: int
-
-
 @dataclass(frozen=True)
 class Recovery:
     """How progress went on after a moment. Seconds; null is: not within the window."""
@@ -49,16 +41,6 @@ class Recovery:
     """Of these, those after the system had answered again."""
 
 
-def readings(seconds: Sequence[Second], start_s: float) -> list[Reading]:
-    """A generator's progress, ten readings a second."""
-    found = []
-    for second in seconds:
-        count = len(second.completed)
-        at = [second.wall_s - start_s - (count - 1 - i) * 0.1 for i in range(count)]
-        found += [Reading(*row) for row in zip(at, second.completed, second.in_flight, strict=True)]
-    return found
-
-
 def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_batches: bool = False) -> Recovery | None:
     """How progress went on after `struck_s`. None where nothing was completed before it, so that nothing can be compared. `in_batches`: it comes with pauses, which
     are no stalls."""
@@ -68,13 +50,13 @@ def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_ba
     rate = (before[-1].completed - before[0].completed) / (before[-1].at_s - before[0].at_s)
     backlog = max(1, *(reading.in_flight for reading in before)) * BACKLOG_BACK
     after = [before[-1], *(reading for reading in progress if reading.at_s > struck_s)]
-    pause = max((end - begin for begin, end in _stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
-    stalls = _stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
-    if not stalls and all(reading.in_flight <= backlog for reading in after) and _rate(after) >= RATE_BACK * rate:
+    pause = max((end - begin for begin, end in stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
+    found = stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
+    if not found and all(reading.in_flight <= backlog for reading in after) and _rate(after) >= RATE_BACK * rate:
         return Recovery(0.0, 0.0, 0.0, 0.0)
     horizon = max(CAUGHT_UP_S, 2 * pause)
-    at = _back(after, stalls[-1][1] if stalls else struck_s, rate * RATE_BACK, backlog, horizon, left=bool(stalls))
-    lengths = [end - begin for begin, end in stalls]
+    at = _back(after, found[-1][1] if found else struck_s, rate * RATE_BACK, backlog, horizon, left=bool(found))
+    lengths = [end - begin for begin, end in found]
     return Recovery(sum(lengths), max(lengths, default=0.0), None if at is None else at - struck_s,
                     None if at is None else max(0.0, at - ready_s))  # fmt: skip
 
@@ -84,7 +66,7 @@ def _rate(progress: Sequence[Reading]) -> float:
     return (progress[-1].completed - progress[0].completed) / seconds if seconds > 0 else 0.0
 
 
-def _stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, float]]:
+def stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, float]]:
     """Stretches (begin, end) in which nothing was completed."""
     found = []
     begin = progress[0].at_s
@@ -142,12 +124,11 @@ def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
     assert outcome is not None
     start = measured.start_s
     struck, ready = fault.struck_wall_s - start, fault.ready_wall_s - start
-    progress = readings(measured.seconds, start)
+    own = measured.progress
     if measured.source is not None:
         # What is on its way through all of a dataflow, not only in its last topic.
-        fed = readings(measured.source.seconds, start)
-        progress = [own._replace(in_flight=max(0, theirs.completed - own.completed)) for own, theirs in zip(progress, fed, strict=False)]
-    progress = [reading for reading in progress if reading.at_s <= measured.end_s - start]
+        own = own.behind(measured.source.progress)
+    progress = [reading for reading in own.readings(start) if reading.at_s <= measured.end_s - start]
     if load.kind == "kafka-consume" and load.offered and progress:
         progress = behind(progress, load.offered)
     found = recovery(progress, struck, ready, in_batches=measured.source is not None)

@@ -1,4 +1,4 @@
-"""Intervals: means from autocorrelated samples, the slope of a backlog."""
+"""Intervals: means, paired changes, the trend of autocorrelated readings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 
@@ -57,24 +58,18 @@ def interval_with(values: Sequence[float], deviation: float, freedom: int, confi
     return Mean(mean, mean - half, mean + half, len(values))
 
 
-def batch_means(values: Sequence[float], batches: int = 10, confidence: float = 0.95) -> Mean:
-    """Interval of the mean of autocorrelated values: means of consecutive batches are nearly independent
-    (A. M. Law, "Simulation Modeling and Analysis", batch means)."""
-    size = len(values) // batches
-    if size < 1:
-        return t_interval(values, confidence)
-    means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(batches)]
-    return t_interval(means, confidence)
-
-
 PAIRS_MIN = 5
 SIGNIFICANCE = 0.05
 CHANGE_MIN = 0.01
 """A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
+NOTHING = 1e-3
+"""Stands for zero beside something, as a share of it: the logarithm of nothing at all is not to be had."""
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values."""
+    """Of positive values; the plain mean where one is zero."""
+    if min(values) <= 0:
+        return math.fsum(values) / len(values)
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
@@ -88,31 +83,78 @@ def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict
 
     `significant` asks more than the interval: with `family` metrics looked at together, each is tested at 0.05 / `family`
     (Bonferroni), so that not one comparison in a few is "found" by chance; n ≥ 5 pairs; and a change of 1 %.
+
+    A side that is zero counts as `NOTHING` of the other; `starved_pairs` are those whose second is. Where that is most of them it is significant, whatever the
+    interval: the logarithms of something and of nothing scatter too much for one. Pairs of two zeros say nothing.
     """
-    logs = [math.log(after / before) for before, after in pairs]
+    known = [(before, after) for before, after in pairs if before > 0 or after > 0]
+    logs = [math.log(max(after, NOTHING * before) / max(before, NOTHING * after)) for before, after in known]
+    starved = sum(after <= 0 for _, after in known)
     mean = t_interval(logs)
     strict = t_interval(logs, 1 - SIGNIFICANCE / family)
+    is_sure = len(known) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN
 
     return {
-        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(pairs),
-        "significant": len(pairs) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN,
+        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(known),
+        "significant": is_sure or starved * 2 > len(known), "starved_pairs": starved,
     }  # fmt: skip
 
 
-def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """One-sided upper bound of the slope of `values` over time, in units a second, by least squares.
+@dataclass(frozen=True)
+class Line:
+    """A straight line through readings at equal steps: its slope (units a step), the error of that, and the degrees of freedom behind it."""
 
-    None with fewer than three readings or no spread in time.
-    """
+    slope: float
+    error: float
+    freedom: float
+
+
+READINGS_MIN = 5
+RHO_MAX = 0.98
+"""Beyond it a series of seconds cannot be told from one that never comes back."""
+RHO_MARGIN = 0.25
+"""So many of its standard errors the autocorrelation is taken to be higher: too low a one makes intervals too narrow, too high a one does so little harm. Simulated with
+40 to 120 readings and neighbours correlated by 0 to 0.9: 93.3 to 96.8 % of 95 % intervals hold the slope; without it 90.2 to 96.5 %."""
+
+
+def line_through(values: Sequence[float]) -> Line | None:
+    """A trend in autocorrelated readings at equal steps: generalised least squares with noise of first order (S. J. Prais, C. B. Winsten, "Trend
+    Estimators and Serial Correlation", 1954). Its autocorrelation is taken from least squares' residuals, with the bias that a fitted line gives it taken out
+    (F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", 1954); the degrees of freedom are those of as many independent readings. Plain least
+    squares holds its interval in only 65 of 95 cases where neighbours are correlated by 0.9. None with fewer than five readings."""
     n = len(values)
-    slope = slope_of(times_s, values)
-    if n < 3 or slope is None:
+    if n < READINGS_MIN:
         return None
-    t_mean, v_mean = math.fsum(times_s) / n, math.fsum(values) / n
-    spread = math.fsum((t - t_mean) ** 2 for t in times_s)
-    residual = math.fsum((v - v_mean - slope * (t - t_mean)) ** 2 for t, v in zip(times_s, values, strict=True))
-    error = math.sqrt(residual / (n - 2) / spread)
-    return slope + float(stats.t.ppf(confidence, n - 2)) * error
+    y = np.asarray(values, dtype=float)
+    t = np.arange(n) - (n - 1) / 2
+    residual = y - y.mean() - (t @ y) / (t @ t) * t
+    square = float(residual @ residual)
+    if square <= 1e-18 * max(1.0, float(y @ y)):
+        return Line(float((t @ y) / (t @ t)), 0.0, n - 2)  # a line without any scatter
+    seen = float(residual[1:] @ residual[:-1]) / square
+    rho = (seen * n + 2) / max(n - 4, 1)
+    rho = min(rho + RHO_MARGIN * math.sqrt((1 - min(rho, 1.0) ** 2) / n), RHO_MAX) if rho > 0 else 0.0
+    first = math.sqrt(1 - rho**2)
+    x = np.column_stack([np.ones(n), t])
+    x = np.vstack([first * x[0], x[1:] - rho * x[:-1]])
+    z = np.concatenate([[first * y[0]], y[1:] - rho * y[:-1]])
+    inverse = np.linalg.inv(x.T @ x)
+    fit = inverse @ x.T @ z
+    left = z - x @ fit
+    error = math.sqrt(float(left @ left) / (n - 2) * float(inverse[1, 1]))
+    return Line(float(fit[1]), error, max(1.0, n * (1 - rho) / (1 + rho) - 3))
+
+
+def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:
+    """One-sided upper bound of the trend of `values`, read at (nearly) equal steps of time, in units a second; see `line_through`.
+
+    None with fewer than five readings or no spread in time.
+    """
+    line = line_through(values)
+    if line is None or times_s[-1] <= times_s[0]:
+        return None
+    step_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
+    return (line.slope + float(stats.t.ppf(confidence, line.freedom)) * line.error) / step_s
 
 
 def slope_of(times_s: Sequence[float], values: Sequence[float]) -> float | None:

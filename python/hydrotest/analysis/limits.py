@@ -161,7 +161,7 @@ class Limits:
         rates = [m.achieved for m in trials]
         mean = t_interval(rates)
         # One trial's tell enough: those of the others differ in their figures.
-        reasons = next((own for m in reversed(trials) if (own := judge_room(m, None).reasons)), [])
+        reasons = next((own for m in reversed(trials) if (own := judge_room(m, {}).reasons)), [])
         verdict = self.suspect(trials, reasons, "generator" if reasons else "closed-loop")
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {

@@ -9,6 +9,7 @@ from pathlib import Path
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
+from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.usage import compiling, stolen
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -154,14 +155,16 @@ class Measured:
         """How late the generator was, milliseconds."""
         return latency_ms(self.histogram("wait"))
 
-    @property
-    def in_flight(self) -> list[tuple[float, int]]:
-        """(seconds, operations in flight) through the window, ten a second."""
-        points = []
-        for second in self.window_seconds:
-            step = 1.0 / max(1, len(second.in_flight))
-            points += [(second.wall_s - 1 + (i + 1) * step, value) for i, value in enumerate(second.in_flight)]
-        return points
+    @cached_property
+    def progress(self) -> Progress:
+        """Its whole course, from second 0 to its end."""
+        assert self.load.outcome is not None
+        return Progress.of(self.seconds, self.load.outcome.started_wall_s)
+
+    @cached_property
+    def window_progress(self) -> Progress:
+        """The readings within the window. A reading belongs to the tenth of a second before it."""
+        return self.progress.between(self.start_s, self.end_s + EDGE_S)
 
     @cached_property
     def source(self) -> Measured | None:
@@ -169,23 +172,10 @@ class Measured:
         return None if self.load.source is None else Measured.read(self.run, self.trial, self.load.source)
 
     @property
-    def _progress(self) -> list[tuple[float, int]]:
-        """(seconds, operations completed since the start) through the window, ten a second."""
-        points = []
-        for second in self.window_seconds:
-            step = 1.0 / max(1, len(second.completed))
-            points += [(second.wall_s - 1 + (i + 1) * step, value) for i, value in enumerate(second.completed)]
-        return points
-
-    def lag_behind(self, source: Measured) -> list[tuple[float, int]]:
-        """(seconds, operations that `source` has completed and this has not) through the window, ten a second."""
-        return [(at, theirs - own) for (at, own), (_, theirs) in zip(self._progress, source._progress, strict=False)]
-
-    @property
     def in_flight_mean(self) -> float | None:
         """Mean operations in flight: Little's law says achieved × mean response."""
-        values = [value for _, value in self.in_flight]
-        return sum(values) / len(values) if values else None
+        values = self.window_progress.in_flight
+        return float(values.mean()) if len(values) else None
 
     @property
     def threads(self) -> list[ThreadShare]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from hydrotest.analysis.fault import Reading, readings
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
@@ -25,9 +22,8 @@ def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) ->
         test = experiment.tests[trial.test]
         if trial.purpose == "profile" and trial.status == "done" and isinstance(test, Profile):
             measured = Measured.read(run, trial, test.workload)
-            progress = readings(measured.seconds, measured.start_s)
             rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors,
-                         "stretches": _stretches(test, measured, progress), "series": _series(test, measured, progress)})  # fmt: skip
+                         "stretches": _stretches(test, measured), "series": _series(test, measured)})  # fmt: skip
     return rows
 
 
@@ -40,36 +36,32 @@ def offered_at(test: Profile, at_s: float) -> float:
     return 0.0
 
 
-def achieved(progress: Sequence[Reading], begin_s: float, end_s: float) -> float | None:
-    """Operations completed a second between two moments; None if there are no two readings."""
-    if not progress:
-        return None
-    moments = [reading.at_s for reading in progress]
-    first, last = (min(bisect_left(moments, at - 0.05), len(moments) - 1) for at in (begin_s, end_s))
-    if last <= first:
-        return None
-    a, b = progress[first], progress[last]
-    return (b.completed - a.completed) / (b.at_s - a.at_s)
+def _in_flight_max(measured: Measured, begin_s: float, end_s: float) -> int | None:
+    inside = measured.progress.between(measured.start_s + begin_s, measured.start_s + end_s).in_flight
+    return round(inside.max()) if len(inside) else None
 
 
-def _stretches(test: Profile, measured: Measured, progress: Sequence[Reading]) -> list[dict[str, Any]]:
+def _achieved(measured: Measured, begin_s: float, end_s: float) -> float | None:
+    return measured.progress.rate(measured.start_s + begin_s, measured.start_s + end_s)
+
+
+def _stretches(test: Profile, measured: Measured) -> list[dict[str, Any]]:
     rows = []
     begin = 0.0
     for stretch in test.stretches:
         end = begin + stretch.duration
-        inside = [reading.in_flight for reading in progress if begin < reading.at_s <= end]
         histogram = window_histogram(
             measured.folder, measured.load.workload, "response", None, measured.start_s + begin, measured.start_s + end
         )
         rows.append({
             "from_s": begin, "to_s": end, "rate": stretch.rate, "end_rate": stretch.end_rate, "offered": stretch.operations / stretch.duration,
-            "achieved": achieved(progress, begin, end), "in_flight_max": max(inside, default=None), "latency_ms": latency_ms(histogram),
+            "achieved": _achieved(measured, begin, end), "in_flight_max": _in_flight_max(measured, begin, end), "latency_ms": latency_ms(histogram),
         })  # fmt: skip
         begin = end
     return rows
 
 
-def _series(test: Profile, measured: Measured, progress: Sequence[Reading]) -> list[dict[str, Any]]:
+def _series(test: Profile, measured: Measured) -> list[dict[str, Any]]:
     histograms: dict[int, HdrHistogram] = {}
     for interval in read_logs(measured.folder, measured.load.workload, "response"):
         if interval.op is None:
@@ -77,7 +69,6 @@ def _series(test: Profile, measured: Measured, progress: Sequence[Reading]) -> l
     rows = []
     for second in range(int(test.duration)):
         latency = (latency_ms(histograms[second]) if second in histograms else None) or {}
-        in_flight = [reading.in_flight for reading in progress if second < reading.at_s <= second + 1]
-        rows.append({"at_s": second + 0.5, "offered": offered_at(test, second + 0.5), "achieved": achieved(progress, second, second + 1),
-                     "in_flight": max(in_flight, default=None), "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99")})  # fmt: skip
+        rows.append({"at_s": second + 0.5, "offered": offered_at(test, second + 0.5), "achieved": _achieved(measured, second, second + 1),
+                     "in_flight": _in_flight_max(measured, second, second + 1), "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99")})  # fmt: skip
     return rows

@@ -13,6 +13,8 @@ import polars as pl
 import ruptures
 from scipy import stats
 
+from hydrotest.analysis.fault import STALL_OPERATIONS, stalls
+from hydrotest.analysis.intervals import line_through
 from hydrotest.analysis.latency import latency_ms
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import service_rates
@@ -27,7 +29,13 @@ from hydrotest.store.samples import read_samples
 BUCKETS = 120
 """Stretches that a soak is cut into; each has its own percentiles."""
 BUCKET_S_MIN = 2.0
-BATCHES = 10
+READINGS_MIN = 10
+"""Fewer have no drift that could be told from their scatter."""
+LEAST = 0.01
+"""Stands for nothing at all where a logarithm is needed, as a share of the median."""
+STALL_S_MIN = 1.0
+"""No completion for at least this long is a stall that is worth a line."""
+STALLS_MAX = 20
 SEGMENT_BUCKETS_MIN = 5
 """A change must last for so many stretches to be one."""
 CHANGE_MIN = 0.10
@@ -50,33 +58,36 @@ class Slope:
 
 
 def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Least squares through the means of ten consecutive batches: readings next to each other are not independent
-    (batch means), their batches nearly are. None with fewer than three readings a batch."""
-    size = len(values) // BATCHES
-    if size < 3:
+    """The trend of readings at (nearly) equal steps, with its 95 % interval; see `line_through`. None with fewer than `READINGS_MIN` readings."""
+    line = line_through(values) if len(values) >= READINGS_MIN else None
+    if line is None:
         return None
-    times = [math.fsum(times_s[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
-    means = [math.fsum(values[i * size : (i + 1) * size]) / size for i in range(BATCHES)]
-    if max(means) == min(means):
-        return Slope(0.0, 0.0, 0.0, BATCHES)  # least squares has no error to tell of a line without any scatter
-    line = stats.linregress(times, means)
-    half = float(stats.t.ppf(0.975, BATCHES - 2)) * float(line.stderr)
-    return Slope(float(line.slope) * 3600, (float(line.slope) - half) * 3600, (float(line.slope) + half) * 3600, BATCHES)
+    an_hour = 3600 * (len(times_s) - 1) / (times_s[-1] - times_s[0])
+    half = float(stats.t.ppf(0.975, line.freedom)) * line.error
+    return Slope(line.slope * an_hour, (line.slope - half) * an_hour, (line.slope + half) * an_hour, len(values))
 
 
 def change_points(values: Sequence[float]) -> list[int]:
     """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R. Killick et al.,
     "Optimal detection of changepoints with a linear computational cost", 2012), penalty 3·log n times the noise's variance,
-    which is taken from differences of neighbours, so that a step does not hide itself in it."""
-    if len(values) < 2 * SEGMENT_BUCKETS_MIN or min(values) <= 0:
+    which is taken from differences of neighbours, so that a step does not hide itself in it. Nothing at all counts as `LEAST` of the median."""
+    least = LEAST * float(np.median(values)) if len(values) else 0.0
+    if len(values) < 2 * SEGMENT_BUCKETS_MIN or least <= 0:
         return []
-    signal = np.log(np.asarray(values, dtype=float))
+    signal = np.log(np.maximum(np.asarray(values, dtype=float), least))
     noise = float(np.median(np.abs(np.diff(signal)))) / (0.6745 * math.sqrt(2))
     penalty = 3 * math.log(len(signal)) * max(noise**2, 1e-6)
     found = ruptures.Pelt(model="l2", min_size=SEGMENT_BUCKETS_MIN, jump=1).fit(signal.reshape(-1, 1)).predict(pen=penalty)[:-1]
     edges = [0, *found, len(signal)]
     levels = [float(signal[a:b].mean()) for a, b in pairwise(edges)]
     return [at for at, before, after in zip(found, levels, levels[1:], strict=False) if abs(after - before) >= math.log1p(CHANGE_MIN)]
+
+
+def drift_pct(times_s: Sequence[float], values: Sequence[float]) -> dict[str, Any] | None:
+    """A drift in percent an hour of the series' own mean, with its 95 % interval; None of a series that is too short, or nothing but zeros."""
+    mean = _mean(values)
+    slope = slope_per_hour(times_s, [value / mean for value in values]) if mean > 0 else None
+    return None if slope is None else {**{k: getattr(slope, k) * 100 for k in ("per_hour", "low", "high")}, "sure": slope.is_sure}
 
 
 def soak_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
@@ -101,13 +112,9 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dic
         drift = {}
         changes = []
         for metric in ("achieved", "p50_ms", "p99_ms"):
-            known = [(b["at_s"], b[metric]) for b in buckets if b[metric]]
-            # Logarithms: a drift in percent an hour, whatever the level.
-            slope = slope_per_hour([at for at, _ in known], [math.log(value) for _, value in known])
-            drift[metric] = (
-                None if slope is None else {**{k: _percent(getattr(slope, k)) for k in ("per_hour", "low", "high")}, "sure": slope.is_sure}
-            )
+            known = [(b["at_s"], b[metric]) for b in buckets if b[metric] is not None]
             values = [value for _, value in known]
+            drift[metric] = drift_pct([at for at, _ in known], values)
             edges = [0, *change_points(values), len(values)]
             changes += [
                 {"metric": metric, "at_s": known[at][0], "before": _mean(values[a:at]), "after": _mean(values[at:b])}
@@ -115,14 +122,28 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dic
             ]
         rows.append({"workload": load.workload, "offered": load.offered, "achieved": measured.achieved, "errors": measured.errors,
                      "latency_ms": measured.latency, "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
+                     "stalls": _stalls(measured),
                      "accepted": None if verdict is None else verdict.accepted, "reasons": [] if verdict is None else verdict.reasons,
                      "missed_at_s": [b["at_s"] for b in buckets if b["met"] is False]})  # fmt: skip
     return rows
 
 
+def _stalls(measured: Measured) -> list[dict[str, float]] | None:
+    """The longest stretches in which nothing was completed, in the order of time. Null of what goes through in batches, which pause."""
+    if measured.source is not None:
+        return None
+    points = measured.window_progress.readings(measured.start_s)
+    rate = measured.load.offered or measured.achieved
+    if len(points) < 2 or not rate:
+        return []
+    found = stalls(points, max(STALL_S_MIN, STALL_OPERATIONS / rate))
+    longest = sorted(found, key=lambda stall: stall[0] - stall[1])[:STALLS_MAX]
+    return [{"at_s": begin, "seconds": end - begin} for begin, end in sorted(longest)]
+
+
 def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
-    """The window in equal stretches: rate, median and p99 of each, and whether it met the objective's bounds of latency by itself (null: it has none, or nothing
-    was completed)."""
+    """The window in equal stretches: the rate at which operations were completed in each, and the median and p99 of those that were due in it, however late they were
+    answered; whether it met the objective's bounds of latency by itself (null: it has none, or nothing was due). The rate is null where no readings were kept."""
     bounds = objective.latencies_ms()
     width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
     count = int((measured.end_s - measured.start_s) // width)
@@ -134,7 +155,8 @@ def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
     rows = []
     for at, histogram in enumerate(histograms):
         latency = latency_ms(histogram) or {}
-        rows.append({"at_s": (at + 0.5) * width, "achieved": histogram.get_total_count() / width, "p50_ms": latency.get("p50"),
+        begin = measured.start_s + at * width
+        rows.append({"at_s": (at + 0.5) * width, "achieved": measured.progress.rate(begin, begin + width), "p50_ms": latency.get("p50"),
                      "p99_ms": latency.get("p99"),
                      "met": all((latency[name] or 0.0) <= bound for name, bound in bounds.items()) if bounds and latency else None})  # fmt: skip
     return rows
@@ -171,7 +193,3 @@ def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else 0.0
-
-
-def _percent(log: float) -> float:
-    return (math.exp(max(-50.0, min(log, 50.0))) - 1) * 100

@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hydrotest.analysis.fault import Reading
-from hydrotest.analysis.intervals import Mean, interval_with, pooled_deviation, scatters_more
+from hydrotest.analysis.intervals import NOTHING, Mean, interval_with, pooled_deviation, scatters_more
 from hydrotest.analysis.resource_use import Use
 from hydrotest.store.records import Iteration, SqueezeTurn
 
@@ -53,8 +52,7 @@ STRICT = 0.99
 """Confidence for decisions: the intervals are looked at after every round, and shown at 95 %."""
 SHOWN = 0.95
 """Confidence of what is shown."""
-RATE_MIN = 1e-3
-"""Of the rate without squeeze: the logarithm of nothing at all is not to be had."""
+RATE_MIN = NOTHING
 
 
 class Candidate(NamedTuple):
@@ -301,14 +299,6 @@ def _scale(candidate: Candidate) -> float:
 def _stood_still(candidate: Candidate) -> float:
     """The elasticity of a turn in which hardly anything went through."""
     return elasticity(LEFT[candidate.resource], 1.0, 0.0)
-
-
-def rate_in(progress: Sequence[Reading], begin_s: float, end_s: float) -> float | None:
-    """Completions a second between two moments, from the readings next to them; None without two."""
-    inside = [reading for reading in progress if begin_s <= reading.at_s <= end_s]
-    if len(inside) < 2 or inside[-1].at_s <= inside[0].at_s:
-        return None
-    return (inside[-1].completed - inside[0].completed) / (inside[-1].at_s - inside[0].at_s)
 
 
 def rounds_in(iterations: Sequence[Iteration], begin_s: float, end_s: float) -> float | None:

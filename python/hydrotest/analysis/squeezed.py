@@ -10,9 +10,9 @@ from typing import Any
 
 from hydrotest.analysis.doubling import doubled
 from hydrotest.analysis.evidence import lines
-from hydrotest.analysis.fault import readings
 from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.intervals import Mean, percent, t_interval
+from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.resource_use import MACHINE, Use
 from hydrotest.analysis.squeeze import (
     RATE_MIN,
@@ -24,7 +24,6 @@ from hydrotest.analysis.squeeze import (
     changes,
     elasticities,
     may_bind,
-    rate_in,
     rounds_in,
 )
 from hydrotest.analysis.windows import Window, pressed_freely, uses_in
@@ -119,11 +118,14 @@ Used = Callable[[Sequence[Window]], list[Use]]
 
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeTurn], float | None]:
     """The rate of a workload in a turn, completions or iterations a second; None where it is not known."""
-    iterations = trial.load(workload).iterations
+    load = trial.load(workload)
+    iterations, outcome = load.iterations, load.outcome
     if iterations is not None:
         return lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s)
-    progress = readings(run.seconds(trial, workload), 0.0)
-    return lambda turn: rate_in(progress, turn.start_wall_s + SETTLE_S, turn.end_wall_s)
+    if outcome is None:
+        return lambda turn: None
+    progress = Progress.of(run.seconds(trial, workload), outcome.started_wall_s)
+    return lambda turn: progress.rate(turn.start_wall_s + SETTLE_S, turn.end_wall_s)
 
 
 def _changes(run: RunFolder, trial: Trial, workload: str) -> list[tuple[SqueezeTurn, float, float]]:
@@ -208,7 +210,7 @@ def _free(trials: Sequence[Trial], workload: str) -> list[Window]:
 
 
 def _doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> Doubled | None:
-    changes = [math.log(twice / once) for once, twice in doubled(run, trials, workload)]
+    changes = [math.log(max(twice, RATE_MIN * once) / max(once, RATE_MIN * twice)) for once, twice in doubled(run, trials, workload)]
     if len(changes) < RELIEVED_MIN:
         return None
     mean = t_interval(changes, STRICT)

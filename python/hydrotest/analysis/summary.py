@@ -169,7 +169,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     rows = []
     for (workload, tenancy), (_, trial) in best.items():
         measured = Measured.read(run, trial, workload)
-        room = judge_room(measured, experiment.objective(workload).latencies_ms().get("p99"))
+        room = judge_room(measured, experiment.objective(workload).latencies_ms())
         rows.append({
             "workload": workload, "tenancy": tenancy, "kind": measured.load.kind, "client": measured.load.client,
             "cpu_s_per_million": measured.cpu_s_per_million,

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hydrotest.analysis.intervals import slope_of, slope_upper_bound
+from hydrotest.analysis.intervals import READINGS_MIN, slope_of, slope_upper_bound
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import Room, judge_room
 from hydrotest.spec.models import Objective
+from hydrotest.units import show_rate
 
 ACHIEVED_MIN = 0.995
 BACKLOG_SLOPE_MAX = 0.005
 """Upper 95 % bound of the backlog's growth, as a share of the offered rate."""
+BACKLOG_OPERATIONS = 10
+"""A backlog that grows by fewer operations over the whole window is not told from the ups and downs of single ones, however few are offered."""
+EDGE_OPERATIONS = 1
+"""So many operations may be due just before a window's end, and be answered behind it: at low rates one is more than `ACHIEVED_MIN` leaves."""
 LAG_SLOPE_MAX = 0.1
 """Growth of what is on its way through a dataflow, as a share of the offered rate."""
 STEADY_MAX = 0.05
@@ -31,11 +36,14 @@ Rule = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "
 
 @dataclass(frozen=True)
 class Check:
-    """One rule's outcome."""
+    """One rule's outcome: what was measured, and the bound that it is held against (None: not known, or it has none), in the rule's own unit."""
 
     rule: Rule
     held: bool
     words: str
+    value: float | None = None
+    bound: float | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
     outcome = measured.load.outcome
     assert offered is not None
     assert outcome is not None
-    room = judge_room(source or measured, objective.latencies_ms().get("p99"))
+    room = judge_room(source or measured, objective.latencies_ms())
     void = f"{outcome.overflows} latencies were too long to record" if outcome.overflows else None
     flow = (
         [_achieved(measured, offered), _backlog(measured, offered)]
@@ -85,7 +93,13 @@ def judge(measured: Measured, objective: Objective) -> Verdict:
     checks = [
         *_latency(measured, objective),
         *flow,
-        Check("errors", measured.errors <= objective.errors, f"{measured.errors} errors ({_errors(measured)})"),
+        Check(
+            "errors",
+            measured.errors <= objective.errors,
+            f"{measured.errors} errors ({_errors(measured)})",
+            measured.errors,
+            objective.errors,
+        ),
         _loss(measured, objective),
         *([_steady(measured)] if source is None else []),
         Check("generator", room.has_room, "the generator had no room: " + "; ".join(room.reasons)),
@@ -114,11 +128,12 @@ def _throttled(measured: Measured) -> str | None:
 def _lag(measured: Measured, source: Measured, offered: float) -> Check:
     """What is on its way through a dataflow must not grow. It goes through in batches, up and down by what comes in the time of one: so the growth
     itself is told, without an interval, and its bound is wider; what grows more slowly shows in the latency."""
-    points = measured.lag_behind(source)
-    slope = slope_of([t for t, _ in points], [float(v) for _, v in points])
+    behind = measured.window_progress.behind(source.progress)
+    slope = slope_of(behind.wall_s.tolist(), behind.in_flight.tolist())
     bound = LAG_SLOPE_MAX * offered
-    shown = "unknown" if slope is None else f"{slope:,.0f}/s"
-    return Check("backlog", slope is not None and slope <= bound, f"what is on its way grows by {shown} (at most {bound:,.0f}/s)")
+    shown = "unknown" if slope is None else f"{show_rate(slope)}/s"
+    words = f"what is on its way grows by {shown} (at most {show_rate(bound)}/s)"
+    return Check("backlog", slope is not None and slope <= bound, words, slope, bound, "/s")
 
 
 def _errors(measured: Measured) -> str:
@@ -132,26 +147,29 @@ def _latency(measured: Measured, objective: Objective) -> list[Check]:
         value = (measured.latency or {}).get(name)
         held = value is not None and value <= bound
         shown = "unknown" if value is None else f"{value:.1f} ms"
-        checks.append(Check("latency", held, f"{name} response {shown} (at most {bound:g} ms)"))
+        checks.append(Check("latency", held, f"{name} response {shown} (at most {bound:g} ms)", value, bound, "ms"))
     return checks
 
 
 def _achieved(measured: Measured, offered: float) -> Check:
     assert measured.load.outcome is not None
     # A burst that came with the window's end cannot have been answered in it; what else was open then is owed.
-    late = min(measured.load.burst, measured.open_at_end) / measured.duration_s if measured.duration_s > 0 else 0.0
-    share = (measured.achieved + late) / offered if offered > 0 else 0.0
+    late = max(EDGE_OPERATIONS, min(measured.load.burst, measured.open_at_end))
+    share = measured.achieved / offered if offered > 0 else 0.0
+    least = ACHIEVED_MIN - (late / measured.duration_s / offered if measured.duration_s > 0 and offered > 0 else 0.0)
     gave_up = measured.load.outcome.gave_up
-    words = f"achieved {share:.2%} of the offered rate (at least {ACHIEVED_MIN:.1%})" + ("; given up as hopeless" if gave_up else "")
-    return Check("achieved", share >= ACHIEVED_MIN and not gave_up, words)
+    words = f"achieved {share:.2%} of the offered rate (at least {least:.1%})" + ("; given up as hopeless" if gave_up else "")
+    return Check("achieved", share >= least and not gave_up, words, share, least)
 
 
 def _backlog(measured: Measured, offered: float) -> Check:
-    points = measured.in_flight
-    slope = slope_upper_bound([t for t, _ in points], [float(v) for _, v in points])
-    bound = BACKLOG_SLOPE_MAX * offered
-    shown = "unknown" if slope is None else f"{slope:,.0f}/s"
-    return Check("backlog", slope is not None and slope <= bound, f"backlog grows by up to {shown} (at most {bound:,.0f}/s)")
+    points = measured.window_progress
+    slope = slope_upper_bound(points.wall_s.tolist(), points.in_flight.tolist())
+    floor = BACKLOG_OPERATIONS / measured.duration_s if measured.duration_s > 0 else 0.0
+    bound = max(BACKLOG_SLOPE_MAX * offered, floor)
+    shown = "unknown" if slope is None else f"{show_rate(slope)}/s"
+    words = f"backlog grows by up to {shown} (at most {show_rate(bound)}/s)"
+    return Check("backlog", slope is not None and slope <= bound, words, slope, bound, "/s")
 
 
 def _loss(measured: Measured, objective: Objective) -> Check:
@@ -160,22 +178,22 @@ def _loss(measured: Measured, objective: Objective) -> Check:
     assert outcome is not None
     lost = (fates.lost or 0 if fates is not None else 0) + int(outcome.extra.get("missing_reads", 0))
     corrupted = (fates.corrupted or 0 if fates is not None else 0) + int(outcome.extra.get("corrupted_reads", 0))
-    return Check("loss", lost + corrupted <= objective.loss, f"{lost} lost, {corrupted} corrupted (at most {objective.loss})")
+    words = f"{lost} lost, {corrupted} corrupted (at most {objective.loss})"
+    return Check("loss", lost + corrupted <= objective.loss, words, lost + corrupted, objective.loss)
 
 
 def _steady(measured: Measured) -> Check:
-    inside = measured.window_seconds
-    if len(inside) < 3:
-        return Check("unsteady", False, "the window has too few seconds to tell")
-    middle = inside[len(inside) // 2]
-
-    def rate(a: int, b: int) -> float:
-        """Of random arrivals, which are not steady themselves: relative to those that came."""
-        first, last = inside[a], inside[b]
-        of = last.wall_s - first.wall_s if measured.load.is_even else max(1, last.counts.started - first.counts.started)
-        return (last.counts.completed - first.counts.completed) / of
-
-    at = inside.index(middle)
-    first, second = rate(0, at), rate(at, len(inside) - 1)
-    change = abs(second - first) / max(first, second, 1e-9)
-    return Check("unsteady", change <= STEADY_MAX, f"the rate changed by {change:.1%} within the window (at most {STEADY_MAX:.0%})")
+    """The rates of the window's halves. Of random arrivals, which are not steady themselves: the shares of those that came. An operation of each half may
+    lie on its edge: that is no change."""
+    points = measured.window_progress
+    if len(points.wall_s) < READINGS_MIN:
+        return Check("unsteady", False, "the window has too few readings to be judged", None, STEADY_MAX)
+    middle = len(points.wall_s) // 2
+    done = points.completed[[0, middle, -1]]
+    of = points.wall_s[[0, middle, -1]] if measured.load.is_even else points.started[[0, middle, -1]]
+    first, second = ((done[at + 1] - done[at]) / max(of[at + 1] - of[at], 1e-9) for at in (0, 1))
+    edge = sum(EDGE_OPERATIONS / max(of[at + 1] - of[at], 1e-9) for at in (0, 1))
+    most = max(first, second, 1e-9)
+    change, bound = float(abs(second - first) / most), float(STEADY_MAX + edge / most)
+    words = f"the rate changed by {change:.1%} within the window (at most {bound:.0%})"
+    return Check("unsteady", change <= bound, words, change, bound)

@@ -33,7 +33,10 @@ def _figure(number: int, load: dict[str, Any]) -> Figure:
     ]
     if marks:
         layers.append(alt.Chart(data(marks)).mark_rule(strokeDash=[4, 4], color="#7a8b99").encode(x="minute:Q", tooltip="what:N"))
-    rows = [[f"{v['minute']:.1f}", f"{v['rate']:,.0f}", decimal(v["p50"], 2), decimal(v["p99"], 2)] for v in values]
+    rows = [
+        [f"{v['minute']:.1f}", NONE if v["rate"] is None else f"{v['rate']:,.0f}", decimal(v["p50"], 2), decimal(v["p99"], 2)]
+        for v in values
+    ]
     caption = "Each point is a stretch of the soak. Dashed lines mark where a level changed for good."
     return Figure(f"soak-{number}-{load['workload']}", f"{load['workload']} over the soak", caption, spec_of(alt.layer(*layers)),
                   ["minute", "achieved/s", "p50 ms", "p99 ms"], rows)  # fmt: skip

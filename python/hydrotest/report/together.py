@@ -117,12 +117,12 @@ def interference_sheet(summary: dict[str, Any]) -> Sheet:
     """Isolated beside combined, at the same rates."""
     rows = [
         [row["workload"], row["metric"].replace("_ms", " ms"), decimal(row["isolated"], 2), decimal(row["combined"], 2), f"{row['change_pct']:+.1f} %",
-         f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %", str(row["n"]), "yes" if row["significant"] else "no"]
+         f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %", str(row["n"]), str(row.get("starved_pairs", 0)), "yes" if row["significant"] else "no"]
         for row in summary["interference"]
     ]  # fmt: skip
     return Sheet(
         "Interference at the same rates",
-        ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "significant"],
+        ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "of them starved", "significant"],
         rows,
     )
 

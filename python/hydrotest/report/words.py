@@ -167,7 +167,7 @@ def together_sentences(summary: Summary) -> list[str]:
         upper = f"; at {point['high']:.1%} {cause}" if point["high"] < 1 else ""
         out.append(f"Together all hold their objectives up to {least}{point['fraction']:.1%} of their isolated limits ({rates}){upper}.")
         out += contested_sentences(combined)
-    telling = [row for row in summary["interference"] if row["significant"]]
+    telling = [row for row in summary["interference"] if row["significant"] or row.get("starved_pairs")]
     if telling:
         shown = "; ".join(f"{row['workload']} {_metric(row['metric'])} {_change(row)}" for row in telling[:6])
         out.append(f"Beside the others, at the same rates: {shown}.")
@@ -206,11 +206,15 @@ def _metric(metric: str) -> str:
 
 
 def _change(row: dict[str, Any]) -> str:
-    """× for large changes, percent for small ones; always with the interval."""
+    """× for large changes, percent for small ones; always with the interval, but of what was starved."""
+    starved = row.get("starved_pairs", 0)
+    if starved:
+        return f"nothing at all in {starved} of {row['n']} pairs"
+    least = "at least " if row.get("at_least_pairs") else ""
     if row["change_pct"] >= 100:
         low, middle, high = (1 + row[key] / 100 for key in ("low_pct", "change_pct", "high_pct"))
-        return f"× {middle:.1f} [{low:.1f}, {high:.1f}]"
-    return f"{row['change_pct']:+.0f} % [{row['low_pct']:+.0f}, {row['high_pct']:+.0f}]"
+        return f"{least}× {middle:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{least}{row['change_pct']:+.0f} % [{row['low_pct']:+.0f}, {row['high_pct']:+.0f}]"
 
 
 def _freed(shares: Mapping[str, float]) -> str:
@@ -277,9 +281,13 @@ def _held(load: dict[str, Any]) -> str:
     missed, of = load["missed_at_s"], len(load["buckets"])
     stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
     at = f"{load['workload']} at {show_rate(load['offered'])}/s"
+    stalls = load.get("stalls") or []
+    longest = max(stalls, key=lambda stall: stall["seconds"], default=None)
+    stalled = f"it completed nothing for {longest['seconds']:.1f} s after {longest['at_s'] / 60:.1f} min" if longest else ""
+    beside = [one for one in (stretches, stalled) if one]
     if load["accepted"]:
-        return f"{at} was held" + (f", but {stretches}" if missed else "")
-    return f"{at} was not held: " + "; ".join([*load["reasons"], *([stretches] if missed else [])])
+        return f"{at} was held" + (f", but {' and '.join(beside)}" if beside else "")
+    return f"{at} was not held: " + "; ".join([*load["reasons"], *beside])
 
 
 def profile_sentences(rows: list[dict[str, Any]]) -> list[str]:

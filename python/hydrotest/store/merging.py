@@ -24,7 +24,7 @@ def merged_seconds(parts: Sequence[Sequence[Second]]) -> list[Second]:
 
 def _ended(last: Second | None) -> Second | None:
     """What a generator that has ended adds to the seconds after it."""
-    return last and last.model_copy(update={"in_flight": [0], "completed": last.completed[-1:]})
+    return last and last.model_copy(update={"in_flight": [0], "completed": last.completed[-1:], "failed": last.failed[-1:], "at_s": []})
 
 
 def _together(row: Sequence[Second | None]) -> Second:
@@ -35,6 +35,9 @@ def _together(row: Sequence[Second | None]) -> Second:
         counts=_added(second.counts for second in every),
         in_flight=_sums([second.in_flight for second in every]),
         completed=_sums([second.completed for second in every]),
+        failed=_sums([second.failed for second in every]),
+        # They begin together, and their reporters read at the same tenths: the last reader's times count.
+        at_s=max((second.at_s for second in every), key=len),
         p99_ms=max((second.p99_ms for second in every if second.p99_ms is not None), default=None),
         threads=[
             ThreadUse(name=f"{thread.name}@{number}", cpu_ns=thread.cpu_ns, run_delay_ns=thread.run_delay_ns)

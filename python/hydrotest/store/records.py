@@ -70,6 +70,10 @@ class Second(Record):
     """Equally spaced readings of the past second, oldest first."""
     completed: list[int] = Field(default_factory=list)
     """Operations completed since the start, read at the same moments; empty where they were not kept."""
+    failed: list[int] = Field(default_factory=list)
+    """Operations failed since the start, read at the same moments; empty where they were not kept."""
+    at_s: list[float] = Field(default_factory=list)
+    """When they were read, seconds since the generator's second 0; empty where that was not kept."""
     p99_ms: float | None
     threads: list[ThreadUse]
 

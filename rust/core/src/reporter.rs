@@ -60,6 +60,27 @@ impl SharedCounts {
     }
 }
 
+/// Readings of the counters within a second, oldest first.
+#[derive(Default)]
+struct Progress {
+    in_flight: Vec<u64>,
+    completed: Vec<u64>,
+    failed: Vec<u64>,
+    at_s: Vec<f64>,
+}
+
+impl Progress {
+    fn read(&mut self, counts: &SharedCounts, start_ns: u64) {
+        let counts = counts.read();
+        let micros = monotonic_ns().saturating_sub(start_ns) / 1_000;
+        self.in_flight
+            .push(counts.started.saturating_sub(counts.completed + counts.failed));
+        self.completed.push(counts.completed);
+        self.failed.push(counts.failed);
+        self.at_s.push(micros as f64 / 1e6);
+    }
+}
+
 /// A recorder and the operation that it is for (null: all operations of the generator).
 #[derive(Clone)]
 pub struct Channel {
@@ -99,18 +120,16 @@ impl Reporter {
         });
         let mut second = 0;
         loop {
-            let (mut in_flight, mut completed) = (Vec::with_capacity(10), Vec::with_capacity(10));
+            let mut progress = Progress::default();
             for tenth in 1..=10u64 {
                 let at = self.start_ns + second * 1_000_000_000 + tenth * 100_000_000;
                 sleep_until(at.min(end_ns), done);
-                let counts = self.counts.read();
-                in_flight.push(counts.started.saturating_sub(counts.completed + counts.failed));
-                completed.push(counts.completed);
+                progress.read(&self.counts, self.start_ns);
                 if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
                     break;
                 }
             }
-            self.report_second(in_flight, completed);
+            self.report_second(progress);
             second += 1;
             if monotonic_ns() >= end_ns || done.load(Ordering::Acquire) {
                 return;
@@ -128,7 +147,7 @@ impl Reporter {
         self.emit_closed(None);
     }
 
-    fn report_second(&mut self, in_flight: Vec<u64>, completed: Vec<u64>) {
+    fn report_second(&mut self, progress: Progress) {
         let now = monotonic_ns();
         let counts = self.counts.read();
         let p99_ms = self
@@ -139,8 +158,10 @@ impl Reporter {
         emit(&Event::Second {
             wall_s: self.wall.wall_s(now),
             counts,
-            in_flight,
-            completed,
+            in_flight: progress.in_flight,
+            completed: progress.completed,
+            failed: progress.failed,
+            at_s: progress.at_s,
             p99_ms,
             threads: own_threads(),
         });

@@ -151,6 +151,12 @@ pub enum Event {
         in_flight: Vec<u64>,
         /// Operations completed, read at the same moments.
         completed: Vec<u64>,
+        /// Operations failed, read at the same moments.
+        #[serde(default)]
+        failed: Vec<u64>,
+        /// When they were read, in seconds since second 0: a reporter that is held back reads later.
+        #[serde(default)]
+        at_s: Vec<f64>,
         p99_ms: Option<f64>,
         threads: Vec<ThreadUse>,
     },
