@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hydrotest.analysis.compare import Comparison, Row, Run, compare
+from hydrotest.analysis.compare import (
+    RUN_SCATTER,
+    Comparison,
+    Draft,
+    Row,
+    Run,
+    _asked_otherwise,
+    _limit_change,
+    _other_neighbours,
+    change_of,
+    compare,
+)
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
 from tests.made_up import EXPERIMENT, MadeUpRun
+
+TOGETHER = """\
+name: two
+hosts: {here: {connect: local}}
+systems: {kafka: {hosts: [here]}, cassandra: {hosts: [here]}}
+workloads:
+  ingest: {kind: kafka-produce}
+  store: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 9)"}
+tests:
+  - isolated: [ingest, store]
+  - combined: [ingest, store]
+"""
 
 
 def finished(made: MadeUpRun) -> MadeUpRun:
@@ -47,6 +72,70 @@ def test_a_higher_limit_is_faster(base: MadeUpRun, tmp_path: Path) -> None:
     assert limit.change_pct is not None
     assert 40 < limit.change_pct < 60
     assert row(compare(read(better), read(base)), "limit").word == "slower"
+
+
+def runs_of_the_same(rng: np.random.Generator, changed: float = 1.0, rates: int = 5) -> list[Draft]:
+    """What is compared of two runs of one system: of three workloads a limit, latencies and cores at some rates. `changed`: times what the
+    first run's are."""
+    drafts = []
+    for workload in "abc":
+        for what, words in (
+            ("limit", ("faster", "slower")),
+            ("p50", ("slower", "faster")),
+            ("p99", ("slower", "faster")),
+            ("cores", ("more", "less")),
+        ):
+            one, other = rng.normal(0, RUN_SCATTER[what], 2)
+            between = math.log(changed) + other - one
+            if what == "limit":
+                ends = [(1000 * math.exp(shift), 1100 * math.exp(shift)) for shift in (0.0, between)]
+                change = _limit_change(*ends)
+            else:
+                change = change_of([between + rng.normal(0, 0.05) for _ in range(rates)], RUN_SCATTER[what])
+            drafts.append(Draft(workload, "isolated", what, "", "", "", rates, change, words))  # type: ignore[arg-type]
+    return drafts
+
+
+def test_equal_runs_are_seldom_called_different() -> None:
+    """All of a comparison's rows together: the machine's mood of one run is in each rate of it."""
+    rng = np.random.default_rng(4)
+    found = 0
+    for _ in range(1_000):
+        drafts = runs_of_the_same(rng)
+        found += any(draft.row(len(drafts)).word != "not told apart" for draft in drafts)
+    assert found <= 70
+
+
+def test_a_change_between_runs_is_covered_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(6)
+    held = total = 0
+    for _ in range(200):
+        for draft in runs_of_the_same(rng, changed=1.3):
+            row = draft.row(1)
+            assert row.low_pct is not None
+            assert row.high_pct is not None
+            total += 1
+            held += row.low_pct <= 30 <= row.high_pct
+    assert 0.93 * total <= held <= 0.97 * total
+
+
+def test_a_large_change_is_found() -> None:
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(200):
+        limit = runs_of_the_same(rng, changed=2.0)[0]
+        found += limit.row(12).word == "faster"
+    assert found >= 180
+
+
+def test_other_neighbours_are_another_question(tmp_path: Path) -> None:
+    """A combined limit is one of all that ran together."""
+    texts = [TOGETHER, TOGETHER.replace("mix: {write: 1}", "mix: {read: 1}")]
+    first, second = (MadeUpRun(tmp_path / str(number), text=text).experiment for number, text in enumerate(texts))
+    asked = _asked_otherwise(first, second)
+    assert list(asked) == ["store"]
+    assert list(_other_neighbours(first, second, asked)) == ["ingest"]
+    assert _other_neighbours(first, first, {}) == {}
 
 
 def test_a_lower_latency_at_the_same_rates_is_faster(base: MadeUpRun, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def even(seconds: int, a_tenth: int = 10, missing: int | None = None) -> list[Se
 
 def test_readings_of_an_older_folder_are_placed_in_their_second() -> None:
     first, *_, last = Progress.of(even(1), START_S).readings(START_S)[1:]
-    assert (first.at_s, last.at_s) == (pytest.approx(0.1), pytest.approx(1.0))
+    assert [first.at_s, last.at_s] == pytest.approx([0.1, 1.0])
     assert (first.completed, last.completed, last.in_flight, last.started) == (10, 100, 3, 103)
 
 

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hydrotest.analysis.intervals import t_interval
+from scipy import stats
+
+from hydrotest.analysis.intervals import percent
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Combined
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 
 Word = Literal["faster", "slower", "less", "more", "not told apart", "not comparable"]
 RATES_MIN = 3
 """Common rates from which an interval can be told."""
+RUN_SCATTER = {"limit": 0.10, "cores": 0.10, "p50": 0.20, "p99": 0.20}
+"""By how much equal runs differ (standard deviation of a logarithm). All rates of one run share its JVMs, the layout of its data and
+the state of the machine, so more of them tell nothing of it. Of limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do
+consecutive runs agree?"). Latencies, which lie nearer to the knee, are taken to scatter twice as much. It stands in every interval."""
+SIGNIFICANCE = 0.05
+SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
+"""Parts of an experiment that are no workload's own: what differs there is said before all figures."""
 MACHINE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity in both runs. Change in percent from the first to the second, with its interval where there is one."""
+    """One quantity in both runs. Change in percent from the first to the second, with its 95 % interval where there is one, the scatter between runs included."""
 
     workload: str
     tenancy: str
@@ -58,12 +69,17 @@ class Comparison:
 def compare(first: Run, second: Run) -> Comparison:
     """Compares what both runs measured. A workload whose own settings or objective differ gets no verdict: it is another question."""
     asked_otherwise = _asked_otherwise(first.experiment, second.experiment)
-    rows = _limits(first, second, asked_otherwise)
+    neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
+    drafts = _limits(first, second, asked_otherwise, neighbours)
     points = _points(first), _points(second)
     for workload, tenancy in dict.fromkeys(key[:2] for key in points[0] if key in points[1]):
-        if workload not in asked_otherwise:
-            rows += _at_same_rates(workload, tenancy, *points)
-    return Comparison(_differences(first, second, asked_otherwise), rows)
+        if workload not in asked_otherwise and not (tenancy == "combined" and workload in neighbours):
+            drafts += _at_same_rates(workload, tenancy, *points)
+    # So many are looked at together: each is held to its part of the significance (Bonferroni).
+    family = sum(draft.change is not None for draft in drafts)
+    differences = _differences(first, second, asked_otherwise)
+    differences += [f"neighbours: {name} has others beside it: {line}" for name, lines in neighbours.items() for line in lines]
+    return Comparison(differences, [draft.row(family) for draft in drafts])
 
 
 def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -> list[str]:
@@ -80,7 +96,7 @@ def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str
     for name in dict.fromkeys([*versions[0], *versions[1]]):
         if versions[0].get(name) != versions[1].get(name):
             out.append(f"version: {name}: {versions[0].get(name, 'not there')} → {versions[1].get(name, 'not there')}")
-    for part in ("systems", "search", "warm_up"):
+    for part in SAME_QUESTION:
         a, b = (run.experiment.model_dump(mode="json")[part] for run in (first, second))
         out += [f"setting: {part}.{line}" for line in _changed(a, b)]
     return out + [f"setting: {name}.{line} (so {name} is not compared)" for name, lines in asked_otherwise.items() for line in lines]
@@ -106,21 +122,102 @@ def _changed(a: Any, b: Any, path: str = "") -> list[str]:
     if isinstance(a, dict) and isinstance(b, dict):
         keys = dict.fromkeys([*a, *b])
         return [line for key in keys for line in _changed(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))]
+    if isinstance(a, list) and isinstance(b, list) and any(isinstance(one, dict) for one in (*a, *b)):
+        return _changed(dict(enumerate(a, 1)), dict(enumerate(b, 1)), path)
     return [] if a == b else [f"{path}: {a} → {b}"]
 
 
-def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -> list[Row]:
-    rows = []
+def _other_neighbours(first: Experiment, second: Experiment, asked_otherwise: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Workloads of `combined` tests of both that have others at their side, or the same ones with other settings, and which."""
+    beside = [_beside(experiment) for experiment in (first, second)]
+    out: dict[str, list[str]] = {}
+    for name in beside[0].keys() & beside[1].keys():
+        a, b = beside[0][name], beside[1][name]
+        lines = [f"{other} in one run only" for other in sorted(a ^ b)]
+        lines += [f"{other}.{line}" for other in sorted(a & b) for line in asked_otherwise.get(other, [])]
+        if lines:
+            out[name] = lines
+    return out
+
+
+def _beside(experiment: Experiment) -> dict[str, set[str]]:
+    """Of each workload of a `combined` test: the others."""
+    out: dict[str, set[str]] = defaultdict(set)
+    for test in experiment.tests:
+        if isinstance(test, Combined):
+            for name in test.workloads:
+                out[name] |= set(test.workloads) - {name}
+    return out
+
+
+@dataclass(frozen=True)
+class Change:
+    """From the first to the second, as a logarithm, with the standard error that both runs give it and the degrees of freedom behind that."""
+
+    log: float
+    error: float
+    freedom: float
+    low_only: bool = False
+    """The second, or the first, is a lower bound only: then what it is above is known, what it is below is not."""
+    high_only: bool = False
+
+    def interval(self, significance: float) -> tuple[float, float]:
+        """With 1 − `significance`."""
+        half = float(stats.t.ppf(1 - significance / 2, self.freedom)) * self.error if math.isfinite(self.error) else math.inf
+        return (-math.inf if self.high_only else self.log - half), (math.inf if self.low_only else self.log + half)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row before it is known how many are looked at together. `change`: None where nothing can be compared."""
+
+    workload: str
+    tenancy: str
+    what: str
+    unit: str
+    first: str
+    second: str
+    n: int
+    change: Change | None
+    words: tuple[Word, Word]
+    """Of a rise, and of a fall."""
+
+    def row(self, family: int) -> Row:
+        """As one of so many."""
+        if self.change is None:
+            return Row(
+                self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, "not comparable"
+            )
+        strict, shown = self.change.interval(SIGNIFICANCE / family), self.change.interval(SIGNIFICANCE)
+        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else "not told apart"
+        low, high = (percent(end) if math.isfinite(end) else None for end in shown)
+        return Row(
+            self.workload, self.tenancy, self.what, self.unit, self.first, self.second, percent(self.change.log), low, high, self.n, word
+        )
+
+
+def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]], neighbours: Mapping[str, list[str]]) -> list[Draft]:
+    drafts = []
     others = {(row["workload"], row["tenancy"]): row for row in second.summary["limits"]}
     for a in first.summary["limits"]:
         b = others.get((a["workload"], a["tenancy"]))
         if b is None:
             continue
-        change = None if not a["limit"] or not b["limit"] else (b["limit"] / a["limit"] - 1) * 100
-        word: Word = "not comparable" if change is None or a["workload"] in asked_otherwise else apart(ends_of(a), ends_of(b))
-        rows.append(Row(a["workload"], a["tenancy"], "limit", a["unit"], _shown(a), _shown(b), change, None, None,
-                        min(a["repeats"], b["repeats"]), word))  # fmt: skip
-    return rows
+        is_another = a["workload"] in asked_otherwise or (a["tenancy"] == "combined" and a["workload"] in neighbours)
+        change = None if is_another or not a["limit"] or not b["limit"] else _limit_change(ends_of(a), ends_of(b))
+        drafts.append(Draft(a["workload"], a["tenancy"], "limit", a["unit"], _shown(a), _shown(b), min(a["repeats"], b["repeats"]), change,
+                            ("faster", "slower")))  # fmt: skip
+    return drafts
+
+
+def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
+    """Each limit lies somewhere between where its searches ended, and is its run's."""
+    middles, variance = [], 2 * RUN_SCATTER["limit"] ** 2
+    for low, high in (a, b):
+        width = math.log(high / low) if math.isfinite(high) else 0.0
+        middles.append(math.log(low) + width / 2)
+        variance += width**2 / 12
+    return Change(middles[1] - middles[0], math.sqrt(variance), RUNS_FREEDOM, low_only=math.isinf(b[1]), high_only=math.isinf(a[1]))
 
 
 def ends_of(limit: dict[str, Any]) -> tuple[float, float]:
@@ -131,10 +228,9 @@ def ends_of(limit: dict[str, Any]) -> tuple[float, float]:
 
 
 def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "not told apart"]:
-    """What the second is. Intervals that touch are not told apart: the search's grid makes neighbours share an end."""
-    if b[0] > a[1] * (1 + 1e-9):
-        return "faster"
-    return "slower" if b[1] < a[0] * (1 - 1e-9) else "not told apart"
+    """What the second of two limits is, by one run of each."""
+    low, high = _limit_change(a, b).interval(SIGNIFICANCE)
+    return "faster" if low > 0 else "slower" if high < 0 else "not told apart"
 
 
 def _shown(limit: dict[str, Any]) -> str:
@@ -176,30 +272,38 @@ def _cores(run: Run, trial: Trial, measured: Measured) -> float | None:
     return total
 
 
-def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -> list[Row]:
-    """Differences at the rates that both runs offered, one value a rate; their mean with a t-interval."""
+def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -> list[Draft]:
+    """Differences at the rates that both runs offered, one value a rate."""
     common = [key for key in first if key[:2] == (workload, tenancy) and key in second]
-    rows = []
-    for what, unit, better in (("p50", "ms", -1), ("p99", "ms", -1), ("cores", "cores", -1)):
+    drafts = []
+    for what, unit in (("p50", "ms"), ("p99", "ms"), ("cores", "cores")):
         pairs = [(_log_mean(first[key], what), _log_mean(second[key], what)) for key in common]
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         if not known:
             continue
-        change = t_interval([b - a for a, b in known])
-        sure = len(known) >= RATES_MIN and (change.low > 0 or change.high < 0)
-        words: tuple[Word, Word] = ("less", "more") if what == "cores" else ("faster", "slower")
-        word: Word = "not told apart" if not sure else words[0] if change.value * better > 0 else words[1]
+        words: tuple[Word, Word] = ("more", "less") if what == "cores" else ("slower", "faster")
         shown = [f"{math.exp(sum(values) / len(values)):,.2f}" for values in zip(*known, strict=True)]
-        bounded = len(known) > 1
-        rows.append(Row(workload, tenancy, f"{what} at the same rates", unit, shown[0], shown[1], _percent(change.value),
-                        _percent(change.low) if bounded else None, _percent(change.high) if bounded else None, len(known), word))  # fmt: skip
-    return rows
+        drafts.append(Draft(workload, tenancy, f"{what} at the same rates", unit, shown[0], shown[1], len(known),
+                            change_of([b - a for a, b in known], RUN_SCATTER[what]), words))  # fmt: skip
+    return drafts
+
+
+RUNS_FREEDOM = 1e6
+"""Of a scatter between runs that is taken as known."""
+
+
+def change_of(logs: Sequence[float], run_scatter: float) -> Change:
+    """The mean of log ratios at several rates of one pair of runs. Its variance is that of the mean, which more rates make smaller, and
+    that of the two runs, which they do not; the degrees of freedom are Welch's (B. L. Welch, 1947). Fewer than three rates have no interval."""
+    mean = math.fsum(logs) / len(logs)
+    if len(logs) < RATES_MIN:
+        return Change(mean, math.inf, 1.0)
+    own = statistics.variance(logs) / len(logs)
+    runs = 2 * run_scatter**2
+    freedom = (own + runs) ** 2 / (own**2 / (len(logs) - 1) + runs**2 / RUNS_FREEDOM)
+    return Change(mean, math.sqrt(own + runs), freedom)
 
 
 def _log_mean(points: Sequence[Mapping[str, float]], what: str) -> float | None:
     logs = [math.log(point[what]) for point in points if what in point]
     return sum(logs) / len(logs) if logs else None
-
-
-def _percent(log: float) -> float:
-    return (math.exp(min(log, 50.0)) - 1) * 100
