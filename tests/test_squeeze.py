@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -21,6 +22,7 @@ from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.proof import proven
 from hydrotest.analysis.resource_use import MACHINE, OUT, Use
 from hydrotest.analysis.squeeze import (
+    BINDS,
     CANDIDATES_MAX,
     LEFT,
     RELIEF,
@@ -833,3 +835,46 @@ def test_a_batch_workload_goes_as_fast_as_its_iterations_end() -> None:
     ((_, before, after),) = changes(turns, lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s))
     assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
     assert rounds_in(iterations, 20, 24) is None
+
+
+def told(state: Squeezing, elasticity_of: Mapping[Candidate, float], rng: np.random.Generator, noise: float) -> None:
+    """A round whose turns' rates scatter independently."""
+    asked = state.propose()
+    beside = rng.normal(0, noise, len(asked) + 1)
+    found = []
+    for at, one in enumerate(asked):
+        lost = elasticity_of[one] * math.log(LEFT[one.resource]) + rng.normal(0, noise)
+        found.append((one, (lost - (beside[at] + beside[at + 1]) / 2) / math.log(LEFT[one.resource])))
+    state.tell(found)
+
+
+@pytest.mark.parametrize("over", [[CPU_A], [CPU_A, LINK], ALL])
+@pytest.mark.parametrize("rounds", [2, 4])
+def test_a_shown_elasticity_is_covered_as_often_as_it_says(over: list[Candidate], rounds: int) -> None:
+    """Turns of one round that squeeze the same share the turns between them: taken as independent, the interval is too narrow."""
+    rng = np.random.default_rng(rounds)
+    truth = {CPU_A: 0.6, CPU_B: 0.2, LINK: 0.1, DISK: 0.0}
+    held = 0
+    for seed in range(1_000):
+        state = Squeezing(list(over), seed)
+        for _ in range(rounds):
+            told(state, truth, rng, 0.1)
+        shown = state.shown()[over[0]]
+        held += shown.low <= truth[over[0]] <= shown.high
+    assert held in range(930, 971)
+
+
+def test_looking_after_every_round_is_not_wrong_more_often() -> None:
+    """Whatever the number of looks, what is decided by is wrong in 5 of 100 squeezes at most."""
+    rng = np.random.default_rng(9)
+    wrong = 0
+    for seed in range(500):
+        state = Squeezing([CPU_A], seed)
+        ever = False
+        for _ in range(12):
+            told(state, {CPU_A: BINDS}, rng, 0.1)
+            if len(state.rounds) > 1:  # one round of a single candidate is never decided by
+                interval = state._interval(CPU_A)
+                ever = ever or not interval.low <= BINDS <= interval.high
+        wrong += ever
+    assert wrong <= 25

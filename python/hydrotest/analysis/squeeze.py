@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from hydrotest.analysis.intervals import NOTHING, Mean, interval_with, pooled_deviation, scatters_more
@@ -49,7 +51,10 @@ BINDS = 0.3
 NONE = 0.5
 """Nothing of what was squeezed binds only where the elasticities of single hosts add up to less."""
 STRICT = 0.99
-"""Confidence for decisions: the intervals are looked at after every round, and shown at 95 %."""
+"""Confidence for a decision at the first look at the intervals, of which there is one after every round."""
+SPENT = 0.8
+"""Each further look may be wrong by this share of what the one before it might: so all looks together are wrong in 5 of 100 squeezes at most, however many there are
+(error spending; K. K. G. Lan, D. L. DeMets, "Discrete sequential boundaries for clinical trials", 1983). The sum of 1 % × 0.8ⁿ is 5 %."""
 SHOWN = 0.95
 """Confidence of what is shown."""
 RATE_MIN = NOTHING
@@ -177,6 +182,8 @@ class Squeezing:
     seed: int
     peers: Collection[str] = ()
     """Hosts that do the same work: the same resource of several of them may be named together."""
+    rounds: list[list[Candidate]] = field(default_factory=list)
+    """What was squeezed in each round, turn by turn."""
     values: dict[Candidate, list[float]] = field(default_factory=dict)
     """Elasticities, one a turn."""
 
@@ -188,7 +195,9 @@ class Squeezing:
 
     def tell(self, found: Iterable[tuple[Candidate, float]]) -> None:
         """What a round showed, in its order."""
-        for candidate, value in found:
+        told = list(found)
+        self.rounds.append([candidate for candidate, _ in told])
+        for candidate, value in told:
             self.values.setdefault(candidate, []).append(value)
 
     @property
@@ -203,27 +212,49 @@ class Squeezing:
             turns >= ROUNDS_OUT and self._interval(candidate).high < BINDS
         )
 
-    def _interval(self, candidate: Candidate, confidence: float = STRICT) -> Mean:
-        """Of its elasticity."""
-        deviation, freedom = self._scatter(candidate, self._changes[candidate])
-        return interval_with(self.values[candidate], deviation / _scale(candidate), freedom, confidence)
+    @property
+    def _strict(self) -> float:
+        """Confidence of this look at the intervals."""
+        first = next((at for at in range(1, len(self.rounds) + 1) if self._turns_by(at) >= ROUNDS_MIN), len(self.rounds))
+        return 1 - (1 - STRICT) * SPENT ** (len(self.rounds) - first)
+
+    def _turns_by(self, rounds: int) -> int:
+        """Turns of the candidate that had most of them, in the first rounds."""
+        return max(Counter(one for told in self.rounds[:rounds] for one in told).values(), default=0)
+
+    def _interval(self, candidate: Candidate, confidence: float | None = None) -> Mean:
+        """Of its elasticity; for a decision, unless another confidence is given."""
+        changes = self._changes[candidate]
+        deviation, freedom = self._scatter(candidate)
+        # Two turns side by side share the one between them: their mean scatters more than that of as many of their own.
+        mean = deviation * math.sqrt(self._joint(candidate) / len(changes)) / _scale(candidate)
+        return interval_with(self.values[candidate], mean, freedom, self._strict if confidence is None else confidence)
+
+    def _joint(self, candidate: Candidate) -> float:
+        """The variance of the sum of a candidate's changes, in those of one turn's rate. A change is the mean of the turns before and after,
+        less the turn itself: 3/2. Two neighbours in a round share the turn between them, half of it each: a quarter, twice."""
+        neighbours = sum((one, other) == (candidate, candidate) for told in self.rounds for one, other in pairwise(told))
+        return 1.5 * len(self.values[candidate]) + 0.5 * neighbours
 
     @property
     def _changes(self) -> dict[Candidate, list[float]]:
         """Relative changes of the rate, logarithms without their sign."""
         return {one: [value * _scale(one) for value in values] for one, values in self.values.items()}
 
-    def _scatter(self, candidate: Candidate | None, own: Sequence[float]) -> tuple[float, int]:
-        """The standard deviation of relative changes, and its degrees of freedom. How much a turn's rate scatters is the machine's and the load's doing, not the
+    def _scatter(self, candidate: Candidate) -> tuple[float, int]:
+        """The standard deviation of a turn's rate (logarithm), and its degrees of freedom. How much a turn's rate scatters is the machine's and the load's doing, not the
         candidate's: it is told from the turns of all, else three or four of each could hardly tell anything; but from its `own` where those surely scatter by more than
         the others'."""
-        rest = [values for one, values in self._changes.items() if one != candidate]
-        alone = pooled_deviation([own])
-        return alone if scatters_more(alone, pooled_deviation(rest)) else pooled_deviation([own, *rest])
+        own = [(self._changes[candidate], self._joint(candidate))]
+        rest = [(values, self._joint(one)) for one, values in self._changes.items() if one != candidate]
+        alone = _turn_scatter(own)
+        return alone if scatters_more(alone, _turn_scatter(rest)) else _turn_scatter([*own, *rest])
 
     def gain(self, changes: Sequence[float]) -> Mean:
-        """The mean of relative changes of the rate (logarithms) by a relief, with its 95 % interval."""
-        return interval_with(changes, *self._scatter(None, changes), SHOWN)
+        """The mean of relative changes of the rate (logarithms) in the turns of a relief, which follow each other, with its 95 % interval."""
+        joint = 1.5 * len(changes) + 0.5 * (len(changes) - 1)
+        deviation, freedom = _turn_scatter([(changes, joint), *((values, self._joint(one)) for one, values in self._changes.items())])
+        return interval_with(changes, deviation * math.sqrt(joint / len(changes)), freedom, SHOWN)
 
     def decide(self, *, is_last: bool = False) -> Decision:
         """What is known by now. `is_last`: no more rounds come, which could tell of further hosts that they bind by the same resource."""
@@ -284,6 +315,16 @@ class Squeezing:
     def shown(self) -> dict[Candidate, Mean]:
         """The elasticities with their 95 % intervals."""
         return {one: self._interval(one, SHOWN) for one in self.values}
+
+
+def _turn_scatter(groups: Sequence[tuple[Sequence[float], float]]) -> tuple[float, int]:
+    """The standard deviation of a turn's rate (logarithm), from the scatter of changes around each group's own mean, and its degrees of freedom. Each group has the variance
+    of its sum (`_joint`): so much less do its changes scatter around their mean than independent ones."""
+    known = [(values, joint) for values, joint in groups if len(values) > 1]
+    freedom = sum(len(values) - 1 for values, _ in known)
+    squares = pooled_deviation([values for values, _ in known])[0] ** 2 * freedom
+    expected = sum(1.5 * len(values) - joint / len(values) for values, joint in known)
+    return (math.sqrt(squares / expected), freedom) if freedom else (0.0, 0)
 
 
 def headroom(share: float, left: float) -> float:
