@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,11 +14,14 @@ from hypothesis import strategies as st
 from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.evidence import throttled, waited
 from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
+from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import interval_with, pooled_deviation, slope_of, t_interval
 from hydrotest.analysis.levels import littles_in_flight
-from hydrotest.analysis.resource_use import MACHINE, OUT, Use, resource_uses
+from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
-from hydrotest.analysis.summary import finite
+from hydrotest.analysis.summary import finite, summarise_run
+from hydrotest.units import show_share
+from tests.made_up import MadeUpRun
 
 RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
 
@@ -134,6 +139,38 @@ def test_what_nothing_waited_for_is_no_suspect() -> None:
     idle = bound_by([cpu(0.01, 0.1)], [], "latency")
     assert (idle.kind, [entry["what"] for entry in idle.ruled_out if "nothing waited" in entry["why"]]) == ("unknown", ["cpu of a"])
     assert bound_by([cpu(0.01, 3.0)], [], "latency").kind == "resource"
+
+
+def test_just_below_a_threshold_is_named_with_how_far_it_was() -> None:
+    """84.8 % of a quota, where 85 % make a suspect, is no other answer than 85.1 %: only a weaker one."""
+    broker = Use("cpu", "kafka", 0.2968, 0.35, "cores", throttled=0.1)
+    disk = Use("disk", "kafka", 5e8, 1e9, "bytes/s written")
+    bound = bound_by([disk, broker], [], "latency")
+    assert bound.kind == "unknown"
+    nearest, further = bound.nearest
+    assert (nearest["host"], nearest["resource"], nearest["threshold"]) == ("kafka", "cpu", NEAR_CEILING)
+    assert nearest["value"] == pytest.approx(0.848)
+    assert nearest["nearness"] == pytest.approx(0.848 / NEAR_CEILING)
+    assert (further["resource"], further["nearness"]) == ("disk", pytest.approx(0.5 / NEAR_CEILING))
+    # A threshold is shown as what it was missed by, not rounded up to it.
+    assert show_share(nearest["value"], NEAR_CEILING) == "84.8%"
+    assert bound_by([replace(broker, used=0.2979)], [], "latency").nearest == []
+
+
+def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:
+    handlers = next(limit for limit in TABLE if limit.setting == "num.io.threads")
+    bound = bound_by([Use("cpu", "a", 0.2, 2.0, "cores")], [], "latency", [Gauged(handlers, "a", "kafka-0", 0.31)])
+    (nearest,) = bound.nearest
+    assert (nearest["what"], nearest["resource"]) == (handlers.what, None)
+    assert nearest["nearness"] == pytest.approx(0.69 / 0.7)
+
+
+def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    made.search()
+    (row,) = summarise_run(made.folder, made.experiment, "complete", "now")["limits"]
+    assert row["bound_by"]["kind"] == "unknown"
+    assert {one["provable_by"] is not None for one in row["bound_by"]["nearest"] if one["resource"] == "cpu"} <= {True}
 
 
 def test_littles_law_on_a_published_row() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import jsonschema
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.report import charts
+from hydrotest.report.sheet import Sheet
 from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
@@ -38,12 +40,10 @@ def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_r
 
 
 def test_no_sheet_is_left_out_of_the_report() -> None:
-    """What the tables have, the page has: it chooses by their titles what stands where."""
+    """What the tables have, the page has: each sheet names the section that it stands in, and the page has all of those."""
     template = resources.files("hydrotest.report").joinpath("templates/report.html").read_text()
-    below = re.findall(r"title\.startswith\(\(([^)]*)\)\)", template)
-    shown_first, shown_below = (set(re.findall(r'"([^"]+)"', titles)) for titles in below)
-    # Whatever is not named stands first; Integrity has a place of its own.
-    assert shown_first == shown_below | {"Integrity"}
+    shown = set(re.findall(r'sheet\.section == "(\w+)"', template))
+    assert shown == set(get_args(get_type_hints(Sheet)["section"]))
 
 
 def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:

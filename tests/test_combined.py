@@ -176,7 +176,7 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
         [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))], "cores", 4.0
     )
     bound: dict[str, Any] = {"kind": "resource", "resource": "cpu", "evidence": shares}
-    rows = [{"workload": own, "bound_by": bound | {"detail": f"together with {other}: cpu of here was at 97% of its ceiling"}}
+    rows = [{"workload": own, "bound_by": bound | {"there": "cpu of here was at 97% of its ceiling", "detail": other}}
             for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
     assert contested_sentences(rows) == [
         "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%). "

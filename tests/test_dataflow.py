@@ -110,6 +110,7 @@ def test_the_slowest_step_is_told_where_most_was_offered() -> None:
 def promised(**row: Any) -> str:
     """What is said of a sink `cassandra` with this row behind a whole input and splitter."""
     whole = {"workload": "flow", "acked": 1_000, "lost": 0, "arrived_more": 0, "in_flight": 0, "wrong_branch": 0, "lost_here": 0, "doubled_here": 0, "fault": None,
+             "fault_action": None, "fault_service": None,
              "promise": None, "sink": None}  # fmt: skip
     steps = [
         whole | {"hop": "input"},
@@ -125,8 +126,10 @@ def test_a_promise_that_did_not_hold_is_said_to_with_what_a_killed_node_forgets(
         promised()
         == "flow → cassandra: no loss and no duplicate seen in 1,000 acknowledged records over 0 fault(s); its engine promises at least once."
     )
-    lost = promised(lost=34, lost_here=34, fault="pause cassandra-0")
+    lost = promised(lost=34, lost_here=34, fault="pause cassandra-0", fault_action="pause", fault_service="cassandra-0")
     assert "34 lost" in lost
     assert lost.endswith("its engine promises at least once, which did NOT hold.")
-    assert "commitlog_sync: batch" in promised(lost=34, lost_here=34, fault="kill cassandra-0")
-    assert "commitlog_sync" not in promised(fault="kill cassandra-0")
+    assert "commitlog_sync: batch" in promised(
+        lost=34, lost_here=34, fault="kill cassandra-0", fault_action="kill", fault_service="cassandra-0"
+    )
+    assert "commitlog_sync" not in promised(fault="kill cassandra-0", fault_action="kill", fault_service="cassandra-0")

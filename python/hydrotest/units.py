@@ -103,6 +103,11 @@ def show_rate(value: float) -> str:
     return f"{value:.3g}"
 
 
+def show_share(value: float, threshold: float) -> str:
+    """A share for people, with as many digits as tell it from a threshold that it is held against: 85%, but 84.8% where 85 % decide."""
+    return next((shown for digits in range(4) if (shown := f"{value:.{digits}%}") != f"{threshold:.{digits}%}"), f"{value:.0%}")
+
+
 def show_figure(value: float, unit: str | None) -> str:
     """A figure for people in its unit, which is None of a share, and nothing of what is counted: 12%, 3.1 /s, 9."""
     return f"{value:.0%}" if unit is None else f"{value:,.3g} {unit}".rstrip()

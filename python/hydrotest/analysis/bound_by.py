@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.internal import Gauged
-from hydrotest.analysis.resource_use import MACHINE, Use
+from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING, THROTTLED_MIN, Use
 
+NEAREST_MIN = 0.5
+"""Of what makes a suspect: what came less near is not worth a line where nothing else did."""
+NEAREST_MAX = 3
 GENERATOR = "the generator"
 """Where it is ruled out by its room."""
 
@@ -35,6 +38,11 @@ class BoundBy:
     """What more of it gave, and what comes next."""
     squeezed: list[dict[str, Any]] = field(default_factory=list)
     """All that was squeezed."""
+    basis: Literal["use", "squeeze"] = "use"
+    """What it stands on: what was used at the limit, or what squeezes of it showed."""
+    nearest: list[dict[str, Any]] = field(default_factory=list)
+    """Where nothing is a suspect: what came nearest to being one, the nearest first. `host`, `resource` (or the internal limit's `what`), `value`, its
+    `threshold`, how near it came (`nearness`: 1 makes a suspect), and what to write to have it proven (`provable_by`), where something can."""
     caveats: list[str] = field(default_factory=list)
     """What stands beside it, or against its being confirmed."""
 
@@ -87,10 +95,28 @@ def bound_by(
     if full:
         detail = f"{'; '.join(map(str, full))}, while {idle} came near its ceiling"
         return BoundBy("system", detail, full[0].host or None, evidence=evidence, ruled_out=ruled_out)
+    nearest = _nearest(uses, internals)
     how = "it was pressed without schedule" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
     gauges = ", and no internal limit of which there is a gauge" if internals else ""
     detail = f"{idle} came near its ceiling{gauges}; {how}"
-    return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out)
+    return BoundBy("unknown", detail, evidence=evidence, ruled_out=ruled_out, nearest=nearest)
+
+
+def _nearest(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str, Any]]:
+    """What came nearest to being a suspect."""
+    found: list[dict[str, Any]] = []
+    for use in uses:
+        if use.resource != "memory" and not (use.is_near and use.denied_by):
+            is_held_back = (use.throttled or 0.0) / THROTTLED_MIN > (use.share or 0.0) / NEAR_CEILING
+            value, threshold = (use.throttled, THROTTLED_MIN) if is_held_back else (use.share, NEAR_CEILING)
+            found.append({"what": "throttled" if is_held_back else "use", "host": use.host, "resource": use.resource, "value": value,
+                          "threshold": threshold, "nearness": use.nearness})  # fmt: skip
+    found += [
+        {"what": internal.limit.what, "host": internal.host, "resource": None, "value": internal.value, "threshold": internal.limit.threshold,
+         "nearness": internal.nearness} for internal in internals
+    ]  # fmt: skip
+    found = [one | {"provable_by": None} for one in found if one["nearness"] >= NEAREST_MIN]
+    return sorted(found, key=lambda one: -one["nearness"])[:NEAREST_MAX]
 
 
 def _out(what: str, why: str, use: Use | None = None) -> dict[str, Any]:

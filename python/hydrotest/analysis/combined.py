@@ -209,9 +209,10 @@ class Together:
         bound = limits.suspect(measured, reasons, stopped_by)
         company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
         missed = f", of which {', '.join(first)} missed first" if first else ""
-        bound.detail = f"{company}{missed}: {bound.detail}"
+        there = bound.detail
+        bound.detail = f"{company}{missed}: {there}"
         bound.evidence += self._shares(trials, bound, limits)
-        return asdict(bound)
+        return {**asdict(bound), "there": there}
 
     def _shares(self, trials: Sequence[Trial], bound: BoundBy, limits: Limits) -> list[dict[str, Any]]:
         """Who had how much of what is suspected: services of its host, by whichever of its names; of a link the workloads that need the host, by their payload."""

@@ -137,6 +137,8 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any
                     "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
                     **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else hop.latency_ms,
                     "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
+                    "fault_action": None if trial.fault is None else trial.fault.action,
+                    "fault_service": None if trial.fault is None else trial.fault.service,
                 })  # fmt: skip
     return rows
 

@@ -25,7 +25,7 @@ def lines(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str, An
         for use in uses
         if use.throttled is not None
     ] + [
-        {"kind": "sign", "what": f"{sign.what}, {use.resource} of {use.host}", "host": use.host, "resource": use.resource,
+        {"kind": "sign", "what": f"{sign.what}, {use.resource} of {use.host}", "sign": sign.what, "host": use.host, "resource": use.resource,
          "value": sign.value, "unit": sign.unit, "shows": sign.shows}
         for use in uses for sign in use.signs
     ] + [{"kind": "internal", **internal.evidence()} for internal in internals if internal.is_full]  # fmt: skip

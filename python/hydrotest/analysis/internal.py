@@ -94,6 +94,12 @@ class Gauged:
         """True if it may be what binds."""
         return self.value < self.limit.threshold if self.limit.full == "below" else self.value > self.limit.threshold
 
+    @property
+    def nearness(self) -> float:
+        """How far it is from being full, as a share of what makes it so. What is full below a threshold is a share of idle time: its busy time counts."""
+        value, threshold = (self.value, self.limit.threshold) if self.limit.full == "above" else (1 - self.value, 1 - self.limit.threshold)
+        return max(0.0, value) / threshold
+
     def __str__(self) -> str:
         value, threshold = (show_figure(figure, self.limit.unit) for figure in (self.value, self.limit.threshold))
         return f"{self.limit.what} in {self.service}: {value} (full {self.limit.full} {threshold}; bounded by `{self.limit.setting}`)"

@@ -45,6 +45,11 @@ class Limit:
     repeats: int
     searches: list[Bracket]
 
+    @property
+    def majority(self) -> int:
+        """So many of the independent searches decide."""
+        return self.repeats // 2 + 1
+
 
 class Judged(Protocol):
     """What a trial proved."""

@@ -79,7 +79,7 @@ class Limits:
         suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
         invalid = []
         if limit.low is None:
-            invalid.append("no rate was sustained in two of three searches")
+            invalid.append(f"no rate was sustained in {limit.majority} of {limit.repeats} searches")
         if limit.repeats < self.experiment.search.repeats:
             invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
         return {
@@ -149,6 +149,14 @@ class Limits:
     def _provable(self, workload: str, suspicion: BoundBy) -> BoundBy:
         """What may be proven where nobody asked for it, with how."""
         is_squeezable = not isinstance(self.experiment.workloads[workload], Dataflow)
+        if suspicion.nearest and is_squeezable:
+            nearest = [
+                one | {"provable_by": self.experiment.provable_by(one["host"], one["resource"])}
+                if one["host"] in self.experiment.hosts
+                else one
+                for one in suspicion.nearest
+            ]
+            return replace(suspicion, nearest=nearest)
         if not is_squeezable or suspicion.kind != "resource" or suspicion.host is None or suspicion.resource is None:
             return suspicion
         how = self.experiment.provable_by(suspicion.host, suspicion.resource)

@@ -57,7 +57,7 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
     limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit; nor is what
     generators without schedule have in flight, where those by schedule had room."""
     if not bound.binds:
-        if bound.detail.startswith(suspicion.detail):
+        if bound.basis == "use":
             return bound
         if bound.kind == "generator" and suspicion.kind != "generator":
             there = f"by schedule they had room, and the search stopped on {stopped_by}"
@@ -116,7 +116,7 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
     caveats += [] if machine is None else [f"the cores of {MACHINE} were {machine}: they may not have got what they are given"]
     is_generator = all(host in generators for host in hosts)
     return replace(
-        bound, kind="generator" if is_generator else "resource", host=hosts[0] if len(hosts) == 1 else None, resource=top.resource,
+        bound, basis="squeeze", nearest=[], kind="generator" if is_generator else "resource", host=hosts[0] if len(hosts) == 1 else None, resource=top.resource,
         detail="; ".join([words, *_relief_words(more), *caveats]),
         # Hosts that do not get the cores that they are given are not bound by those.
         confirmed=not near and not is_passed_over and (machine is None or top.resource != "cpu"),
@@ -129,7 +129,8 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
     """No squeeze moved the rate: a limit of another kind, if nothing else can be it."""
     none = _none(found)
     if (machine := _full_machine(found)) is not None:
-        return replace(bound, kind="resource", host=None, resource="cpu", detail=f"{none}, and {machine_binds(machine)}")
+        detail = f"{none}, and {machine_binds(machine)}"
+        return replace(bound, basis="squeeze", nearest=[], kind="resource", host=None, resource="cpu", detail=detail)
     if others := _untried(found, may_bind):
         return _undecided(bound, f"{none}; not squeezed, and used enough to bind it: {_names(others)}")
     full = inside(bound.evidence)
@@ -143,7 +144,7 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
     host = bound.host if bound.kind == "system" else None
     # Each of many would be too long a list.
     what = "squeezing none of the resources that it uses moved its rate" if found.elasticities else none
-    return replace(bound, kind="system", host=host, resource=None, detail=f"{what}{tried}: {cause}")
+    return replace(bound, basis="squeeze", nearest=[], kind="system", host=host, resource=None, detail=f"{what}{tried}: {cause}")
 
 
 def _none(found: Squeezed) -> str:
@@ -167,7 +168,17 @@ def _undecided(bound: BoundBy, detail: str) -> BoundBy:
 def _unbinding(bound: BoundBy, kind: str, detail: str) -> BoundBy:
     """A verdict that names no resource."""
     return replace(
-        bound, kind=kind, host=None, resource=None, detail=detail, confirmed=False, binds=[], elasticity=None, next=None, caveats=[]
+        bound,
+        basis="squeeze",
+        kind=kind,
+        host=None,
+        resource=None,
+        detail=detail,
+        confirmed=False,
+        binds=[],
+        elasticity=None,
+        next=None,
+        caveats=[],
     )
 
 

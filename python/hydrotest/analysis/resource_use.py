@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from hydrotest.units import show_figure
+from hydrotest.units import show_figure, show_share
 
 NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
@@ -95,6 +95,11 @@ class Use:
         return max(self.share or 0.0, self.throttled or 0.0)
 
     @property
+    def nearness(self) -> float:
+        """How far it is from being a suspect, as a share of what makes it one: 1 and more is."""
+        return max((self.share or 0.0) / NEAR_CEILING, (self.throttled or 0.0) / THROTTLED_MIN)
+
+    @property
     def is_near(self) -> bool:
         """True if it may be what binds."""
         return (self.share is not None and self.share >= NEAR_CEILING) or (self.throttled or 0.0) >= THROTTLED_MIN
@@ -118,7 +123,7 @@ class Use:
     def __str__(self) -> str:
         held_back = f" and held back in {self.throttled:.0%} of its periods" if (self.throttled or 0.0) >= THROTTLED_MIN else ""
         waited = "".join(f", {sign}" for sign in self.signs if sign.shows and sign.is_sure)
-        return f"at {self.share or 0.0:.0%} of its ceiling{held_back}{waited}"
+        return f"at {show_share(self.share or 0.0, NEAR_CEILING)} of its ceiling{held_back}{waited}"
 
 
 def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float]) -> list[Use]:

@@ -318,8 +318,8 @@ class Squeezing:
 
 
 def _turn_scatter(groups: Sequence[tuple[Sequence[float], float]]) -> tuple[float, int]:
-    """The standard deviation of a turn's rate (logarithm), from the scatter of changes around each group's own mean, and its degrees of freedom. Each group has the variance
-    of its sum (`_joint`): so much less do its changes scatter around their mean than independent ones."""
+    """The standard deviation of a turn's rate (logarithm), from the scatter of changes around each group's own mean, and its degrees of
+    freedom. Each group has the variance of its sum (`_joint`): so much less than independent ones do its changes scatter around their mean."""
     known = [(values, joint) for values, joint in groups if len(values) > 1]
     freedom = sum(len(values) - 1 for values, _ in known)
     squares = pooled_deviation([values for values, _ in known])[0] ** 2 * freedom

@@ -8,7 +8,7 @@ from typing import Any
 from hydrotest.analysis.evidence import Line, inside, inside_words, throttled, used
 from hydrotest.analysis.resource_use import IN, MACHINE, OUT, THROTTLED_MIN
 from hydrotest.analysis.squeezed import NEXT_MIN
-from hydrotest.units import show_bytes
+from hydrotest.units import show_bytes, show_share
 
 
 def bound_sentence(row: dict[str, Any]) -> str:
@@ -23,7 +23,25 @@ def bound_sentence(row: dict[str, Any]) -> str:
         "undecided": "What binds it is undecided:",
         "unknown": "What binds it is unknown:",
     }[bound["kind"]]
-    return f"{head} {bound['detail']}."
+    return f"{head} {bound['detail']}.{_nearest(bound.get('nearest', []))}"
+
+
+def _nearest(found: Sequence[Line]) -> str:
+    """What came nearest to being a suspect, how far it was from that, and what would prove it."""
+    if not found:
+        return ""
+    named = []
+    for one in found:
+        if one["resource"] is None:
+            named.append(f"{one['what']} at {one['value']:.3g} (full at {one['threshold']:g})")
+            continue
+        how = "held back by its quota in " if one["what"] == "throttled" else ""
+        of = " of its periods" if one["what"] == "throttled" else " of its ceiling"
+        shown = show_share(one["value"], one["threshold"])
+        named.append(f"the {NAMES[one['resource']]} of {one['host']}, {how}{shown}{of} (a suspect from {one['threshold']:.0%})")
+    ways = list(dict.fromkeys(one["provable_by"] for one in found if one["provable_by"]))
+    proof = f" {ways[0]} would show whether it binds." if ways else ""
+    return f" Nearest: {'; '.join(named)}.{proof}"
 
 
 def _proven_sentence(limit: dict[str, Any]) -> str:

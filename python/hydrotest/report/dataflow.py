@@ -215,9 +215,14 @@ def promise_sentences(rows: list[dict[str, Any]]) -> list[str]:
             if promise
             else "what its job promises is not known"
         )
-        forgot = any(row["lost_here"] and (row["fault"] or "").startswith("kill cassandra-") for row in own if sink == "cassandra")
+        forgot = sink == "cassandra" and any(row["lost_here"] and _is_killed_node(row) for row in own)
         out.append(
             f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}."
             + (f" {FORGETS}" if forgot else "")
         )
     return out
+
+
+def _is_killed_node(row: dict[str, Any]) -> bool:
+    """True if a node of Cassandra was killed in its trial."""
+    return row["fault_action"] == "kill" and str(row["fault_service"]).startswith("cassandra-")

@@ -53,6 +53,6 @@ def _freely(one: dict[str, Any], resource: str, host: str) -> str:
 
 def _waits(evidence: list[dict[str, Any]], resource: str, host: str) -> list[str]:
     """Signs that something waited for it, or that it ran short."""
-    told = [f"{line['what'].partition(',')[0]}: {show_figure(line['value'], line['unit'])}" for line in waited(evidence, resource, host)]
+    told = [f"{line['sign']}: {show_figure(line['value'], line['unit'])}" for line in waited(evidence, resource, host)]
     held_back = throttled(evidence, host) if resource == "cpu" else 0.0
     return [*told, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else told

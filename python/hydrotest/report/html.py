@@ -46,7 +46,7 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
         summary=summary,
         headline=headline(summary),
         problems=not_valid(summary),
-        sheets={sheet.title: sheet for sheet in sheets(summary, kinds)},
+        sheets=sheets(summary, kinds),
         figures=figures,
         specs={figure.slug: _json(figure.spec) for figure in figures},
         bundle=Markup(vl_convert.javascript_bundle(vl_version=VEGA_LITE)),  # type: ignore[call-arg] # the stub forgets the default

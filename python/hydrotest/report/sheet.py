@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from hydrotest.units import show_rate
 
@@ -11,11 +12,12 @@ NONE = "–"
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table: title, column heads, cells as text."""
+    """A table: title, column heads, cells as text, and under which question of the report it stands."""
 
     title: str
     heads: list[str]
     rows: list[list[str]]
+    section: Literal["findings", "integrity", "usage"] = "findings"
 
 
 def decimal(value: float | None, digits: int = 1) -> str:

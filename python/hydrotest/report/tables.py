@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
@@ -48,13 +49,9 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         doubling_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
-        integrity_sheet(summary),
-        usage_sheet(summary),
-        by_test_sheet(summary),
-        services_sheet(summary),
-        generator_sheet(summary),
-        overhead_sheet(summary),
     ]
+    used = [usage_sheet(summary), by_test_sheet(summary), services_sheet(summary), generator_sheet(summary), overhead_sheet(summary)]
+    every += [replace(integrity_sheet(summary), section="integrity"), *(replace(sheet, section="usage") for sheet in used)]
     return [sheet for sheet in every if sheet.rows]
 
 

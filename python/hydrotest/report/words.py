@@ -187,7 +187,7 @@ def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
         if bound["kind"] in ("resource", "undecided"):
             there = by_service(bound["evidence"])
             had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in there)
-            what = bound["detail"].partition(": ")[2]
+            what = bound["there"]
             told = f"{what} (of the {there[0]['of']}: {had})" if had else what
             said[told].append(row["workload"])
             shares[told] = there
