@@ -194,7 +194,7 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
             "kind": "resource",
             "resource": "disk",
             "evidence": service_lines(writes, "bytes/s written", 3e6),
-            "detail": "with x: disk of here",
+            "there": "disk of here",
         },
     }
     assert contested_sentences([row]) == [
@@ -207,7 +207,7 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
         "kind": "resource",
         "resource": "network",
         "evidence": service_lines(moved, PAYLOAD),
-        "detail": "with store: network of here was at 97%",
+        "there": "network of here was at 97%",
     }
     assert contested_sentences([{"workload": "ingest", "bound_by": bound}]) == [
         "What ingest competes for there: network of here was at 97% (of the payload that workloads moved, there and elsewhere: ingest 90%; store 10%)."
