@@ -9,6 +9,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from hydrotest.analysis.judgement import JUDGED, SEARCH_BEGAN, thresholds
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
@@ -142,10 +143,14 @@ class MadeUpRun:
         """A whole isolated test."""
         saturated = self.trial("saturated", None)
         search = LimitSearch(self.measured(saturated).achieved, self.experiment.search.precision)
+        self.folder.journal(SEARCH_BEGAN, test=0, name="ingest", saturated=search.saturated, thresholds=thresholds())
         while (rate := search.propose()) is not None:
             stage = search.stage
             trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage)
-            search.tell(judge(self.measured(trial), self.experiment.objective("ingest")).accepted)
+            verdict = judge(self.measured(trial), self.experiment.objective("ingest"))
+            self.folder.journal(JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=None, excused=False,
+                                stopped_by=verdict.stopped_by, reasons=verdict.reasons)  # fmt: skip
+            search.tell(verdict.accepted)
 
     def _samples(self, folder: Path, start: float, steal_share: float, jit_cores: float, seconds: int) -> None:
         buffer = SampleBuffer()

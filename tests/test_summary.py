@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from hydrotest.analysis import verdict
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
@@ -220,3 +221,45 @@ def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_on
     assert (row["acked"], row["lost"], row["trials"]) == (9, None, 2)
     (whole,) = integrity_rows([], journal[1:])
     assert (whole["acked"], whole["lost"]) == (9, 0)
+
+
+def limit_of(made: MadeUpRun, **how: bool) -> tuple[dict[str, Any], list[str]]:
+    summary = summarise_run(made.folder, made.experiment, "complete", "now", **how)
+    (row,) = summary["limits"]
+    return row, summary["problems"]
+
+
+def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = MadeUpRun(tmp_path)
+    made.search()
+    before, problems = limit_of(made)
+    assert problems == []
+    # By a stricter rule every trial would be rejected, and the search would have gone elsewhere.
+    monkeypatch.setattr(verdict, "ACHIEVED_MIN", 1.5)
+    after, problems = limit_of(made)
+    assert (after["low"], after["high"], after["stopped_by"], after["valid"]) == (before["low"], before["high"], before["stopped_by"], True)
+    assert ["achieved" in problem for problem in problems] == [True]
+    anew, _ = limit_of(made, rejudge=True)
+    assert (anew["limit"], anew["valid"]) == (None, False)
+
+
+def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_silence(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path)
+    made.search()
+    clean, _ = limit_of(made)
+    assert clean["invalid_because"] == []
+    made.trial("search", 3_333.0, search="main")
+    row, _ = limit_of(made)
+    assert len(row["invalid_because"]) == 1
+    assert row["valid"] is False
+
+
+def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
+    """A second saturated trial, after a failed step, is no reason to look at another grid."""
+    made = MadeUpRun(tmp_path)
+    made.search()
+    before, _ = limit_of(made)
+    made.limit = 14_321.0
+    made.trial("saturated", None)
+    after, _ = limit_of(made)
+    assert (after["low"], after["high"], after["saturated"]) == (before["low"], before["high"], before["saturated"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from hydrotest.analysis.bound_by import BoundBy
 from hydrotest.analysis.event_log import EventLog, read_event_log
 from hydrotest.analysis.evidence import PAYLOAD, service_lines, uses
 from hydrotest.analysis.intervals import geometric_mean, paired_change
+from hydrotest.analysis.judgement import Decided
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.limits import Limits, why_no_room
@@ -103,7 +104,17 @@ def why_ours(rejected: Sequence[TogetherVerdict]) -> list[str]:
 class Together:
     """The rows of one combined test."""
 
-    def __init__(self, run: RunFolder, experiment: Experiment, trials: Sequence[Trial], isolated: dict[str, float], index: int) -> None:
+    def __init__(
+        self,
+        run: RunFolder,
+        experiment: Experiment,
+        trials: Sequence[Trial],
+        isolated: dict[str, float],
+        index: int,
+        decided: Decided | None = None,
+    ) -> None:
+        """`decided`: what the run decided while it was made; read from its journal unless given."""
+        self.decided = Decided.read(run) if decided is None else decided
         test = experiment.tests[index]
         assert isinstance(test, Combined)
         self.run = run
@@ -119,15 +130,22 @@ class Together:
 
     @cached_property
     def _searched(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
-        judged = [(trial, judge_together(self.run, self.experiment, trial)) for trial in self._of("search", "repeat")]
+        judged = [(trial, self._verdict(trial)) for trial in self._of("search", "repeat")]
         if not judged:
             return None
         search = safe_search(self.experiment, self.test, self.trials)
         excuses = Excuses()
         for trial, verdict in judged:
-            if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not excuses.excuse(verdict):
+            then = self.decided.of_trial(trial.number)
+            is_excused = excuses.excuse(verdict) if then is None else then.excused
+            if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not is_excused:
                 search.tell(verdict.accepted)
         return search.limit(), judged
+
+    def _verdict(self, trial: Trial) -> TogetherVerdict:
+        """What the run decided of it, with today's figures beside it."""
+        verdict, then = judge_together(self.run, self.experiment, trial), self.decided.of_trial(trial.number)
+        return verdict if then is None else replace(verdict, accepted=then.accepted, stopped_by=then.stopped_by)
 
     @cached_property
     def _at_least_because(self) -> list[str]:

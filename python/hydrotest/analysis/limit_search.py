@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 TRIALS_MAX = 60
 """A bound for a system that answers at random."""
@@ -67,6 +67,11 @@ class Judged(Protocol):
     @property
     def reasons(self) -> list[str]:
         """What failed, in words."""
+        ...
+
+    @property
+    def stopped_by(self) -> Any:
+        """The rule that failed; of several workloads together, by workload. None or empty: none did."""
         ...
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 from hydrotest.analysis.bound_by import BoundBy, bound_by
 from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.judgement import Decided
 from hydrotest.analysis.latency import latency_ms, merged
 from hydrotest.analysis.limit_search import Excuses, Limit, LimitSearch
 from hydrotest.analysis.measured import Measured
@@ -17,7 +18,7 @@ from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.analysis.windows import uses_in
-from hydrotest.spec.models import Experiment
+from hydrotest.spec.models import Experiment, Objective
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -35,7 +36,11 @@ def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
 class Limits:
     """Builds the rows."""
 
-    def __init__(self, run: RunFolder, experiment: Experiment, trials: list[Trial], hosts: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, run: RunFolder, experiment: Experiment, trials: list[Trial], hosts: list[dict[str, Any]], decided: Decided | None = None
+    ) -> None:
+        """`decided`: what the run decided while it was made; read from its journal unless given."""
+        self.decided = Decided.read(run) if decided is None else decided
         self.run = run
         self.experiment = experiment
         self.trials = [trial for trial in trials if trial.status == "done"]
@@ -63,14 +68,15 @@ class Limits:
 
     def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:
         # Of a pipeline there are several, with ever more offered.
-        saturated = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
+        measured = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
+        saturated = self.decided.saturated(index, workload) or measured
         if saturated is None:
             return None
         if saturated <= 0:
             return self._nothing(workload, "nothing was completed when it was pressed without schedule")
         objective = self.experiment.objective(workload)
-        judged = [(m, judge(m, objective)) for m in self._of(index, workload, "search", "repeat")]
-        limit, counted = self._replay(saturated, judged)
+        judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, "search", "repeat")]
+        limit, counted, strays = self._replay(saturated, judged)
         at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
         stopped_by = _most(above) if above else "search-end"
@@ -80,6 +86,8 @@ class Limits:
         invalid = []
         if limit.low is None:
             invalid.append(f"no rate was sustained in {limit.majority} of {limit.repeats} searches")
+        if strays:
+            invalid.append(f"{strays} of {len(judged)} trials are none that the search of this version would have made; they are left out")
         if limit.repeats < self.experiment.search.repeats:
             invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
         return {
@@ -108,16 +116,25 @@ class Limits:
                 "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
                               "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
 
-    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> tuple[Limit, list[tuple[Measured, Verdict]]]:
-        """The limit, and the trials that counted: those that were made again tell of something else."""
+    def _verdict(self, measured: Measured, objective: Objective) -> Verdict:
+        """Of a search's trial: what the run decided of it, with today's figures beside it."""
+        verdict, then = judge(measured, objective), self.decided.of_trial(measured.trial.number)
+        return verdict if then is None else replace(verdict, then=(then.accepted, then.stopped_by))
+
+    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> tuple[Limit, list[tuple[Measured, Verdict]], int]:
+        """The limit, and the trials that counted: those that were made again tell of something else. Last, how many are none that the search asks for."""
         search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
         excuses = Excuses()
-        counted = []
+        counted, strays = [], 0
         for measured, verdict in judged:
-            if search.propose() == measured.load.offered and not excuses.excuse(verdict):
+            then = self.decided.of_trial(measured.trial.number)
+            proposed = measured.load.offered if then is None else then.proposed
+            if search.propose() != proposed:
+                strays += 1
+            elif not (excuses.excuse(verdict) if then is None else then.excused):
                 search.tell(verdict.accepted)
                 counted.append((measured, verdict))
-        return search.limit(), counted
+        return search.limit(), counted, strays
 
     def _bracket(self, limit: Limit, index: int, saturated: float) -> dict[str, float | None]:
         grid = LimitSearch(saturated, self.experiment.search.precision)

@@ -18,6 +18,7 @@ from hydrotest.analysis.fault import fault_rows
 from hydrotest.analysis.files import file_rows
 from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
 from hydrotest.analysis.job_bounds import job_rows
+from hydrotest.analysis.judgement import Decided
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -54,16 +55,20 @@ UNKNOWN_ROWS = Fates(
 """A table that was pressed and could not be read back."""
 
 
-def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str) -> dict[str, Any]:
-    """Everything that the contract asks for; what is not known is null or an empty list."""
+def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> dict[str, Any]:
+    """Everything that the contract asks for; what is not known is null or an empty list. Trials of searches count as the run decided while it was made; with `rejudge`
+    by today's rules."""
     environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
     hosts = environment.get("hosts", [])
     trials = run.trials()
     journal = run.read_journal()
-    limits = Limits(run, experiment, trials, hosts)
+    decided = Decided.none() if rejudge else Decided.of(journal)
+    limits = Limits(run, experiment, trials, hosts, decided)
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
-    combined = [Together(run, experiment, trials, isolated, i) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)]
+    combined = [
+        Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
+    ]
     limit_rows = rows + [row for together in combined for row in together.limit_rows(limits)]
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
@@ -110,7 +115,10 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "published": None if experiment.published is None else {
             "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
         },
-        "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"],
+        "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"] + [
+            f"searches were judged by another threshold than today's, {name}: {'none' if then is None else f'{then:g}'}, now {now:g}"
+            for name, (then, now) in decided.other_thresholds().items()
+        ],
         "speed": speed_summary(run, trials, hosts),
         "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
         "overhead": environment.get("overhead"),

@@ -57,15 +57,19 @@ class Verdict:
     """What else happened meanwhile: a service compiled, the hypervisor took the cores away. A rejection then tells of that."""
     throttled: str | None = None
     """That the system held the client back on purpose, in words."""
+    then: tuple[bool, Rule | None] | None = None
+    """What the run itself decided: accepted, and what stopped it. It stands, whatever the rules are today."""
 
     @property
     def accepted(self) -> bool:
         """Every rule held, the generator's room included."""
-        return self.void is None and all(check.held for check in self.checks)
+        return self.then[0] if self.then is not None else self.void is None and all(check.held for check in self.checks)
 
     @property
     def stopped_by(self) -> Rule | None:
         """The rule that failed first; the generator before all others, since without room the others prove nothing."""
+        if self.then is not None:
+            return self.then[1]
         failed = [check.rule for check in self.checks if not check.held]
         return "generator" if "generator" in failed else failed[0] if failed else None
 

@@ -27,21 +27,21 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 
 
-def _read_run(path: Path) -> tuple[RunFolder, Experiment, dict[str, Any]]:
+def _read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, dict[str, Any]]:
     """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
     folder = RunFolder.open(path)
     spec, _ = load_experiment(path / layout.EXPERIMENT)
     journal = folder.read_journal()
     ended = next((entry for entry in reversed(journal) if entry["what"] == "run ended"), None)
     finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
-    summary = summarise_run(folder, spec, ended["status"] if ended else "partial", finished)
+    summary = summarise_run(folder, spec, ended["status"] if ended else "partial", finished, rejudge=rejudge)
     if ended and ended["error"]:
         summary["error"] = ended["error"]
     return folder, spec, summary
 
 
 @app.command
-def show(run: Path | None = None, *, spark_log: Path | None = None, as_json: Json = False) -> int:
+def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: bool = False, as_json: Json = False) -> int:
     """Print a run's tables, or those of a Spark event log.
 
     Parameters
@@ -50,12 +50,14 @@ def show(run: Path | None = None, *, spark_log: Path | None = None, as_json: Jso
         The run's folder.
     spark_log
         An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
+    rejudge
+        Judge the trials of searches by today's rules, instead of showing what the run decided while it was made.
     """
     if spark_log is not None:
         return _show_spark_log(spark_log, as_json)
     if run is None:
         raise BadInputError("there is nothing to show", "Name a run's folder, or a Spark event log by --spark-log.")
-    _, spec, summary = _read_run(run)
+    _, spec, summary = _read_run(run, rejudge=rejudge)
     if as_json:
         print_json(summary)
     else:

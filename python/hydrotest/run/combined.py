@@ -73,7 +73,7 @@ class CombinedTest:
         def judge(trial: Trial) -> TogetherVerdict:
             return judge_together(self.bench.runner.folder, self.bench.experiment, trial)
 
-        searcher = Searcher("combined", search, self.bench, attempt, judge)
+        searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge)
         for trial in self.done:
             if trial.purpose in ("search", "repeat") and trial.fraction is not None:
                 searcher.replay(trial, proposed_of(trial.fraction))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from hydrotest.analysis.files import next_at_once, rate_of
+from hydrotest.analysis.judgement import Decided
 from hydrotest.analysis.limit_search import LimitSearch
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
@@ -80,7 +81,9 @@ class IsolatedTest:
             self.bench.listener.phase(f"saturating {pressable.name}")
             plan = TrialPlan(f"saturated-{pressable.name}", "saturated", settings.warm_up, settings.saturated, self.index)
             earlier = [await until_done(self.bench, lambda: pressable.saturate(plan))]
-        rate = max(Measured.read(self.bench.runner.folder, trial, pressable.name).achieved for trial in earlier)
+        measured = max(Measured.read(self.bench.runner.folder, trial, pressable.name).achieved for trial in earlier)
+        # A search that goes on stays on its grid.
+        rate = Decided.read(self.bench.runner.folder).saturated(self.index, pressable.name) or measured
         if rate <= 0:
             raise RunFailedError(f"{pressable.name} completed nothing when pressed without schedule")
         self.bench.listener.say(f"{pressable.name}: saturated at {show_rate(rate)}/s")
@@ -105,7 +108,7 @@ class IsolatedTest:
             return judge(Measured.read(self.bench.runner.folder, trial, pressable.name), objective)
 
         search = LimitSearch(saturated, settings.precision, settings.repeats)
-        return Searcher(pressable.name, search, self.bench, attempt, verdict)
+        return Searcher(self.index, pressable.name, search, self.bench, attempt, verdict)
 
     async def _times(self, batch: Batch) -> None:
         """A batch job has times, not rates: each of its tests, as often as there are searches."""

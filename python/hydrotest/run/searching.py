@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from hydrotest.analysis.judgement import JUDGED, SEARCH_BEGAN, Decided, thresholds
 from hydrotest.analysis.limit_search import Excuses, Judged, LimitSearch
 from hydrotest.errors import RunFailedError
 from hydrotest.run.attempts import VOID_MAX, until_done
@@ -14,10 +15,13 @@ from hydrotest.store.records import Trial
 class Searcher:
     """One search: `attempt` presses at what is proposed, in a stage; `judge` says what came of it."""
 
-    def __init__(self, name: str, search: LimitSearch, bench: Bench,
+    def __init__(self, test: int, name: str, search: LimitSearch, bench: Bench,
                  attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Judged]) -> None:  # fmt: skip
         self.name = name
         self.search = search
+        self.decided = Decided.read(bench.runner.folder)
+        if self.decided.saturated(test, name) is None:
+            bench.runner.folder.journal(SEARCH_BEGAN, test=test, name=name, saturated=search.saturated, thresholds=thresholds())
         self.bench = bench
         self.attempt = attempt
         self.judge = judge
@@ -27,9 +31,9 @@ class Searcher:
     def replay(self, trial: Trial, proposed: float | None) -> None:
         """Tells the search of a trial that an earlier run made, if it is the one that it asks for."""
         if proposed == self.search.propose():
-            verdict = self.judge(trial)
-            if not self.excuses.excuse(verdict):
-                self.search.tell(verdict.accepted)
+            verdict, then = self.judge(trial), self.decided.of_trial(trial.number)
+            if not self.excuses.excuse(verdict) if then is None else not then.excused:
+                self.search.tell(verdict.accepted if then is None else then.accepted)
 
     @property
     def over(self) -> bool:
@@ -50,8 +54,9 @@ class Searcher:
                 words = f"made again, since {verdict.disturbed}: {words}"
             self.bench.listener.trial_ended(trial, verdict.accepted, words)
             self.bench.runner.folder.journal(
-                "judged", trial=trial.number, accepted=verdict.accepted, void=verdict.void, excused=excused, reasons=verdict.reasons
-            )
+                JUDGED, trial=trial.number, proposed=value, accepted=verdict.accepted, void=verdict.void, excused=excused,
+                stopped_by=verdict.stopped_by, reasons=verdict.reasons,
+            )  # fmt: skip
             if not excused:
                 self.search.tell(verdict.accepted)
             self.voids += verdict.void is not None
