@@ -878,3 +878,16 @@ def test_looking_after_every_round_is_not_wrong_more_often() -> None:
                 ever = ever or not interval.low <= BINDS <= interval.high
         wrong += ever
     assert wrong <= 25
+
+
+def test_the_gain_of_a_relief_is_covered_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(11)
+    held = 0
+    for seed in range(1_000):
+        state = Squeezing([CPU_A, LINK], seed)
+        for _ in range(2):
+            told(state, {CPU_A: 0.8, LINK: 0.0}, rng, 0.1)
+        beside = rng.normal(0, 0.1, 4)
+        gain = state.gain([0.3 + rng.normal(0, 0.1) - (beside[at] + beside[at + 1]) / 2 for at in range(3)])
+        held += gain.low <= 0.3 <= gain.high
+    assert held in range(930, 971)

@@ -210,7 +210,7 @@ class Together:
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
             invalid = [] if limit.low is not None else ["no fraction of the isolated limits was sustained together"]
             rows.append({
-                **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "repeats": limit.repeats,
+                **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
                 "at_least": low is not None and bool(self._at_least_because), "at_least_because": self._at_least_because,
                 "saturated": sum(achieved) / len(achieved) if achieved else None,
                 "latency_ms": latency_ms(histogram) if at_limit else None, "stopped_by": stopped_by,

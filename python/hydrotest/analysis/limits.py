@@ -91,7 +91,7 @@ class Limits:
         if limit.repeats < self.experiment.search.repeats:
             invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
         return {
-            **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "repeats": limit.repeats,
+            **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "interval": "searches", "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
             "at_least_because": room_reasons if stopped_by == "generator" else ["no higher rate was rejected"] if limit.high is None else [],
@@ -104,7 +104,7 @@ class Limits:
     def _nothing(self, workload: str, reason: str) -> dict[str, Any]:
         return {
             **self.common(workload),
-            "limit": None, "low": None, "high": None, "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
+            "limit": None, "low": None, "high": None, "interval": "searches", "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
             "stopped_by": "search-end", "bound_by": asdict(BoundBy("unknown", reason)), "valid": False, "invalid_because": [reason],
         }  # fmt: skip
 
@@ -191,7 +191,7 @@ class Limits:
         invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
         return {
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
-            "high": mean.high if mean.n > 1 else None, "repeats": len(rates), "at_least": bool(reasons), "at_least_because": reasons,
+            "high": mean.high if mean.n > 1 else None, "interval": "95 %", "repeats": len(rates), "at_least": bool(reasons), "at_least_because": reasons,
             "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
             "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if reasons else None),
             "valid": not invalid, "invalid_because": invalid,

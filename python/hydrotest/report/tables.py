@@ -56,7 +56,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
 
 
 def limits_sheet(summary: Summary) -> Sheet:
-    """Limit, interval, latency at the limit, what stopped and bound it."""
+    """Limit, where its searches ended, latency at the limit, what stopped and bound it."""
     rows = []
     for row in summary["limits"]:
         latency = row["latency_ms"] or {}
@@ -76,7 +76,7 @@ def limits_sheet(summary: Summary) -> Sheet:
                 _bound(row["bound_by"]),
             ]
         )
-    heads = ["workload", "tenancy", "unit", "limit", "interval", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
+    heads = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
     return Sheet("Limits", heads, rows)
 
 
