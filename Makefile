@@ -8,32 +8,26 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real test-long test-rare lint bench docs install tools clean
+.PHONY: demo test test-full test-fast test-real lint bench docs install tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
 	$(BIN)/hydrotest doctor || true
 	$(BIN)/hydrotest fetch
 	$(BIN)/hydrotest run $(EXPERIMENT)
 
-test: lint test-fast test-real ## what every change must pass, at most 30 minutes on two cores
+test: lint test-fast test-real ## what every change must pass: at most 35 minutes on two cores, with a cold build
 
-test-full: test test-long ## all but the rare ones, at most 75 minutes on two cores
+test-full: install ## the rest of the real tests: for whoever touches their subject, and before a release; at most 60 minutes
+	$(BIN)/hydrotest fetch
+	$(BIN)/pytest $(TOLD) -m "real and long"
 
-test-fast: install ## Python and Rust without the real systems, at most two minutes when built
+test-fast: install ## Python and Rust without the real systems
 	cd rust && cargo test --locked --quiet
 	$(BIN)/pytest -m "not real"
 
-test-real: install ## real Kafka, Cassandra and Spark
+test-real: install ## a real test of each system and of each kind of test
 	$(BIN)/hydrotest fetch
 	$(BIN)/pytest $(TOLD) -m "real and not long"
-
-test-long: install ## the rest of the real ones
-	$(BIN)/hydrotest fetch
-	$(BIN)/pytest $(TOLD) -m "real and long and not rare"
-
-test-rare: install ## what takes long and others have in part, before a release
-	$(BIN)/hydrotest fetch
-	$(BIN)/pytest $(TOLD) -m "real and rare"
 
 lint: install
 	$(BIN)/ruff check python tests benchmarks

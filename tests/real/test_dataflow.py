@@ -15,7 +15,7 @@ import pytest
 from tests.real.conftest import own_processes
 from tests.real.test_faults import SCHEMA
 
-pytestmark = [pytest.mark.real, pytest.mark.long]
+pytestmark = pytest.mark.real
 Start = Callable[..., subprocess.Popen[str]]
 LOST, STRAYED, DOUBLED, DAMAGED = 7, 17, 11, 13
 """As in tests/data/flawed_job.py."""
@@ -138,6 +138,7 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
     assert own_processes(str(tmp_path)) == []
 
 
+@pytest.mark.long
 def test_planted_flaws_are_found_and_pinned_to_their_step_and_what_has_none_is_whole(tmp_path: Path, start_run: Start) -> None:
     job = Path(__file__).parent.parent / "data" / "flawed_job.py"
     process = start_run(OTHERS.format(data=tmp_path / "data", job=job))
@@ -168,6 +169,7 @@ def test_planted_flaws_are_found_and_pinned_to_their_step_and_what_has_none_is_w
     assert own_processes(str(tmp_path)) == []
 
 
+@pytest.mark.long
 def test_after_a_driver_a_query_or_a_sink_was_killed_all_goes_on_and_no_row_is_missing(tmp_path: Path, start_run: Start) -> None:
     process = start_run(STORED.format(data=tmp_path / "data"))
     _, err = process.communicate(timeout=900)

@@ -94,7 +94,16 @@ def test_a_broker_killed_in_mid_trial_ends_the_run_and_keeps_what_was_measured(
     assert any(trial["status"] == "done" and trial["purpose"] == "saturated" for trial in trials)
 
 
-@pytest.mark.parametrize("phase", ["measuring what this machine gives", "starting kafka", "search ingest at", "accounting for"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "search ingest at",
+        *(
+            pytest.param(phase, marks=pytest.mark.long)
+            for phase in ("measuring what this machine gives", "starting kafka", "accounting for")
+        ),
+    ],
+)
 def test_ctrl_c_tears_down_in_every_phase(phase: str, text: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
     process = start_run(text)
     wait_for(process, phase)
@@ -150,6 +159,7 @@ def test_a_full_disk_ends_the_run_with_its_name(tmp_path: Path, start_run: Calla
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_a_full_disk_under_the_run_folder_is_named_and_keeps_what_is_there(
     text: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]

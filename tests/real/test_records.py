@@ -47,6 +47,10 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
 }
 
 
+OFTEN = ("of many sizes", "with keys and headers", "zstd", "in transactions")
+"""Those that every change is tested with; the others are in `make test-full`."""
+
+
 async def pressed(bench: Bench, rate: float, settings: dict[str, Any], plan: TrialPlan = PLAN) -> Trial:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", **settings})
     trial = await Produce("ingest", spec, bench).open_loop(rate, plan)
@@ -54,7 +58,7 @@ async def pressed(bench: Bench, rate: float, settings: dict[str, Any], plan: Tri
     return trial
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [pytest.param(shape, marks=[] if shape in OFTEN else [pytest.mark.long]) for shape in SHAPES])
 async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) -> None:
     rate, settings = SHAPES[shape]
     load = (await pressed(bench, rate, settings)).load("ingest")
@@ -66,7 +70,7 @@ async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) ->
     assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("arrivals", ["poisson", "bursts(500)"])
+@pytest.mark.parametrize("arrivals", ["poisson", pytest.param("bursts(500)", marks=pytest.mark.long)])
 async def test_operations_come_as_they_were_asked_to(arrivals: str, bench: Bench) -> None:
     trial = await pressed(bench, 20_000, {"arrivals": arrivals}, LONGER)
     load = trial.load("ingest")
@@ -98,6 +102,7 @@ async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
     assert (load.fates.lost, load.fates.duplicated) == (0, 0)
 
 
+@pytest.mark.long
 async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(bench: Bench) -> None:
     load = (await pressed(bench, 20_000, {"acks": 0})).load("ingest")
     assert load.fates is not None
@@ -108,6 +113,7 @@ async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(be
     assert (load.fates.duplicated, load.fates.corrupted) == (0, 0)
 
 
+@pytest.mark.long
 async def test_zeros_compress_and_the_rest_does_not(bench: Bench) -> None:
     """Bytes on the wire tell what the codec made of the values."""
     written = {}
@@ -139,7 +145,7 @@ async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing
     assert (load.fates.lost, load.fates.duplicated, load.fates.unacked_present, load.fates.in_flight) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("isolation", ["read_committed", pytest.param("read_uncommitted", marks=pytest.mark.long)])
 async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -> None:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", "transactions": {"every": "50 ms", "aborts": "50 %"}})
     ingest = Produce("ingest", spec, bench)
@@ -170,6 +176,7 @@ async def quota(bench: Bench, tmp_path: Path) -> AsyncIterator[None]:
     await change("--delete-config", "producer_byte_rate")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quota")
 async def test_a_client_above_its_quota_says_so(bench: Bench) -> None:
     produce = Produce("ingest", KafkaProduce.model_validate({"kind": "kafka-produce"}), bench)

@@ -79,7 +79,6 @@ def test_a_broker_away_costs_time_and_no_record(tmp_path: Path, start_run: Start
 
 
 @pytest.mark.long
-@pytest.mark.rare
 def test_a_node_away_fails_operations_and_no_row(tmp_path: Path, start_run: Start) -> None:
     systems = "  cassandra: {hosts: [here], heap: 1 GiB}"
     workloads = '  store: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 10K)"}'
@@ -95,7 +94,6 @@ def test_a_node_away_fails_operations_and_no_row(tmp_path: Path, start_run: Star
 
 
 @pytest.mark.long
-@pytest.mark.rare
 def test_a_spark_worker_away_delays_its_jobs_and_nobody_else(tmp_path: Path, start_run: Start) -> None:
     systems = "  kafka: {hosts: [here], heap: 512 MiB}\n  spark: {master: here, workers: [here], memory: 512 MiB}"
     workloads = "  ingest: {kind: kafka-produce}\n  batch: {kind: spark-perf, tests: [agg-by-key, sort-by-key], scale_factor: 0.02, data_scale: 0.02}"

@@ -36,7 +36,6 @@ warm_up: {{least: 1 s, most: 1 s}}
 """
 
 
-@pytest.mark.rare
 @pytest.mark.parametrize("release", ["3.5"])
 def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
     """The suite is compiled against each, and answers rightly on it."""

@@ -21,7 +21,7 @@ from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.records import Fates, Outcome, Trial
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
 
-pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
 RING = """\
 name: ring

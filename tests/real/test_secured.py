@@ -58,7 +58,11 @@ def nobody_hears(cluster: Cluster, base: Path) -> None:
 
 @pytest.mark.parametrize(
     "security",
-    ["{sasl: PLAIN}", "{tls: true, sasl: SCRAM-SHA-256}", "{tls: true, client_certificates: true, sasl: SCRAM-SHA-512}"],
+    [
+        pytest.param("{sasl: PLAIN}", marks=pytest.mark.long),
+        pytest.param("{tls: true, sasl: SCRAM-SHA-256}", marks=pytest.mark.long),
+        "{tls: true, client_certificates: true, sasl: SCRAM-SHA-512}",
+    ],
 )
 async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_path: Path) -> None:
     async with opened(KAFKA.format(security=security), tmp_path, Silent()) as bench:
@@ -117,6 +121,7 @@ async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder:
                 await _let_in(host, system, replace(cluster, tls=replace(tls, certificate=None, key=None)))
 
 
+@pytest.mark.long
 async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> None:
     async with opened(CASSANDRA, tmp_path, Silent()) as bench:
         spec = bench.experiment.workloads["store"]

@@ -35,6 +35,7 @@ async def test_three_producers_keep_one_schedule(bench: Bench, pressables: dict[
     assert load.fates.sent <= whole.histogram("wait").get_total_count() <= 80_001
 
 
+@pytest.mark.long
 async def test_in_a_closed_loop_each_has_as_many_in_flight_as_one_of_its_own(bench: Bench, pressables: dict[str, Rated]) -> None:
     trial = await pressables["ingest"].trial(PLAN, Pressing(in_flight=450, times=2))
     seconds = bench.runner.folder.seconds(trial, "ingest")
@@ -57,6 +58,7 @@ async def test_two_consumers_follow_and_see_every_record(bench: Bench, pressable
     assert latency is not None
 
 
+@pytest.mark.long
 async def test_two_consumers_share_the_partitions_of_a_full_topic(pressables: dict[str, Rated]) -> None:
     drain = pressables["drain"]
     assert isinstance(drain, Consume)
@@ -73,6 +75,7 @@ async def test_two_consumers_share_the_partitions_of_a_full_topic(pressables: di
     assert {part["partition"] for part in outcome.extra["seen"]} == set(range(6))
 
 
+@pytest.mark.long
 async def test_three_populate_a_table_and_each_row_is_there(bench: Bench) -> None:
     store = Store("store", bench.experiment.workloads["store"], bench)  # type: ignore[arg-type]
     store.keyspace = "hydrotest_t_several"

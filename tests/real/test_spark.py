@@ -143,7 +143,6 @@ def executors_below(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.rare
 def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: Start) -> None:
     """Spark starts another, and does again what the lost one had done."""
     text = TEXT.format(data=tmp_path / "data", tests="sort-by-key", scale=0.2, shrunk=0.05, driver="512 MiB", more="seed: 7")
@@ -160,7 +159,6 @@ def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: S
     assert any("was lost, and what it did was done again" in problem for problem in summary["problems"])
 
 
-@pytest.mark.rare
 def test_what_does_not_fit_into_memory_spills_and_the_answer_is_right(tmp_path: Path, start_run: Start) -> None:
     text = TEXT.format(data=tmp_path / "data", tests="sort-by-key", scale=0.01, shrunk=1, driver="512 MiB", more="seed: 7")
     summary = ended(start_run(text.replace("memory: 768 MiB,", "memory: 512 MiB,")), tmp_path)
@@ -169,7 +167,6 @@ def test_what_does_not_fit_into_memory_spills_and_the_answer_is_right(tmp_path: 
     assert row["spill_bytes"] > 0
 
 
-@pytest.mark.rare
 def test_a_task_that_no_heap_holds_is_named_at_its_first_failure(tmp_path: Path, start_run: Start) -> None:
     """All values of one key, grouped: Spark can spill keys, and not the values of one."""
     text = TEXT.format(

@@ -108,7 +108,6 @@ def test_a_soak_tells_what_was_held_drift_growth_and_what_became_of_every_record
 
 
 @pytest.mark.long
-@pytest.mark.rare
 def test_a_killed_driver_costs_its_trial_and_is_started_anew(text: str, tmp_path: Path, start_run: Start) -> None:
     process = start_run(text.replace("[ingest, drain, batch, beside]", "[ingest, batch]"))
     wait_for(process, "together ingest at", 240)

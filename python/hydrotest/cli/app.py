@@ -181,7 +181,7 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
         print_summary(ended.summary, kinds_of(spec), out_console())
         print(f"\nreport: {folder.path / layout.REPORT}")
     if ended.error is not None:
-        console.print(f"error: {ended.error}", style="red", highlight=False, markup=False)
+        console.print(f"error: {ended.error}", style="red", highlight=False, markup=False, soft_wrap=True)
         return ended.error.exit_code
     reasons = missed(ended.summary)
     for reason in reasons:
@@ -279,13 +279,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        console.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         console.print("See hydrotest --help.", highlight=False)
         return EXIT_BAD_INPUT
     except HydrotestError as error:
-        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        console.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         return error.exit_code
     except OSError as error:
-        console.print(f"error: {error}", style="red", highlight=False, markup=False)
+        console.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
