@@ -54,7 +54,8 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON fo
 
 
 def out_console() -> Console:
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 200)
+    """A terminal's own width, or the one that `COLUMNS` asks for; elsewhere one that few tables need more than."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200)
 
 
 def _err() -> Console:
