@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hydrotest.analysis.batch import batch_rows
 from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.evidence import inside
@@ -17,6 +19,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from tests.spark_log import environment, executor, executor_gone
 
 EXPERIMENT = """\
 name: x
@@ -100,3 +103,46 @@ def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:
         "unknown",
         False,
     )
+
+
+def with_events(run: RunFolder, *events: dict[str, Any], end: bool = True) -> None:
+    """Puts events before those of the log, and takes its application's end away."""
+    lines = (run.path / LOG).read_text().splitlines()
+    (run.path / LOG).write_text("".join(f"{line}\n" for line in [*map(json.dumps, events), *(lines if end else lines[:-1])]))
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\n", None])
+def test_an_executor_that_went_without_a_reason_is_no_traceback_and_not_lost(tmp_path: Path, reason: str | None) -> None:
+    run, experiment, trial = ran(tmp_path, None)
+    with_events(run, executor("0"), executor_gone("0", reason))
+    assert batch_rows(run, experiment, [trial]).problems == []
+
+
+def test_lost_executors_are_problems_and_those_of_dynamic_allocation_are_none(tmp_path: Path) -> None:
+    run, experiment, trial = ran(tmp_path, None)
+    gone = [executor_gone("0", "Executor killed by driver."), executor_gone("1", "Command exited with code 52\nstderr: x")]
+    with_events(run, executor("0"), executor("1"), *gone)
+    (problem,) = batch_rows(run, experiment, [trial]).problems
+    assert problem.startswith("executor 1 ")
+    assert problem.endswith("exited with code 52")
+
+
+def test_a_driver_that_was_ended_is_no_problem_of_its_log_and_a_damaged_line_is(tmp_path: Path) -> None:
+    run, experiment, trial = ran(tmp_path, None)
+    with_events(run, end=False)
+    assert batch_rows(run, experiment, [trial]).problems == []
+    (run.path / LOG).write_text("damaged\n" + (run.path / LOG).read_text())
+    assert len(batch_rows(run, experiment, [trial]).problems) == 1
+
+
+def test_slots_are_cores_by_what_a_task_takes(tmp_path: Path) -> None:
+    run, _, trial = ran(tmp_path, None)
+    with_events(run, executor("0", 4), environment(spark_task_cpus="2"))
+    busy_s = read_event_log(run.path / LOG).groups[GROUP].total("duration_s")
+    (load,) = trial.loads
+    (once,) = load.iterations or []
+    told = trial.model_copy(
+        update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": 1.01 * busy_s / 2})]})]}
+    )
+    bound = suspect(run, [window_of(run, told, "batch")], "batch", [], [])
+    assert "cores" in {entry["setting"] for entry in inside(bound.evidence)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hydrotest.analysis.spark_failure import in_brief, means
+from hydrotest.analysis.spark_failure import first_line, in_brief, means
 
 OUT_OF_MEMORY = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 3 in stage 9.0 failed 4 times, most recent failure: \
 Lost task 3.3 in stage 9.0 (TID 41) (10.85.0.3 executor 4): ExecutorLostFailure (executor 4 exited caused by one of the running tasks) Reason: \
@@ -61,3 +61,8 @@ def test_threads_are_no_heap() -> None:
 def test_what_is_not_known_is_told_as_it_was_said() -> None:
     assert in_brief("its answer was wrong") == "its answer was wrong"
     assert len(in_brief("word " * 1000)) < 520
+
+
+@pytest.mark.parametrize(("said", "line"), [(None, ""), ("", ""), (" \n\n", ""), ("\n what it was\n\tat x", "what it was")])
+def test_the_first_line_that_says_something(said: str | None, line: str) -> None:
+    assert first_line(said) == line

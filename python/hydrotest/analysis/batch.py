@@ -7,8 +7,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydrotest.analysis.event_log import EventLog, Group, is_farewell, read_event_log
+from hydrotest.analysis.event_log import EventLog, FlawKind, read_event_log
 from hydrotest.analysis.intervals import t_interval
+from hydrotest.analysis.spark_failure import first_line
+from hydrotest.analysis.spark_tasks import Group
 from hydrotest.analysis.spark_time import job_time
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import SparkPerf
@@ -39,11 +41,12 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     out = BatchRows()
     # A driver that was ended leaves no application end, and that is no flaw; a line cut in two is.
     out.problems += [
-        f"the event log {name} is not whole: {log.cut}" for name, log in logs.items() if log.cut and "ends before" not in log.cut
-    ]
+        f"the event log {name} is not whole: {flaw.words}"
+        for name, log in logs.items() for flaw in log.flaws if flaw.kind is not FlawKind.UNFINISHED
+    ]  # fmt: skip
     out.problems += [
-        f"executor {executor} was lost, and what it did was done again: {why.splitlines()[0]}"
-        for log in logs.values() for executor, why in log.lost_executors.items() if not is_farewell(why)
+        f"executor {one.executor} was lost, and what it did was done again: {first_line(one.reason)}"
+        for log in logs.values() for one in log.executors.lost
     ]  # fmt: skip
     for (workload, tenancy, test), iterations in found.items():
         spec = experiment.workloads[workload]

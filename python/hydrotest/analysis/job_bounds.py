@@ -67,8 +67,8 @@ def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list
             if log is None or not one.finished or one.group not in log.groups:
                 continue
             group = log.groups[one.group]
-            # Seconds of slots.
-            there += one.seconds * log.cores
+            # Seconds of slots; none are known of a log without executors.
+            there += one.seconds * (log.slots or 0)
             busy += group.total("duration_s")
             running += group.total("run_s")
             collecting += group.total("gc_s")

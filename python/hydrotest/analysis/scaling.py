@@ -13,7 +13,7 @@ from typing import Any
 
 from scipy import stats
 
-from hydrotest.analysis.spark_time import OTHER, PARTS
+from hydrotest.analysis.spark_time import OTHER, PARTS, share_of
 
 POINTS_MIN = 3
 BENDS = 1.3
@@ -66,7 +66,10 @@ def fuller(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | No
         return None
     shares = []
     for part in [*PARTS, OTHER]:
-        a, b = (row["time"]["parts_s"][part] / max(1e-9, sum(row["time"]["parts_s"].values())) for row in (before, after))
-        shares.append((b - a, part, a, b))
+        a, b = (share_of(row["time"]["parts_s"], part) for row in (before, after))
+        if a is not None and b is not None:
+            shares.append((b - a, part, a, b))
+    if not shares:
+        return None
     _, part, a, b = max(shares)
     return {"what": part, "before": a, "after": b}

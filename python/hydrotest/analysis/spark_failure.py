@@ -72,6 +72,11 @@ def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
     return short if meaning is None else f"{meaning} ({short})"
 
 
+def first_line(said: str | None) -> str:
+    """The first line that says something; empty if none does."""
+    return next((line.strip() for line in (said or "").splitlines() if line.strip()), "")
+
+
 def means(said: str, hosts: Mapping[str, str] | None = None) -> str | None:
     """What is the matter, by Spark's words; None if they give nothing away."""
     said = said[-LOOKED_AT:]

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
+from rich.text import Text
 
 from hydrotest import __version__
 from hydrotest.cli.progress import LiveProgress, PlainProgress
@@ -24,7 +25,7 @@ from hydrotest.hosts.local import memory_bytes
 from hydrotest.jobs.jars import find_javac
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
-from hydrotest.report.terminal import print_summary
+from hydrotest.report.terminal import print_summary, print_text
 from hydrotest.report.topology import topology_lines
 from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.doctor import examine
@@ -55,11 +56,11 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON fo
 
 def out_console() -> Console:
     """A terminal's own width, or the one that `COLUMNS` asks for; elsewhere one that few tables need more than."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200)
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
 
 
 def _err() -> Console:
-    return Console(stderr=True)
+    return Console(stderr=True, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -76,9 +77,9 @@ def doctor(*, as_json: Json = False) -> int:
         out = out_console()
         for finding in findings:
             mark = {"ok": "[green]ok[/green]     ", "warning": "[yellow]warning[/yellow]", "missing": "[red]MISSING[/red]"}[finding.state]
-            out.print(f"{mark} {finding.name}: {finding.found}", highlight=False)
+            out.print(Text.from_markup(mark) + Text(f" {finding.name}: {finding.found}"), highlight=False)
             if finding.remedy:
-                out.print(f"        → {finding.remedy}", highlight=False, markup=False)
+                print_text(f"        → {finding.remedy}", out)
     return EXIT_BAD_INPUT if any(finding.state == "missing" for finding in findings) else EXIT_DONE
 
 

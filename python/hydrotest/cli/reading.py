@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from rich.console import Console
 
 from hydrotest.analysis.compare import Comparison, Run
 from hydrotest.analysis.compare import compare as compare_runs
-from hydrotest.analysis.event_log import read_event_log
+from hydrotest.analysis.event_files import Log, find_logs
+from hydrotest.analysis.event_log import log_row, read_files
 from hydrotest.analysis.placement import placed
+from hydrotest.analysis.spark_tasks import doubt_of
 from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import Json, app, kinds_of, out_console, print_json
@@ -19,8 +22,8 @@ from hydrotest.clock import iso
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
 from hydrotest.report.html import write_report
-from hydrotest.report.spark import spark_sentences, stage_sheet, where_sheet
-from hydrotest.report.terminal import print_sheet, print_summary
+from hydrotest.report.spark import doubt_sentences, log_sheet, spark_sentences, stage_sheet, where_sheet
+from hydrotest.report.terminal import print_head, print_sheet, print_summary, print_text
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -66,21 +69,45 @@ def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: boo
 
 
 def _show_spark_log(path: Path, as_json: bool) -> int:
-    log = read_event_log(path)
+    logs = find_logs(path)
+    if len(logs) > 1:
+        return _list_spark_logs(logs, as_json)
+    if not logs:
+        raise BadInputError("there is no event log",
+                            "Name a file, the folder of a rolled log, a zip of the history server, or the directory that has them.", file=path)  # fmt: skip
+    log = read_files(logs[0].files)
     if not log.stages:
-        why = log.cut if log.cut == "it is not there" else "no stage of it ran"
-        raise BadInputError(f"the event log tells of nothing: {why}", "Name the file, or the folder of a rolled log.", file=path)
-    rows = time_rows(log.stages, log.cores)
+        raise BadInputError(f"the event log tells of nothing: no stage ran in {log.lines:,} lines" + (f"; {log.cut}" if log.cut else ""),
+                            "Each line is to be a JSON object, as Spark writes it.", file=path)  # fmt: skip
+    rows, out = time_rows(log.stages), out_console()
     if as_json:
-        print_json({"application": log.application, "name": log.name, "spark": log.version, "cores": log.cores, "cut": log.cut,
-                     "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "stages": rows})  # fmt: skip
+        doubt = doubt_of(log.stages)
+        print_json({
+            "application": log.application or None, "name": log.name or None, "spark": log.version or None, "cores": log.cores, "task_cpus": log.cpus,
+            "slots": log.slots, "cut": log.cut, "flaws": [asdict(flaw) for flaw in log.flaws], "lines": log.lines, "skipped_lines": log.skipped,
+            "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "doubt": doubt and asdict(doubt),
+            "executors_removed": [asdict(one) for one in log.executors.removed], "stages": rows,
+        })  # fmt: skip
         return EXIT_DONE
-    out = out_console()
-    out.print(f"[bold]{log.name or 'an application'}[/bold] {log.application}, Spark {log.version or 'unknown'}", highlight=False)
+    print_head(log.name or "an application", f" {log.application}, Spark {log.version or 'unknown'}", out)
     for sheet in (stage_sheet(rows), where_sheet(rows)):
         print_sheet(sheet, out)
+        for sentence in doubt_sentences(rows):
+            print_text(f"• {sentence}", out)
     for sentence in spark_sentences(log):
-        out.print(f"• {sentence}", highlight=False, markup=False)
+        print_text(f"• {sentence}", out)
+    return EXIT_DONE
+
+
+def _list_spark_logs(logs: Sequence[Log], as_json: bool) -> int:
+    """Which applications there are, each with what is to be named to see it."""
+    rows = [log_row(log) for log in logs]
+    if as_json:
+        print_json({"applications": rows})
+        return EXIT_DONE
+    out = out_console()
+    print_sheet(log_sheet(rows), out)
+    print_text(f"{len(rows):,} event logs; name one of them to see its tables.", out)
     return EXIT_DONE
 
 
@@ -120,16 +147,16 @@ def compare(first: Path, second: Path, *others: Path, as_json: Json = False) -> 
     if placement is not None:
         print_sheet(placement_sheet(placement), out)
         for sentence in placement_sentences(placement):
-            out.print(f"• {sentence}", highlight=False, markup=False)
+            print_text(f"• {sentence}", out)
     return EXIT_DONE
 
 
 def _print_comparison(runs: str, found: Comparison, out: Console) -> None:
-    out.print(f"[bold]{runs}[/bold]", highlight=False)
+    print_head(runs, "", out)
     if found.differences:
         out.print("[bold]The runs differ not only in their results[/bold]")
         for difference in found.differences:
-            out.print(f"• {difference}", highlight=False, markup=False)
+            print_text(f"• {difference}", out)
     if found.rows:
         print_sheet(comparison_sheet(found.rows), out)
     else:

@@ -2,43 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hydrotest.analysis.event_log import EventLog, is_farewell
-from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s
-from hydrotest.report.sheet import NONE, Sheet, decimal
+from hydrotest.analysis.event_log import EventLog
+from hydrotest.analysis.spark_executors import Removal
+from hydrotest.analysis.spark_failure import first_line
+from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage, doubt_of
+from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of, stage_time
+from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
 from hydrotest.units import show_bytes
 
 SHOWN_MIN = 0.02
 """Parts below this share of all are not worth a sentence."""
+DOUBTS_SHOWN = 10
+"""Stages of which tasks are missing are named up to so many."""
 SKEWED = 3.0
 """A longest task of so many medians is told of."""
 
 
+def stage_name(number: int, attempt: int) -> str:
+    """As Spark's own messages name it; without the attempt where it is the first."""
+    return f"{number}.{attempt}" if attempt else str(number)
+
+
+def _at_least(row: Mapping[str, Any], figure: str) -> str:
+    """A figure of a stage of which tasks are missing is too low."""
+    return f"≥ {figure}" if row["doubt"] and figure != NONE else figure
+
+
+def _bytes(value: float | None) -> str:
+    return NONE if value is None else show_bytes(value)
+
+
 def stage_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
-    """A row for each stage: what it read, shuffled and spilled."""
+    """A row for each attempt of a stage: what it read, shuffled and spilled."""
     heads = ["stage", "name", "tasks", "time s", "input", "shuffle read", "of it remote", "shuffle write", "slowest read wait s", "slowest write s",
              "spilled", "skew"]  # fmt: skip
-    cells = [
-        [str(row["stage"]), row["name"], f"{row['tasks']:,} of {row['planned']:,}" if row["tasks"] != row["planned"] else f"{row['tasks']:,}",
-         decimal(row["seconds"], 2), show_bytes(row["input_bytes"]), show_bytes(row["shuffle_read_bytes"]), show_bytes(row["remote_bytes"]),
-         show_bytes(row["shuffle_write_bytes"]), decimal(row["max_shuffle_read_s"], 3), decimal(row["max_shuffle_write_s"], 3),
-         show_bytes(row["spill_bytes"]), decimal(row["skew"], 1)]
-        for row in rows
-    ]  # fmt: skip
+    cells = []
+    for row in rows:
+        figures = [decimal(row["seconds"], 2), *(_bytes(row[what]) for what in ("input_bytes", "shuffle_read_bytes", "remote_bytes", "shuffle_write_bytes")),
+                   decimal(row["max_shuffle_read_s"], 3), decimal(row["max_shuffle_write_s"], 3), _bytes(row["spill_bytes"])]  # fmt: skip
+        planned = row["planned"]
+        tasks = f"{row['tasks']:,}" if planned in (None, row["tasks"]) else f"{row['tasks']:,} of {planned:,}"
+        cells.append([stage_name(row["stage"], row["attempt"]), row["name"] or NONE, tasks, *(_at_least(row, figure) for figure in figures),
+                      decimal(row["skew"], 1)])  # fmt: skip
     return Sheet("Stages", heads, cells)
 
 
 def where_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
-    """A row for each stage: what its tasks spent their time on, of their time in all."""
+    """A row for each attempt of a stage: what its tasks spent their time on, of their time in all."""
     parts = [*PARTS, OTHER]
     cells = []
     for row in rows:
-        every = sum(row["parts_s"].values())
-        shares = [f"{row['parts_s'][part] / every:.0%}" if every > 0 else NONE for part in parts]
-        cells.append([str(row["stage"]), decimal(every, 2), *shares, decimal(row["cores_used"], 1)])
+        every = _every(row)
+        cells.append([stage_name(row["stage"], row["attempt"]), _at_least(row, decimal(every, 2)), *_shares(row["parts_s"]),
+                      _at_least(row, decimal(row["cores_used"], 1))])  # fmt: skip
     return Sheet("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
+
+
+def _every(row: Mapping[str, Any]) -> float | None:
+    """Seconds of all its tasks."""
+    known = [value for value in row["parts_s"].values() if value is not None]
+    return sum(known) if known else None
+
+
+def _shares(parts_s: Mapping[str, float | None]) -> list[str]:
+    shares = (share_of(parts_s, part) for part in [*PARTS, OTHER])
+    return [NONE if share is None else f"{share:.0%}" for share in shares]
+
+
+def doubt_sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What is missing from the figures of each stage that stands above."""
+    out = []
+    for row in rows:
+        if doubt := row["doubt"]:
+            name = stage_name(row["stage"], row["attempt"])
+            out.append(
+                f"Stage {name}: {_missing(Doubt(**doubt))}; its figures marked ≥ are too low, and its shares and skew are those of the others."
+            )
+    more = len(out) - DOUBTS_SHOWN
+    return out if more <= 0 else [*out[:DOUBTS_SHOWN], f"The same holds for {more:,} other stages."]
+
+
+def _missing(doubt: Doubt) -> str:
+    ends = doubt.started - doubt.known - doubt.left_out
+    what = []
+    if ends:
+        what.append(f"of {doubt.started:,} attempts of tasks the log does not have the ends of {ends:,}")
+    if doubt.left_out:
+        what.append(f"{doubt.left_out:,} attempts of tasks are left out, whose times cannot be (0, or an end before the launch)")
+    return "; ".join(what)
+
+
+def log_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+    """A row for each log of a directory."""
+    cells = [
+        [row["path"], row["application"] or NONE, row["name"] or NONE, row["spark"] or NONE, row["started"] or NONE, show_bytes(row["bytes"]),
+         str(row["files"]), yes_no(row["in_progress"])]
+        for row in rows
+    ]  # fmt: skip
+    return Sheet("Event logs", ["log", "application", "name", "Spark", "started", "size", "files", "still written"], cells)
 
 
 def job_time_sheet(summary: dict[str, Any]) -> Sheet:
@@ -47,13 +112,15 @@ def job_time_sheet(summary: dict[str, Any]) -> Sheet:
     rows = []
     for row in summary["spark"]:
         told = row.get("time")
-        every = sum(told["parts_s"].values()) if told else 0.0
+        every = (_every(told) or 0.0) if told else 0.0
         if not told or every <= 0:
             continue
-        gains = sorted(((pct, part) for part, pct in told["shorter_pct"].items() if pct >= 100 * SHOWN_MIN), reverse=True)
+        gains = sorted(
+            ((pct, part) for part, pct in told["shorter_pct"].items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True
+        )
         without = ", ".join(f"{part} {pct:.0f} %" for pct, part in gains[:3])
-        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", decimal(every, 1), *(f"{told['parts_s'][part] / every:.0%}" for part in parts),
-                     decimal(told["critical_path_s"], 2), f"{told['cores_max']:.1f} of {told['cores']}", without or NONE])  # fmt: skip
+        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", decimal(every, 1), *_shares(told["parts_s"]),
+                     decimal(told["critical_path_s"], 2), f"{decimal(told['cores_max'])} of {told['cores']}", without or NONE])  # fmt: skip
     heads = [
         "test",
         "tenancy",
@@ -153,7 +220,10 @@ def job_sentences(spark: Sequence[dict[str, Any]]) -> list[str]:
     for row in spark:
         told = row.get("time")
         if row["tenancy"] == "isolated" and row["finished"] and told and any(told["parts_s"].values()):
-            part, pct = max(told["shorter_pct"].items(), key=lambda one: one[1])
+            gains = [(pct, part) for part, pct in told["shorter_pct"].items() if pct is not None]
+            if not gains:
+                continue
+            pct, part = max(gains)
             on = f" on {told['cores']}" if several else ""
             if pct >= 100 * SHOWN_MIN:
                 found.setdefault(part, []).append((f"{row['test']} at {row['scale_factor']:g}{on}", pct))
@@ -171,18 +241,57 @@ def _span(pcts: Sequence[float]) -> str:
 
 def spark_sentences(log: EventLog) -> list[str]:
     """How many cores it can use, what would be gained, what went wrong."""
-    from_tasks = [task for stage in log.stages for task in stage.tasks if not task.failed]
-    work = sum(task.duration_s for task in from_tasks)
-    out = [f"At most {cores_max(log.stages):.1f} cores can be used at a time: {work:.1f} s of tasks, of which {critical_path_s(log.stages):.1f} s wait for "
-           f"each other. It had {log.cores or 'an unknown number of'} cores."]  # fmt: skip
+    out = [_cores_sentence(log)]
+    if unknown := [
+        part for part in PARTS if log.stages and all(stage_time(stage).parts[part] is None for stage in log.stages if stage.done_tasks)
+    ]:
+        out.append(f"The log does not have how long tasks spent on {', '.join(unknown)}: it is a part of {OTHER}.")
     skewed = [stage for stage in log.stages if (stage.skew or 0.0) >= SKEWED]
     for stage in sorted(skewed, key=lambda stage: -(stage.skew or 0.0))[:3]:
-        out.append(f"Stage {stage.number} ({stage.name}) is skewed: its longest task took {stage.skew:.1f} times the median one.")
-    failed = sum(stage.failed_tasks for stage in log.stages)
+        out.append(f"{_stage(stage)} is skewed: its longest task took {stage.skew:.1f} times the median one.")
+    failed, killed, repeated = (
+        sum(stage.count(what) for stage in log.stages) for what in (Outcome.FAILED, Outcome.KILLED, Outcome.REPEATED)
+    )
     if failed:
-        out.append(f"{failed} attempts of tasks failed.")
-    out += [f"Stage {stage.number} ({stage.name}) failed: {stage.failure.splitlines()[0]}" for stage in log.stages if stage.failure]
-    out += [f"Executor {executor} was lost: {why}" for executor, why in log.lost_executors.items() if not is_farewell(why)]
-    if log.cut:
-        out.append(f"The log is not whole: {log.cut}.")
+        out.append(f"{failed:,} attempts of tasks failed.")
+    if killed:
+        out.append(
+            f"{killed:,} attempts of tasks were ended before their end, since another attempt was faster or they were no longer wanted."
+        )
+    if repeated:
+        out.append(f"{repeated:,} tasks were done again, since their results were lost with their executors.")
+    out += [f"{_stage(stage)} failed: {first_line(stage.failure)}" for stage in log.stages if stage.failure]
+    out += _executor_sentences(log)
+    out += [f"The log is not whole: {flaw.words}." for flaw in log.flaws]
     return out
+
+
+def _stage(stage: Stage) -> str:
+    name = f" ({stage.name})" if stage.name else ""
+    return f"Stage {stage_name(stage.number, stage.attempt)}{name}"
+
+
+def _cores_sentence(log: EventLog) -> str:
+    most = cores_max(log.stages)
+    had = f"It had {log.cores or 'an unknown number of'} cores" + (f", of which a task takes {log.cpus}." if log.cpus > 1 else ".")
+    doubt = doubt_of(log.stages)
+    if most is None:
+        can = "How many cores it can use is not known: the log has no task that was done."
+    else:
+        work = sum(task.duration_s for stage in log.stages for task in stage.done_tasks)
+        can = (f"At most {most:.1f} cores can be used at a time: {work:.1f} s of tasks, of which {critical_path_s(log.stages):.1f} s wait for each "
+               "other.")  # fmt: skip
+    unsure = "" if doubt is None else f" But {_missing(doubt)}: both times are too low, and the cores may be more or fewer."
+    return f"{can}{unsure} {had}"
+
+
+def _executor_sentences(log: EventLog) -> list[str]:
+    """Those that were lost, one by one; those that went for other reasons, counted."""
+    out = [f"Executor {one.executor} was lost: {first_line(one.reason)}" for one in log.executors.lost]
+    counts = Counter(one.kind for one in log.executors.removed)
+    words = {
+        Removal.SCALED_DOWN: "executors were ended by dynamic allocation, which had no more use for them.",
+        Removal.DECOMMISSIONED: "executors were decommissioned.",
+        Removal.UNKNOWN: "executors went; the log does not say why.",
+    }
+    return out + [f"{counts[kind]:,} {text}" for kind, text in words.items() if counts[kind]]

@@ -12,33 +12,42 @@ from hydrotest.report.tables import sheets
 from hydrotest.report.words import Summary, headline, not_valid
 
 
+def print_text(text: str, console: Console) -> None:
+    """A line as it is: neither markup, nor names of emojis between colons."""
+    console.print(Text(text), highlight=False)
+
+
+def print_head(bold: str, rest: str, console: Console) -> None:
+    """A line that begins in bold; both as they are."""
+    console.print(Text.assemble((bold, "bold"), rest), highlight=False)
+
+
 def print_sheet(sheet: Sheet, console: Console) -> None:
     """One table on the terminal."""
-    table = Table(title=sheet.title, title_justify="left", title_style="bold")
+    # As `Text`: what users and other systems wrote is no markup of ours.
+    table = Table(title=Text(sheet.title), title_justify="left", title_style="bold")
     for index, head in enumerate(sheet.heads):
         numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥+-" for row in sheet.rows)
-        table.add_column(head, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
     for row in sheet.rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console.print()
     console.print(table)
 
 
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
     """Findings and tables on the terminal."""
-    console.print(f"[bold]{summary['experiment']}[/bold], run {summary['run']}, {summary['status']}", highlight=False)
+    print_head(summary["experiment"], f", run {summary['run']}, {summary['status']}", console)
     for finding in headline(summary):
-        console.print(f"[bold]{finding.question}[/bold]", highlight=False)
+        print_head(finding.question, "", console)
         for answer in finding.answers:
             console.print(Padding(Text(answer), (0, 0, 0, 2), expand=False), highlight=False)
     if summary["status"] != "complete":
-        console.print(
-            f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "."), highlight=False, markup=False
-        )
+        print_text(f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "."), console)
     for sheet in sheets(summary, kinds):
         print_sheet(sheet, console)
     problems = not_valid(summary)
     if problems:
         console.print("\n[bold]What does not count, or not fully[/bold]")
         for problem in problems:
-            console.print(f"• {problem}", highlight=False, markup=False)
+            print_text(f"• {problem}", console)

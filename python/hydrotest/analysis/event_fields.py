@@ -1,0 +1,77 @@
+"""Fields of an event, as Spark's JsonProtocol writes them. What is not there is None; what has another shape than Spark gives it is an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+Fields = Mapping[str, Any]
+
+
+class OddEventError(Exception):
+    """An event that is not as Spark writes it."""
+
+
+def section(fields: Fields, key: str) -> Fields | None:
+    """An object in an event."""
+    value = fields.get(key)
+    if value is None or isinstance(value, Mapping):
+        return value
+    raise OddEventError(f"{key!r} is no object")
+
+
+def text(fields: Fields, key: str) -> str | None:
+    """A string; one for all that are alike, since tasks repeat a few hosts."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return sys.intern(value)
+    raise OddEventError(f"{key!r} is no text")
+
+
+def number(fields: Fields, key: str) -> float | None:
+    """A number, e.g. milliseconds."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise OddEventError(f"{key!r} is no number")
+
+
+def whole(fields: Fields, key: str) -> int | None:
+    """A whole number, e.g. bytes."""
+    value = number(fields, key)
+    if value is None or isinstance(value, int):
+        return value
+    raise OddEventError(f"{key!r} is no whole number")
+
+
+def needed(fields: Fields, key: str) -> int:
+    """A whole number without which an event says nothing, e.g. which stage it is of."""
+    value = whole(fields, key)
+    if value is None:
+        raise OddEventError(f"it has no {key!r}")
+    return value
+
+
+def wholes(fields: Fields, key: str) -> list[int]:
+    """A list of whole numbers; empty if it is not there."""
+    values = fields.get(key) or []
+    if isinstance(values, list) and all(isinstance(value, int) for value in values):
+        return values
+    raise OddEventError(f"{key!r} is no list of numbers")
+
+
+def is_true(fields: Fields, key: str) -> bool:
+    """A yes; what is not there is none."""
+    return fields.get(key) is True
+
+
+def seconds(fields: Fields | None, key: str, per_second: float) -> float | None:
+    """A time in seconds, of one in so many parts of them."""
+    value = number(fields, key) if fields is not None else None
+    # Most times are zero: one object for all of them saves a third of a large log's memory.
+    return value / per_second if value else None if value is None else 0.0

@@ -1,0 +1,100 @@
+"""The executors of a Spark application: how many cores and slots there were at a time, and why each of them went."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Removal(StrEnum):
+    """Why an executor went."""
+
+    ENDED = "ended"
+    """Its application was over."""
+    SCALED_DOWN = "scaled-down"
+    """Spark's own dynamic allocation had no more use for it."""
+    DECOMMISSIONED = "decommissioned"
+    """It was asked to leave in good time, e.g. with a spot instance."""
+    LOST = "lost"
+    UNKNOWN = "unknown"
+    """The log does not say, as those of Spark 1."""
+
+
+_REMOVALS = (
+    # Spark has no code for it, only words: ExecutorKilled, YarnAllocator's, ExecutorAllocationManager's.
+    (
+        re.compile(r"Executor killed by driver|exited from explicit termination request|decommission.*: spark scale down"),
+        Removal.SCALED_DOWN,
+    ),
+    (re.compile(r"Executor decommission|Finished decommissioning"), Removal.DECOMMISSIONED),
+    (re.compile(r"exit(?:ed with)? (?:code|status):? *[1-9]|FAILED"), Removal.LOST),
+    (re.compile(r"driver disassociated|\bfinished\b", re.IGNORECASE), Removal.ENDED),
+)
+
+
+def removal(reason: str | None) -> Removal:
+    """Why an executor went, by Spark's words."""
+    if not (reason or "").strip():
+        return Removal.UNKNOWN
+    return next((kind for pattern, kind in _REMOVALS if pattern.search(reason or "")), Removal.LOST)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """An executor that went."""
+
+    executor: str
+    reason: str | None
+    """Spark's words."""
+    kind: Removal
+
+
+@dataclass
+class Executors:
+    """All that came and went, in the order of the log."""
+
+    cores_of: dict[str, int | None] = field(default_factory=dict)
+    """Of each executor that was ever there."""
+    removed: list[Removed] = field(default_factory=list)
+    _changes: list[tuple[str, int | None]] = field(default_factory=list)
+    """Executor and its cores from then on; None: it went."""
+
+    def add(self, executor: str, cores: int | None) -> None:
+        """One came."""
+        self.cores_of[executor] = cores
+        self._changes.append((executor, cores or 0))
+
+    def remove(self, executor: str, reason: str | None) -> None:
+        """One went."""
+        self.removed.append(Removed(executor, reason, removal(reason)))
+        self._changes.append((executor, None))
+
+    def was_wanted_away(self, executor: str | None) -> bool:
+        """True of one that Spark, or whoever runs its hosts, took away: what ran on it did not fail."""
+        return any(one.executor == executor and one.kind in (Removal.SCALED_DOWN, Removal.DECOMMISSIONED) for one in self.removed)
+
+    @property
+    def lost(self) -> list[Removed]:
+        """Those that should have stayed."""
+        return [one for one in self.removed if one.kind is Removal.LOST]
+
+    @property
+    def cores(self) -> int | None:
+        """Of those that were there at a time, at most: one that takes a lost one's place brings none. None is not known."""
+        return self.slots(1)
+
+    def slots(self, cpus: int) -> int | None:
+        """How many tasks of so many cores could run at a time, at most; None is not known."""
+        return max(self._slots_over_time(cpus), default=0) or None
+
+    def _slots_over_time(self, cpus: int) -> Iterator[int]:
+        there: dict[str, int] = {}
+        total = 0
+        for executor, cores in self._changes:
+            total -= there.pop(executor, 0)
+            if cores is not None:
+                there[executor] = cores // cpus
+                total += there[executor]
+            yield total

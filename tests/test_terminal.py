@@ -1,0 +1,45 @@
+"""What users and other systems wrote is printed as it is: no markup of ours, no emojis."""
+
+from __future__ import annotations
+
+import io
+import types
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hydrotest.cli import app, main
+from hydrotest.report.sheet import Sheet
+from hydrotest.report.terminal import print_head, print_sheet, print_text
+from tests.made_up import MadeUpRun
+
+NAME = "etl [prod] [/daily] [bold]:fire:[red] \\[x]"
+
+
+def test_tables_and_lines_are_as_they_were_written() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    print_sheet(Sheet(NAME, [NAME, "n"], [[NAME, "1"], [NAME, "2"]]), console)
+    print_text(NAME, console)
+    print_head(NAME, NAME, console)
+    assert out.getvalue().count(NAME) == 7
+
+
+def test_a_runs_name_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = MadeUpRun(tmp_path)
+    made.search()
+    folder = made.folder.path.rename(tmp_path / "run :fire:")
+    assert main(["show", str(folder)]) == 0
+    assert folder.name in capsys.readouterr().out
+    assert main(["compare", str(folder), str(folder)]) == 0
+    assert f"{folder.name} and {folder.name}" in capsys.readouterr().out
+
+
+def test_what_doctor_found_is_printed_as_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = types.SimpleNamespace(state="missing", name="java", found="/opt/[/jdk]", remedy="set [JAVA_HOME] :fire:")
+    monkeypatch.setattr(app, "examine", lambda: [finding])
+    assert main(["doctor"]) == 2
+    out = capsys.readouterr().out
+    assert finding.found in out
+    assert finding.remedy in out
