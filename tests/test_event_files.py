@@ -222,6 +222,7 @@ def several(folder: Path) -> None:
     write(folder / "app-1", one_stage(task_end(0, 0)))
     (folder / "app-2.zstd.inprogress").write_bytes(zstd(text([log_start("3.5.1"), application("two [x]", "app-2")]).encode()))
     write(folder / "eventlog_v2_app-3" / "events_1_app-3", [log_start(), application("three", "app-3"), application_end()])
+    (folder / "eventlog_v2_app-3" / "appstatus_app-3.inprogress").touch()
     (folder / ".app-1.crc").write_bytes(b"crc\0")
     (folder / "README").write_text("not a log")
     with zipfile.ZipFile(folder / "both.zip", "w") as archive:
@@ -235,7 +236,7 @@ def test_of_several_applications_there_is_a_list(tmp_path: Path, capsys: pytest.
     several(tmp_path)
     rows = shown(tmp_path, capsys)["applications"]
     assert [(row["application"], row["name"], row["in_progress"]) for row in rows] == [
-        ("app-1", "etl", False), ("app-2", "two [x]", True), ("app-4", "four", False), ("app-4", "four", False), ("app-3", "three", False),
+        ("app-1", "etl", False), ("app-2", "two [x]", True), ("app-4", "four", False), ("app-4", "four", False), ("app-3", "three", True),
     ]  # fmt: skip
     assert (rows[1]["spark"], rows[2]["spark"]) == ("3.5.1", None)
     assert all(row["bytes"] > 0 and row["files"] == 1 and row["started"].startswith("2023-11-14T22:13:20") for row in rows)

@@ -11,7 +11,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -23,6 +23,8 @@ IN_PROGRESS = ".inprogress"
 """Spark's ending for a log that is still written."""
 FOLDER = "eventlog_v2_"
 """A folder of rolled files is named so (RollingEventLogFilesWriter): `eventlog_v2_APP/events_1_APP[.zstd]`, …"""
+STATUS = "appstatus_"
+"""The file beside them that says whether they are still written."""
 ENDINGS = ("", ".zstd", ".lz4", ".lzf", ".snappy", ".zst", ".gz", ".zip")
 """Of Spark's codecs, and of what people do to a log."""
 ROLLED = re.compile(
@@ -90,11 +92,8 @@ class Log:
 
     path: Path
     files: tuple[LogFile, ...]
-
-    @property
-    def in_progress(self) -> bool:
-        """True if its name says that it is still written."""
-        return any(file.name.endswith(IN_PROGRESS) for file in self.files)
+    in_progress: bool = False
+    """Its names say that it is still written, as they do of an application that was killed."""
 
 
 def find_logs(path: Path) -> list[Log]:
@@ -107,7 +106,7 @@ def find_logs(path: Path) -> list[Log]:
         if found.is_dir():
             return _logs_of(found, _files_below(found))
         if found.is_file():
-            return _logs_in_zip(found) if zipfile.is_zipfile(found) else [Log(found, (LogFile(found),))]
+            return _logs_in_zip(found) if zipfile.is_zipfile(found) else [_single(LogFile(found))]
     return _listed(path)
 
 
@@ -160,7 +159,11 @@ def _logs_of(root: Path, files: Iterable[LogFile]) -> list[Log]:
     logs = []
     for folder, inside in by_folder.items():
         if rolled := _rolled(inside):
-            logs += [Log(Path(folder) if len(rolled) == 1 else Path(folder) / name, files) for name, files in rolled.items()]
+            still = {file.name for file in inside if file.name.endswith(IN_PROGRESS)}
+            logs += [
+                Log(Path(folder) if len(rolled) == 1 else Path(folder) / name, files, STATUS + name + IN_PROGRESS in still)
+                for name, files in rolled.items()
+            ]
             continue
         delivered = sorted((file for file in inside if DATABRICKS.match(file.name)), key=_delivery)
         if delivered:
@@ -171,9 +174,13 @@ def _logs_of(root: Path, files: Iterable[LogFile]) -> list[Log]:
             if file.member is None and file.name.endswith(".zip") and zipfile.is_zipfile(file.path):
                 logs += _logs_in_zip(file.path)
             elif _is_log(file):
-                logs.append(Log(Path(file.inside), (file,)))
+                logs.append(_single(file))
     # The name of a folder or zip that holds one log is that log's.
-    return [Log(root, logs[0].files)] if len(logs) == 1 else sorted(logs, key=lambda log: log.path)
+    return [replace(logs[0], path=root)] if len(logs) == 1 else sorted(logs, key=lambda log: log.path)
+
+
+def _single(file: LogFile) -> Log:
+    return Log(Path(file.inside), (file,), file.name.endswith(IN_PROGRESS))
 
 
 def _rolled(files: Iterable[LogFile]) -> dict[str, tuple[LogFile, ...]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hydrotest.analysis.spark_tasks import Doubt, Group, Job, Outcome, Stage, Task
+from hydrotest.analysis.spark_tasks import Doubt, Group, Job, Outcome, Stage, Task, doubt_of
 
 
 def _sum(*values: float | None) -> float | None:
@@ -165,10 +165,12 @@ def job_time(group: Group) -> dict[str, Any]:
             return None
         return (1 - sum(known) / seconds) * 100 if seconds > 0 else 0.0
 
+    doubt = doubt_of(group.stages)
     return {
         "parts_s": {part: _sum(*(one.parts[part] for one in told)) if told else 0.0 for part in parts},
         "shorter_pct": {part: shorter_pct(part) for part in parts},
         "critical_path_s": critical_path_s(group.stages), "cores_max": cores_max(group.stages), "cores": group.cores or 0,
+        "doubt": doubt and asdict(doubt),
     }  # fmt: skip
 
 

@@ -53,6 +53,7 @@ def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: boo
         The run's folder.
     spark_log
         An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
+        A file, a folder of rolled files, a zip of the history server; of a directory with several logs, a list of them.
     rejudge
         Judge the trials of searches by today's rules, instead of showing what the run decided while it was made.
     """

@@ -10,7 +10,7 @@ from hydrotest.analysis.event_log import EventLog
 from hydrotest.analysis.spark_executors import Removal
 from hydrotest.analysis.spark_failure import first_line
 from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage, doubt_of
-from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of, stage_time
+from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
 from hydrotest.units import show_bytes
 
@@ -29,7 +29,7 @@ def stage_name(number: int, attempt: int) -> str:
 
 def _at_least(row: Mapping[str, Any], figure: str) -> str:
     """A figure of a stage of which tasks are missing is too low."""
-    return f"≥ {figure}" if row["doubt"] and figure != NONE else figure
+    return f"≥ {figure}" if row.get("doubt") and figure != NONE else figure
 
 
 def _bytes(value: float | None) -> str:
@@ -119,7 +119,7 @@ def job_time_sheet(summary: dict[str, Any]) -> Sheet:
             ((pct, part) for part, pct in told["shorter_pct"].items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True
         )
         without = ", ".join(f"{part} {pct:.0f} %" for pct, part in gains[:3])
-        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", decimal(every, 1), *_shares(told["parts_s"]),
+        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", _at_least(told, decimal(every, 1)), *_shares(told["parts_s"]),
                      decimal(told["critical_path_s"], 2), f"{decimal(told['cores_max'])} of {told['cores']}", without or NONE])  # fmt: skip
     heads = [
         "test",
@@ -242,9 +242,7 @@ def _span(pcts: Sequence[float]) -> str:
 def spark_sentences(log: EventLog) -> list[str]:
     """How many cores it can use, what would be gained, what went wrong."""
     out = [_cores_sentence(log)]
-    if unknown := [
-        part for part in PARTS if log.stages and all(stage_time(stage).parts[part] is None for stage in log.stages if stage.done_tasks)
-    ]:
+    if unknown := _unknown_parts(log.stages):
         out.append(f"The log does not have how long tasks spent on {', '.join(unknown)}: it is a part of {OTHER}.")
     skewed = [stage for stage in log.stages if (stage.skew or 0.0) >= SKEWED]
     for stage in sorted(skewed, key=lambda stage: -(stage.skew or 0.0))[:3]:
@@ -264,6 +262,16 @@ def spark_sentences(log: EventLog) -> list[str]:
     out += _executor_sentences(log)
     out += [f"The log is not whole: {flaw.words}." for flaw in log.flaws]
     return out
+
+
+def _unknown_parts(stages: Sequence[Stage]) -> list[str]:
+    """What no task of the log has."""
+    left = dict(PARTS) if any(stage.done for stage in stages) else {}
+    for task in (task for stage in stages for task in stage.done_tasks):
+        left = {part: seconds for part, seconds in left.items() if seconds(task) is None}
+        if not left:
+            break
+    return list(left)
 
 
 def _stage(stage: Stage) -> str:
