@@ -35,7 +35,7 @@ def test_where_it_bends_is_told_with_what_grew() -> None:
     (cells,) = scaling_sheet({"scaling": [found]}).rows
     assert cells[-2:] == ["3", "scheduler: 10% of the tasks' time before, 70% there"]
     spilled = scaling_rows([*spark[:3], row(3, 60.0, spill_bytes=10**9)])[0]
-    assert spilled["fuller"]["what"] == "spilling to disk"
+    assert spilled["fuller"]["unit"] == "bytes"
 
 
 def test_two_points_are_no_line_and_what_hung_is_no_point() -> None:

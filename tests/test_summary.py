@@ -263,3 +263,10 @@ def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
     made.trial("saturated", None)
     after, _ = limit_of(made)
     assert (after["low"], after["high"], after["saturated"]) == (before["low"], before["high"], before["saturated"])
+
+
+def test_a_run_folder_may_have_letters_that_a_pattern_has(tmp_path: Path) -> None:
+    made = MadeUpRun(tmp_path / "etl [1] *?")
+    made.search()
+    summary = summarise_run(made.folder, made.experiment, "complete", "now")
+    assert summary["usage"] != []

@@ -61,7 +61,7 @@ def _bend(factors: Sequence[float], times: Sequence[float]) -> int | None:
 def fuller(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | None:
     """The part of the tasks' time whose share grew most; spilling, where there was none before."""
     if after["spill_bytes"] > 0 and before["spill_bytes"] == 0:
-        return {"what": "spilling to disk", "before": 0.0, "after": float(after["spill_bytes"])}
+        return {"what": "spilling to disk", "unit": "bytes", "before": 0.0, "after": float(after["spill_bytes"])}
     if not (before.get("time") and after.get("time")):
         return None
     shares = []
@@ -72,4 +72,4 @@ def fuller(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | No
     if not shares:
         return None
     _, part, a, b = max(shares)
-    return {"what": part, "before": a, "after": b}
+    return {"what": part, "unit": "share", "before": a, "after": b}

@@ -160,7 +160,7 @@ def _grew(fuller: dict[str, Any] | None) -> str:
     """What took more of the tasks' time than before."""
     if fuller is None:
         return NONE
-    if fuller["what"].startswith("spilling"):
+    if fuller["unit"] == "bytes":
         return f"{fuller['what']}: {show_bytes(fuller['after'])}"
     return f"{fuller['what']}: {fuller['before']:.0%} of the tasks' time before, {fuller['after']:.0%} there"
 

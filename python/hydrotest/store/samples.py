@@ -66,4 +66,4 @@ def read_samples(folder: Path, name: str) -> pl.DataFrame:
 @lru_cache(maxsize=512)
 def _read(path: Path, _changed_ns: int) -> pl.DataFrame:
     """A summary asks for each host of a lab, and for each of its tables anew: each file is read once."""
-    return pl.read_parquet(path)
+    return pl.read_parquet(path, glob=False)
