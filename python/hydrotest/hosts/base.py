@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from hydrotest.hosts.node import Node
 
+PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
+"""Environment of a program whose output or error lines we read: in the user's locale numbers, dates and the word "error" are written otherwise."""
+
 
 @dataclass(frozen=True)
 class Service:

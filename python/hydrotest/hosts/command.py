@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.base import PLAIN_LOCALE, Host, Service
 from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.node import how_it_ended
 
@@ -20,7 +20,7 @@ LINE_SHOWN = 400
 
 
 def _settings(name: str, argv: Sequence[str], log: Path) -> dict[str, Any]:
-    return Service(name, argv, log.parent, log, grace_s=GRACE_S).settings()
+    return Service(name, argv, log.parent, log, PLAIN_LOCALE, GRACE_S).settings()
 
 
 async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> tuple[str, float]:
@@ -34,7 +34,7 @@ async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> 
         ended = await node.expect("exited")
     finally:
         await node.close()
-    output = log.read_text(errors="replace")
+    output = log.read_text(encoding="utf-8", errors="replace")
     if ended["code"] != 0:
         raise TrialFailedError(f"{name} ended {how_it_ended(ended)}: {last_lines(output)}")
     return output, float(ended["cpu_s"])
@@ -54,7 +54,7 @@ def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
             event = json.loads(line)
             if event["event"] == "exited":
                 code = event["code"]
-    return code, log.read_text(errors="replace")
+    return code, log.read_text(encoding="utf-8", errors="replace")
 
 
 def telling_lines(output: str) -> list[str]:

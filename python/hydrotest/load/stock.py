@@ -1,4 +1,4 @@
-"""The systems' own tools, run as they are, their output read into the same records. What a tool
+"""The systems' own tools, run as they are; their output is read into the same records (`stock_output`). What a tool
 cannot say is null: ProducerPerformance times from its own call of send, not from the intended start, so its
 figures stand apart; ConsumerPerformance has no latency at all; cassandra-stress is closed-loop, where start and
 intended start are one, or keeps a schedule with `fixed=` and then times from it.
@@ -6,17 +6,16 @@ intended start are one, or keeps a schedule with `fixed=` and then times from it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce
-from hydrotest.store.records import StockResult
 
-MIB = 1 << 20
-JVM_OPTIONS = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC")
+ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en", "-Duser.country.format=US")
+"""Java's Formatter writes numbers as its locale does, in German 12,345 as 12.345. These go before what JAVA_TOOL_OPTIONS and the environment say."""
+JVM_OPTIONS = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", *ENGLISH)
 _STRESS_OPTIONS = (
     "--add-opens", "java.base/java.lang=ALL-UNNAMED", "--add-opens", "java.base/java.nio=ALL-UNNAMED",
     "--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens", "java.base/java.util=ALL-UNNAMED",
@@ -112,69 +111,6 @@ def _distribution(workload: CassandraLoad) -> str:
             "cassandra-stress has no zipf distribution over a fixed range", "Use uniform or gaussian keys with `client: stock`."
         )
     return f"UNIFORM({low}..{high})"
-
-
-_PRODUCED = re.compile(
-    r"^(?P<count>\d+) (?:steady state )?records sent, (?P<rate>[\d.]+) records/sec \((?P<mb>[\d.]+) MB/sec\), (?P<mean>[\d.]+) ms avg latency, "
-    r"(?P<max>[\d.]+) ms max latency, (?P<p50>[\d.]+) ms 50th, (?P<p95>[\d.]+) ms 95th, (?P<p99>[\d.]+) ms 99th, (?P<p999>[\d.]+) ms 99.9th",
-    re.MULTILINE,
-)
-
-
-def parse_producer(output: str, cpu_s: float) -> StockResult:
-    """ProducerPerformance's last line. Its MB are MiB. CPU includes the tool's start and warm-up."""
-    matches = list(_PRODUCED.finditer(output))
-    if not matches:
-        raise TrialFailedError("ProducerPerformance printed no result line", "See its output in the trial's logs/.")
-    last = matches[-1].groupdict()
-    count, rate = int(last["count"]), float(last["rate"])
-    latency = {key: float(last[key]) for key in ("mean", "p50", "p95", "p99", "p999", "max")}
-    return StockResult(count=count, seconds=count / rate, rate_per_s=rate, bytes_per_s=float(last["mb"]) * MIB, errors=None, cpu_s=cpu_s,
-                       latency_ms=None, latency_from_send_ms=latency)  # fmt: skip
-
-
-def parse_consumer(output: str, cpu_s: float) -> StockResult:
-    """ConsumerPerformance's table: one header, one row. The rate leaves out the group's first rebalance."""
-    lines = [line for line in output.splitlines() if line.count(",") >= 9]
-    if len(lines) < 2:
-        raise TrialFailedError("ConsumerPerformance printed no result row", "See its output in the trial's logs/.")
-    row = dict(zip((name.strip() for name in lines[0].split(",")), (cell.strip() for cell in lines[-1].split(",")), strict=True))
-    count, seconds = int(row["data.consumed.in.nMsg"]), float(row["fetch.time.ms"]) / 1e3
-    return StockResult(count=count, seconds=seconds, rate_per_s=count / seconds, bytes_per_s=float(row["data.consumed.in.MB"]) * MIB / seconds,
-                       errors=None, cpu_s=cpu_s, latency_ms=None)  # fmt: skip
-
-
-_STRESS_LABELS = {
-    "Latency mean": "mean", "Latency median": "p50", "Latency 95th percentile": "p95", "Latency 99th percentile": "p99",
-    "Latency 99.9th percentile": "p999", "Latency max": "max", "Op rate": "rate_per_s",
-}  # fmt: skip
-_STRESS_LINE = re.compile(r"^(?P<label>[A-Z][\w. ]+?)\s*:\s*(?P<total>[\d,.]+)[^\[]*(?:\[(?P<ops>[^\]]*)\])?", re.MULTILINE)
-_STRESS_OP = re.compile(r"(?P<op>[A-Z]+):\s*(?P<value>[\d,.]+)")
-
-
-def parse_stress(output: str, cpu_s: float) -> StockResult:
-    """cassandra-stress's `Results:` block, in all and by operation."""
-    block = output.partition("Results:")[2]
-    if not block:
-        raise TrialFailedError("cassandra-stress printed no results", "See its output in the trial's logs/.")
-    total: dict[str, float | None] = {}
-    by_op: dict[str, dict[str, float | None]] = {}
-    count, errors = 0, 0
-    for match in _STRESS_LINE.finditer(block):
-        label, value = match["label"], float(match["total"].replace(",", ""))
-        if label == "Total partitions":
-            count = round(value)
-        elif label == "Total errors":
-            errors = round(value)
-        elif label in _STRESS_LABELS:
-            total[_STRESS_LABELS[label]] = value
-            for op in _STRESS_OP.finditer(match["ops"] or ""):
-                by_op.setdefault(op["op"].lower(), {})[_STRESS_LABELS[label]] = float(op["value"].replace(",", ""))
-    rate = total.pop("rate_per_s", None)
-    if not rate:
-        raise TrialFailedError("cassandra-stress printed no rate", "See its output in the trial's logs/.")
-    return StockResult(count=count, seconds=count / rate, rate_per_s=rate, bytes_per_s=None, errors=errors, cpu_s=cpu_s,
-                       latency_ms=total, by_op=by_op if len(by_op) > 1 else {})  # fmt: skip
 
 
 def command_for(workload: KafkaProduce | KafkaConsume | CassandraLoad) -> str:

@@ -8,6 +8,7 @@ from hydrotest.hosts.command import run_command
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
 from hydrotest.load.cassandra import SATURATING_IN_FLIGHT
+from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
 from hydrotest.run.trial import TrialPlan, log_path
 from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
 from hydrotest.run.workloads.cassandra import Store
@@ -70,8 +71,7 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
             find_java(), _kafka_classpath(bench), pressable.cluster.addresses, _tool_config(bench, pressable), topic, pressable.spec, records,
             rate, warm_up,
         )  # fmt: skip
-        result = stock.parse_producer(*await run_command(command.name, command.argv, pressable.host, log))
-        return result.model_copy(update={"count_in_all": records})
+        return parse_producer(*await run_command(command.name, command.argv, pressable.host, log), asked=records)
     finally:
         await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.cluster, topic), topic)
 
@@ -81,7 +81,7 @@ async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> 
     source = pressable.source
     command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, _tool_config(bench, source),
                                      pressable.topic, pressable.records, group)  # fmt: skip
-    return stock.parse_consumer(*await run_command(command.name, command.argv, pressable.host, log))
+    return parse_consumer(*await run_command(command.name, command.argv, pressable.host, log))
 
 
 async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float | None, in_flight: int | None, log: Path) -> StockResult:
@@ -98,4 +98,4 @@ async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float |
         await run_command(filling.name, filling.argv, pressable.host, log.with_suffix(".populate.out"))
         pressable.stock_filled = True
     command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.window_s, threads, rate, scratch)
-    return stock.parse_stress(*await run_command(command.name, command.argv, pressable.host, log))
+    return parse_stress(*await run_command(command.name, command.argv, pressable.host, log))

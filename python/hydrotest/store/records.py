@@ -94,6 +94,8 @@ class StockResult(Record):
     rate_per_s: float
     bytes_per_s: float | None
     errors: int | None
+    errors_by_name: dict[str, int] = Field(default_factory=dict)
+    """Empty where the tool does not name all of them."""
     cpu_s: float | None
     """Of the tool's whole life: its start and its own warm-up are in it."""
     latency_ms: dict[str, float | None] | None
@@ -103,6 +105,7 @@ class StockResult(Record):
     count_in_all: int | None = None
     """With the warm-up's; what `cpu_s` belongs to."""
     by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
+    """Percentiles, `rate_per_s`, `count` and `errors` of each kind of operation."""
 
 
 class Iteration(Record):

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from hydrotest.errors import MissingToolError
+from hydrotest.hosts.base import PLAIN_LOCALE
 
 MAJOR_MIN = 17
 TESTED_MAJOR = 17
@@ -34,6 +35,6 @@ def find_java() -> Path:
 
 def java_major(java: Path) -> int:
     """Major version of a java command; 0 if it cannot say."""
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, env={**os.environ, **PLAIN_LOCALE})
     match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     return int(match[1]) if match else 0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError
+from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.lab.groups import Group, Trees
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
@@ -126,7 +127,7 @@ def mount_of(image: Path) -> Path:
 
 def _run(*argv: str) -> str:
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, **PLAIN_LOCALE})
     except FileNotFoundError as error:
         raise SystemFailedError(
             f"{argv[0]} is not installed", "Install it (Debian: apt-get install util-linux e2fsprogs mount)."

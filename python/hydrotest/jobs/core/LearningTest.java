@@ -6,6 +6,7 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.pow;
 
+import java.util.Locale;
 import org.apache.spark.ml.classification.LogisticRegression;
 import org.apache.spark.ml.clustering.KMeans;
 import org.apache.spark.ml.clustering.KMeansModel;
@@ -109,7 +110,7 @@ enum LearningTest implements Test {
   private static Dataset<Row> rows(Data data) {
     String unit = "pmod(xxhash64(id, %dL), 1000000L) / 1000000D";
     return data.session().range(0, data.records(ROWS), 1, data.partitions).toDF("id")
-        .withColumn("noise", expr(String.format(unit, data.seed()))).withColumn("other", expr(String.format(unit, data.seed() + 1)));
+        .withColumn("noise", expr(String.format(Locale.ROOT, unit, data.seed()))).withColumn("other", expr(String.format(Locale.ROOT, unit, data.seed() + 1)));
   }
 
   private static Dataset<Row> assembled(Dataset<Row> rows, String... columns) {

@@ -1,0 +1,66 @@
+"""Figures in a text that a program has printed in some locale: read where they allow one reading only, refused otherwise."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from hydrotest.errors import TrialFailedError
+
+DECIMALS = (".", ",")
+GROUPS = (",", ".", "'", "\u2019", "\u00a0", "\u202f")
+"""What the locales of Java put between thousands: the last two are the no-break spaces that French, Russian and others use."""
+DIGITS_MAX = 18
+"""A longer number is no figure of a test, and would not fit a double."""
+OTHER_LOCALE = "Run the tool in an English locale (`-Duser.language=en -Duser.country=US`); look for other ones in JAVA_TOOL_OPTIONS and _JAVA_OPTIONS."
+
+
+class _Style:
+    """One way to write numbers. Groups are of three digits, as Java's Formatter makes them in all locales."""
+
+    def __init__(self, decimal: str, group: str | None) -> None:
+        self.decimal = decimal
+        self.group = group
+
+    @cached_property
+    def _form(self) -> re.Pattern[str]:
+        grouped = "" if self.group is None else rf"[1-9][0-9]{{0,2}}(?:{re.escape(self.group)}[0-9]{{3}})+|"
+        return re.compile(rf"-?(?:{grouped}[0-9]+)(?:{re.escape(self.decimal)}[0-9]+)?")
+
+    def read(self, text: str) -> float | None:
+        if text in _NOT_FINITE:
+            return _NOT_FINITE[text]
+        if not self._form.fullmatch(text) or sum(one.isdigit() for one in text) > DIGITS_MAX:
+            return None
+        plain = text if self.group is None else text.replace(self.group, "")
+        return float(plain.replace(self.decimal, "."))
+
+
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""Java prints these alike in all locales."""
+_PLAIN = [_Style(decimal, None) for decimal in DECIMALS]
+_GROUPED = [_Style(decimal, group) for decimal in DECIMALS for group in GROUPS if group != decimal]
+
+
+def read_figures(texts: Sequence[str], *, grouped: bool, tool: str) -> list[float]:
+    """Numbers that one program has printed in one locale. `grouped`: it may put marks between thousands.
+
+    `12.345` alone may be twelve or twelve thousand; beside `5,1` it is the latter. Raises `TrialFailedError` where the texts together allow several
+    readings, or none. NaN and infinity are read as such.
+    """
+    styles = [*_PLAIN, *_GROUPED] if grouped else _PLAIN
+    readings: dict[tuple[float, ...], None] = {}
+    for style in styles:
+        values = tuple(value for text in texts if (value := style.read(text)) is not None)
+        if len(values) == len(texts):
+            readings[values] = None
+    if len(readings) == 1:
+        return list(next(iter(readings)))
+    alien = next((text for text in texts if all(style.read(text) is None for style in styles)), None)
+    if alien is not None:
+        raise TrialFailedError(f"{tool} printed {alien!r} where a number must stand", OTHER_LOCALE)
+    shown = ", ".join(repr(text) for text in dict.fromkeys(texts) if not text.isdecimal())
+    how = "may be read in several ways" if readings else "are not written in one way"
+    raise TrialFailedError(f"{tool} printed figures that {how}: {shown}", OTHER_LOCALE)
