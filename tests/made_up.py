@@ -36,6 +36,7 @@ tests:
 search: {precision: 10 %, window: 4 s, warm_up: 1 s}
 """
 
+REFUSED_US = 100
 START_S = 1_700_000_000.0
 
 
@@ -76,10 +77,11 @@ class MadeUpRun:
 
     def trial(self, purpose: Purpose, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
               run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None,
-              steal_share: float = 0.0, jit_cores: float = 0.0, wait_ms: float = 0.1, seconds: int = 5,
+              steal_share: float = 0.0, jit_cores: float = 0.0, wait_ms: float = 0.1, seconds: int = 5, refused: int = 0,
               stall: tuple[float, float] = (0.0, 0.0), **more: Any) -> Trial:  # fmt: skip
         """One trial, the first second cut off. Latency is `base_ms` below the limit and grows above it. During the `stall` (seconds since the start)
-        nothing is completed; behind it the system works off what waits at its limit. `more`: fields of the trial."""
+        nothing is completed; behind it the system works off what waits at its limit. `refused`: operations of each second that fail
+        at once. `more`: fields of the trial."""
         self.number += 1
         slug = f"{purpose}-ingest"
         folder = self.folder.trial_path(self.number, slug)
@@ -92,16 +94,22 @@ class MadeUpRun:
             inside = max(0.0, min(stall[1], second + 1) - max(stall[0], second))
             due = offered or self.limit
             # What is due in a stall is answered behind it.
-            histogram.record_value(round(own_ms * 1000), max(1, round(due * (1 - inside))))
+            if answered := max(0 if refused else 1, round(due * (1 - inside)) - refused):
+                histogram.record_value(round(own_ms * 1000), answered)
+            if refused:
+                histogram.record_value(REFUSED_US, refused)
             if inside > 0:
                 histogram.record_value(round((stall[1] - max(stall[0], second)) * 1e6), max(1, round(due * inside)))
             lines.append(_log_line(histogram, start + second))
             tenths = course[second * 10 : (second + 1) * 10]
-            started, completed = tenths[-1]
+            failed = [round(refused * (second + (tenth + 1) / 10)) for tenth in range(10)]
+            started, ended = tenths[-1]
+            completed = ended - failed[-1]
             rows.append({
-                "wall_s": start + second + 1, "counts": {"started": started, "completed": completed, "failed": 0, "bytes": completed * 100,
+                "wall_s": start + second + 1, "counts": {"started": started, "completed": completed, "failed": failed[-1], "bytes": completed * 100,
                                                          "cap_hits": cap_hits},
-                "in_flight": [a - b for a, b in tenths], "completed": [b for _, b in tenths], "failed": [0] * 10,
+                "in_flight": [a - b for a, b in tenths], "completed": [b - own for (_, b), own in zip(tenths, failed, strict=True)],
+                "failed": failed,
                 "at_s": [second + (tenth + 1) / 10 for tenth in range(10)], "p99_ms": own_ms,
                 "threads": [{"name": "load-0/1", "cpu_ns": round((second + 1) * 1e9 * cpu_share),
                              "run_delay_ns": round((second + 1) * 1e9 * run_delay_share)}],
@@ -115,8 +123,11 @@ class MadeUpRun:
         self._samples(folder, start, steal_share, jit_cores, seconds)
         fates = Fates(unit="records", sent=total, acked=total, seen=total - lost, lost=lost, duplicated=0, corrupted=0, out_of_order=0,
                       unacked_present=0, in_flight=0)  # fmt: skip
-        outcome = Outcome(counts=Counts(started=total_started, completed=total, bytes=total * 100, cap_hits=cap_hits), started_wall_s=start,
-                          ended_wall_s=start + seconds, overflows=overflows)  # fmt: skip
+        counts = Counts(
+            started=total_started, completed=total - refused * seconds, failed=refused * seconds, bytes=total * 100, cap_hits=cap_hits
+        )
+        outcome = Outcome(counts=counts, started_wall_s=start, ended_wall_s=start + seconds, overflows=overflows,
+                          errors={"MESSAGE_TOO_LARGE": refused * seconds} if refused else {})  # fmt: skip
         load = Load(workload="ingest", kind="kafka-produce", client="native", offered=offered, in_flight=None if offered else 4000,
                     outcome=outcome, fates=fates)  # fmt: skip
         trial = Trial(number=self.number, slug=slug, purpose=purpose, tenancy="isolated", warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
@@ -139,14 +150,14 @@ class MadeUpRun:
         """The trial as analysis reads it."""
         return Measured.read(self.folder, trial, "ingest")
 
-    def search(self) -> None:
-        """A whole isolated test."""
+    def search(self, refused: int = 0) -> None:
+        """A whole isolated test. `refused`: operations of each second of its trials that fail at once."""
         saturated = self.trial("saturated", None)
         search = LimitSearch(self.measured(saturated).achieved, self.experiment.search.precision)
         self.folder.journal(SEARCH_BEGAN, test=0, name="ingest", saturated=search.saturated, thresholds=thresholds())
         while (rate := search.propose()) is not None:
             stage = search.stage
-            trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage)
+            trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage, refused=refused)
             verdict = judge(self.measured(trial), self.experiment.objective("ingest"))
             self.folder.journal(JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=None, excused=False,
                                 stopped_by=verdict.stopped_by, reasons=verdict.reasons)  # fmt: skip

@@ -64,13 +64,15 @@ async def test_each_locale_of_this_java_is_read_to_the_same_figures_or_refused()
     assert len(read) > len(texts) * 0.8
 
 
-async def test_a_supervised_command_runs_in_our_locale(german: None, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("german")
+async def test_a_supervised_command_runs_in_our_locale(tmp_path: Path) -> None:
     code, output = run_here(["env"], tmp_path / "env.log")
     assert code == 0
     assert {f"{name}={value}" for name, value in PLAIN_LOCALE.items()} <= set(output.splitlines())
 
 
-async def test_a_german_jvm_prints_as_ours_all_the_same(german: None, bench: Bench, pressables: dict[str, Rated]) -> None:
+@pytest.mark.usefixtures("german")
+async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, pressables: dict[str, Rated]) -> None:
     drain = pressables["drain"]
     assert isinstance(drain, Consume)
     await drain.prepare()

@@ -199,7 +199,8 @@ class Together:
                 for trial, verdict in judged
                 if limit.low is not None and verdict.accepted and trial.fraction == limit.low / FRACTION_UNIT
             ]
-            histogram = merged(Measured.read(self.run, trial, name).histogram() for trial in at_limit)
+            measured = [Measured.read(self.run, trial, name) for trial in at_limit]
+            histogram = merged(one.histogram() for one in measured)
             causes = [
                 verdict.stopped_by for trial, verdict in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT
             ]
@@ -213,7 +214,8 @@ class Together:
                 **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
                 "at_least": low is not None and bool(self._at_least_because), "at_least_because": self._at_least_because,
                 "saturated": sum(achieved) / len(achieved) if achieved else None,
-                "latency_ms": latency_ms(histogram) if at_limit else None, "stopped_by": stopped_by,
+                "latency_ms": latency_ms(histogram) if at_limit else None,
+                "latency_includes_failed": sum(one.failed for one in measured) if at_limit else None, "stopped_by": stopped_by,
                 "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
                 "valid": not invalid, "invalid_because": invalid, "trials": [trial.number for trial, _ in judged],
             })  # fmt: skip
@@ -262,8 +264,9 @@ class Together:
                     rows.append({
                         "workload": load.workload, "tenancy": "combined", "op": None, "offered": None, "concurrency": None, "client": load.client,
                         "achieved": measured.achieved, "bytes_per_s": measured.bytes_per_s, "count": measured.completed,
-                        "seconds": measured.duration_s, "errors": measured.errors, "latency_ms": None, "in_flight_mean": None,
-                        "accepted": None, "trial": trial.number, "cpu_s_per_million": measured.cpu_s_per_million,
+                        "seconds": measured.duration_s, "errors": measured.errors, "errors_known": True,
+                        "errors_by_name": load.outcome.errors, "latency_ms": None, "in_flight_mean": None, "accepted": None,
+                        "trial": trial.number, "cpu_s_per_million": measured.cpu_s_per_million,
                     })  # fmt: skip
         return rows
 

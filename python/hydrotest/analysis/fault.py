@@ -144,7 +144,7 @@ def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
         "recovery": None if found is None else asdict(found),
         "latency_ms": {"before": between(start, before_s), "during": between(before_s, normal),
                        "after": between(normal, measured.end_s)},
-        "failed": sum(outcome.errors.values()), "errors": outcome.errors, "sent_again": outcome.extra.get("resent"),
+        "latency_includes_failed": measured.failed, "failed": sum(outcome.errors.values()), "errors": outcome.errors, "sent_again": outcome.extra.get("resent"),
         "unanswered": outcome.unanswered, "fates": None if load.fates is None else load.fates.model_dump(),
         "series": [{"at_s": now.at_s, "rate": (now.completed - before.completed) / (now.at_s - before.at_s), "in_flight": now.in_flight}
                    for before, now in pairwise(progress[4::5]) if now.at_s > before.at_s],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from hydrotest.analysis.latency import latency_ms, operations
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.verdict import judge
+from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Saturated
 from hydrotest.spec.workloads import CassandraLoad
@@ -34,55 +35,74 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
     if load.outcome is None:
         return []
     measured = Measured.read(run, trial, load.workload)
-    accepted = judge(measured, experiment.objective(load.workload)).accepted if load.offered is not None else None
+    verdict = None if load.offered is None else judge(measured, experiment.objective(load.workload))
     if isinstance(experiment.tests[trial.test], Saturated):
         return [_saturated_row(trial, load, measured)]
     is_mix = isinstance(experiment.workloads[load.workload], CassandraLoad)
     common = {"workload": load.workload, "tenancy": trial.tenancy, "offered": load.offered, "concurrency": load.in_flight,
-              "client": load.client, "seconds": measured.duration_s, "trial": trial.number}  # fmt: skip
+              "client": load.client, "seconds": measured.duration_s, "trial": trial.number, "errors_known": True}  # fmt: skip
+    everything = int(measured.histogram().get_total_count())
     rows = [{
         **common, "op": "mix" if is_mix else None, "achieved": measured.achieved,
         "bytes_per_s": measured.bytes_per_s, "count": measured.completed, "errors": measured.errors,
-        "latency_ms": measured.latency, "in_flight_mean": measured.in_flight_mean, "accepted": accepted,
-        "cpu_s_per_million": measured.cpu_s_per_million,
+        "errors_by_name": load.outcome.errors, "latency_ms": measured.latency, "samples": everything, "latency_includes_failed": measured.failed,
+        "in_flight_mean": measured.in_flight_mean, "cpu_s_per_million": measured.cpu_s_per_million, **_judgement(verdict),
     }]  # fmt: skip
-    everything = max(1, int(measured.histogram().get_total_count()))
     for op in operations(measured.folder, load.workload) if is_mix else []:
         histogram = measured.histogram(op=op)
         count = int(histogram.get_total_count())
         if count == 0:
             continue
+        errors = measured.errors_of(op)
         rows.append({
             # Its share of the operations begun in the window, of what was achieved: the histogram holds the unanswered ones too.
             **common, "op": op, "achieved": measured.achieved * count / everything,
-            "bytes_per_s": None, "count": round(measured.completed * count / everything), "errors": measured.errors_of(op),
-            "latency_ms": latency_ms(histogram), "in_flight_mean": None, "accepted": None,
+            "bytes_per_s": None, "count": round(measured.completed * count / everything), "errors": sum(errors.values()),
+            "errors_by_name": errors, "latency_ms": latency_ms(histogram), "samples": count,
+            # Those of one kind are counted over the whole trial only: so many at most.
+            "latency_includes_failed": min(measured.failed, sum(errors.values())), "in_flight_mean": None, **_judgement(None),
         })  # fmt: skip
     return rows
 
 
+def _judgement(verdict: Verdict | None) -> dict[str, Any]:
+    """Whether a level was sustained, each rule with its figures, and what failed, in words. Nothing of a level that is not judged."""
+    if verdict is None:
+        return {"accepted": None, "checks": [], "reasons": []}
+    return {"accepted": verdict.accepted, "checks": [asdict(check) for check in verdict.checks], "reasons": verdict.reasons}
+
+
 def _saturated_row(trial: Trial, load: Load, measured: Measured) -> dict[str, Any]:
     """Pressed without schedule: a rate and its cost, never a latency (docs/method.md), nor a number in flight, which is the generator's."""
+    assert load.outcome is not None
     return {
         "workload": load.workload, "tenancy": trial.tenancy, "offered": None, "concurrency": None, "client": load.client,
         "seconds": measured.duration_s, "trial": trial.number, "op": None, "achieved": measured.achieved,
-        "bytes_per_s": measured.bytes_per_s, "count": measured.completed, "errors": measured.errors, "latency_ms": None,
-        "in_flight_mean": None, "accepted": None, "cpu_s_per_million": measured.cpu_s_per_million,
+        "bytes_per_s": measured.bytes_per_s, "count": measured.completed, "errors": measured.errors, "errors_known": True,
+        "errors_by_name": load.outcome.errors, "latency_ms": None, "samples": None, "latency_includes_failed": None, "in_flight_mean": None,
+        "cpu_s_per_million": measured.cpu_s_per_million, **_judgement(None),
     }  # fmt: skip
 
 
 def _stock_rows(trial: Trial, load: Load) -> list[dict[str, Any]]:
     stock = load.stock
     assert stock is not None
-    common = {"workload": load.workload, "tenancy": trial.tenancy, "offered": load.offered, "concurrency": load.in_flight,
-              "client": load.client, "seconds": stock.seconds, "trial": trial.number, "in_flight_mean": None, "accepted": None}  # fmt: skip
+    common = {"workload": load.workload, "tenancy": trial.tenancy, "offered": load.offered, "concurrency": load.in_flight, "client": load.client,
+              "seconds": stock.seconds, "trial": trial.number, "in_flight_mean": None, "errors_known": stock.errors is not None,
+              **_judgement(None)}  # fmt: skip
+    # cassandra-stress times what failed, too; ProducerPerformance does not, and takes its percentiles from a part of the records.
+    timed = stock.errors if stock.latency_ms is not None else None if stock.latency_from_send_ms is None else 0
     rows = [{**common, "op": "mix" if stock.by_op else None, "achieved": stock.rate_per_s, "bytes_per_s": stock.bytes_per_s,
-             "count": stock.count, "errors": stock.errors or 0, "latency_ms": stock.latency_ms,
-             "latency_from_send_ms": stock.latency_from_send_ms,
+             "count": stock.count, "errors": stock.errors or 0, "errors_by_name": stock.errors_by_name, "latency_ms": stock.latency_ms,
+             "latency_from_send_ms": stock.latency_from_send_ms, "latency_includes_failed": timed,
+             "samples": None if stock.latency_ms is None else stock.count + (timed or 0),
              "cpu_s_per_million": stock.cpu_s / (stock.count_in_all or stock.count) * 1e6 if stock.cpu_s and stock.count else None}]  # fmt: skip
     for op, figures in stock.by_op.items():
         rate = figures.get("rate_per_s") or 0.0
-        latency = {key: figures.get(key) for key in ("mean", "p50", "p95", "p99", "p999", "max")}
-        rows.append({**common, "op": op, "achieved": rate, "bytes_per_s": None, "count": round(rate * stock.seconds), "errors": 0,
-                     "latency_ms": latency})  # fmt: skip
+        # Folders of older runs hold neither count nor errors of one kind.
+        count, errors = round(figures.get("count") or rate * stock.seconds), figures.get("errors")
+        rows.append({**common, "op": op, "achieved": rate, "bytes_per_s": None, "count": count, "errors": round(errors or 0),
+                     "errors_known": errors is not None, "errors_by_name": {}, "latency_includes_failed": None if errors is None else round(errors),
+                     "samples": None if errors is None else count + round(errors),
+                     "latency_ms": {key: figures.get(key) for key in ("mean", "p50", "p95", "p99", "p999", "max")}})  # fmt: skip
     return rows

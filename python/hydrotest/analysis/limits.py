@@ -94,6 +94,7 @@ class Limits:
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "interval": "searches", "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
+            "latency_includes_failed": sum(m.failed for m, _ in at_limit) if at_limit else None,
             "at_least_because": room_reasons if stopped_by == "generator" else ["no higher rate was rejected"] if limit.high is None else [],
             "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
             "valid": not invalid, "invalid_because": invalid,

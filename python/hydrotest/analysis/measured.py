@@ -126,15 +126,21 @@ class Measured:
         return last.completed - first.completed
 
     @property
+    def failed(self) -> int:
+        """Operations that failed in the window; their times are in its histograms, too."""
+        (_, first), (_, last) = self._edges
+        return last.failed - first.failed
+
+    @property
     def errors(self) -> int:
         """Operations that failed, in the whole trial: an error in the warm-up is one too."""
         assert self.load.outcome is not None
         return sum(self.load.outcome.errors.values())
 
-    def errors_of(self, op: str) -> int:
-        """Those of one kind of operation; its name stands before the error's."""
+    def errors_of(self, op: str) -> dict[str, int]:
+        """Those of one kind of operation, by name; its own stands before the error's."""
         assert self.load.outcome is not None
-        return sum(count for name, count in self.load.outcome.errors.items() if name.startswith(f"{op} "))
+        return {name: count for name, count in self.load.outcome.errors.items() if name.startswith(f"{op} ")}
 
     @property
     def window_seconds(self) -> list[Second]:

@@ -22,7 +22,7 @@ def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) ->
         test = experiment.tests[trial.test]
         if trial.purpose == "profile" and trial.status == "done" and isinstance(test, Profile):
             measured = Measured.read(run, trial, test.workload)
-            rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors,
+            rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors, "latency_includes_failed": measured.failed,
                          "stretches": _stretches(test, measured), "series": _series(test, measured)})  # fmt: skip
     return rows
 

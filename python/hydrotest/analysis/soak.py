@@ -121,7 +121,8 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dic
                 for a, at, b in zip(edges, edges[1:], edges[2:], strict=False)
             ]
         rows.append({"workload": load.workload, "offered": load.offered, "achieved": measured.achieved, "errors": measured.errors,
-                     "latency_ms": measured.latency, "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
+                     "latency_ms": measured.latency, "latency_includes_failed": measured.failed,
+                     "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
                      "stalls": _stalls(measured),
                      "accepted": None if verdict is None else verdict.accepted, "reasons": [] if verdict is None else verdict.reasons,
                      "missed_at_s": [b["at_s"] for b in buckets if b["met"] is False]})  # fmt: skip

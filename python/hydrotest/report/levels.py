@@ -34,6 +34,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 rate(row["achieved"]),
                 throughput,
                 *_latencies(latency),
+                _errors(row),
                 _timed_from(row),
                 decimal(row.get("cpu_s_per_million"), 2),
                 yes_no(row["accepted"]),
@@ -47,6 +48,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "records/s",
         "throughput",
         *LATENCY_HEADS,
+        "errors",
         "timed from",
         "client CPU-s per million",
         "sustained",
@@ -71,7 +73,8 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 row["op"] or NONE,
                 rate(row["achieved"]),
                 *_latencies(latency),
-                f"{row['errors']:,}",
+                NONE if row.get("samples") is None else f"{row['samples']:,}",
+                _errors(row),
                 implied,
                 yes_no(row["accepted"]),
             ]
@@ -83,11 +86,34 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "op",
         "op/s",
         *LATENCY_HEADS,
+        "samples",
         "errors",
         "rate × mean",
         "sustained",
     ]
     return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
+
+
+def rejected_sheet(summary: Summary) -> Sheet:
+    """Why each level that was not sustained was not: a row for each rule that failed."""
+    rows = []
+    for row in summary["levels"]:
+        if row["accepted"] is not False:
+            continue
+        failed = [(check["rule"], check["words"]) for check in row.get("checks", []) if not check["held"]]
+        told = [words for _, words in failed]
+        # What is no rule's own: that the trial is void, or that a quota held the client back.
+        failed += [(NONE, reason) for reason in row.get("reasons", []) if reason not in told]
+        rows += [[row["workload"], row["client"], _target(row), rule, words] for rule, words in failed]
+    return Sheet("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
+
+
+def _errors(row: dict[str, Any]) -> str:
+    """Failed operations of the whole trial, and how many of them are among those that were timed."""
+    if not row.get("errors_known", True):
+        return NONE
+    timed = row.get("latency_includes_failed") or 0
+    return f"{row['errors']:,}" + (f" ({timed:,} timed)" if timed else "")
 
 
 def _target(row: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ def _limits(summary: dict[str, Any]) -> list[str]:
 
 def _levels(summary: dict[str, Any]) -> list[str]:
     return [
-        f"{row['workload']} ({row['tenancy']}): {show_rate(row['offered'])}/s were not sustained"
+        f"{row['workload']} ({row['tenancy']}): {show_rate(row['offered'])}/s were not sustained{''.join(f'; {one}' for one in row.get('reasons', []))}"
         for row in summary["levels"]
         if row["accepted"] is False
     ]

@@ -11,7 +11,7 @@ from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.fault import fault_sheet
 from hydrotest.report.files import files_sheet
-from hydrotest.report.levels import cassandra_sheet, produce_sheet
+from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.soak import held_sheet, soak_sheet
@@ -49,6 +49,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         doubling_sheet(summary),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
+        rejected_sheet(summary),
     ]
     used = [usage_sheet(summary), by_test_sheet(summary), services_sheet(summary), generator_sheet(summary), overhead_sheet(summary)]
     every += [replace(integrity_sheet(summary), section="integrity"), *(replace(sheet, section="usage") for sheet in used)]

@@ -12,6 +12,7 @@ from hydrotest.analysis.starved import frees
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence, held_back_words
 from hydrotest.report.dataflow import promise_sentences, step_sentences
+from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.units import show_duration, show_rate
@@ -386,5 +387,6 @@ def not_valid(summary: Summary) -> list[str]:
                 (limit["workload"], limit["tenancy"]) == (row["workload"], row["tenancy"]) and limit["at_least"] for limit in summary["limits"])]  # fmt: skip
     out += [f"{warm_up['workload']}: its system had not settled after {warm_up['seconds']:.0f} s of warm-up; a longer one may find more"
             for warm_up in summary.get("warm_ups", []) if not warm_up["settled"]]  # fmt: skip
+    out += failed_in_times(summary)
     out += [f"trial {trial['trial']} ({trial['slug']}): {trial['reason']}" for trial in summary.get("failed_trials", [])]
     return out
