@@ -6,7 +6,6 @@ from typing import Any
 
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
-from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
 
 LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
@@ -17,7 +16,7 @@ def _latencies(latency: dict[str, Any]) -> list[str]:
     return [*(decimal(latency.get(key), 2) for key in ("mean", "p50", "p95", "p99", "p999")), decimal(latency.get("max"), 1)]
 
 
-def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
     for row in summary["levels"]:
@@ -29,7 +28,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
             [
                 row["workload"],
                 row["client"],
-                _target(row),
+                target(row),
                 f"{row['count']:,}",
                 rate(row["achieved"]),
                 throughput,
@@ -56,7 +55,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     return Sheet("Kafka levels", heads, rows)
 
 
-def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
     for row in summary["levels"]:
@@ -69,7 +68,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
             [
                 row["workload"],
                 row["client"],
-                _target(row),
+                target(row),
                 row["op"] or NONE,
                 rate(row["achieved"]),
                 *_latencies(latency),
@@ -94,7 +93,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
 
 
-def rejected_sheet(summary: Summary) -> Sheet:
+def rejected_sheet(summary: dict[str, Any]) -> Sheet:
     """Why each level that was not sustained was not: a row for each rule that failed."""
     rows = []
     for row in summary["levels"]:
@@ -104,7 +103,7 @@ def rejected_sheet(summary: Summary) -> Sheet:
         told = [words for _, words in failed]
         # What is no rule's own: that the trial is void, or that a quota held the client back.
         failed += [(NONE, reason) for reason in row.get("reasons", []) if reason not in told]
-        rows += [[row["workload"], row["client"], _target(row), rule, words] for rule, words in failed]
+        rows += [[row["workload"], row["client"], target(row), rule, words] for rule, words in failed]
     return Sheet("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
 
 
@@ -116,7 +115,7 @@ def _errors(row: dict[str, Any]) -> str:
     return f"{row['errors']:,}" + (f" ({timed:,} timed)" if timed else "")
 
 
-def _target(row: dict[str, Any]) -> str:
+def target(row: dict[str, Any]) -> str:
     """What was asked for: a rate, a number in flight, or as much as it takes."""
     if row["offered"] is not None:
         return f"{row['offered']:,.0f}/s"
