@@ -71,6 +71,7 @@ async def test_a_supervised_command_runs_in_our_locale(tmp_path: Path) -> None:
     assert {f"{name}={value}" for name, value in PLAIN_LOCALE.items()} <= set(output.splitlines())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("german")
 async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, pressables: dict[str, Rated]) -> None:
     drain = pressables["drain"]
