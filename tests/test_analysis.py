@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -47,22 +48,61 @@ def test_every_planted_loss_is_found_and_nothing_else(lost: set[int], never_acke
     seen = sent - lost
     produced = {"acked": [{"producer": 1, "partition": 0, "sent": 81, "runs": [(v, v + 1) for v in sorted(acked)]}]}
     consumed = {"seen": [{"producer": 1, "partition": 0, "runs": [(v, v + 1) for v in sorted(seen)], "duplicated": doubled, "out_of_order": 0}],
-                "corrupted": 0, "unread": 0}  # fmt: skip
+                "corrupted": 0, "stopped": []}  # fmt: skip
     fates = kafka_fates(produced, consumed)
     assert fates.lost == len(acked & lost)
     assert fates.unacked_present == len(never_acked - lost)
     assert (fates.sent, fates.acked, fates.seen, fates.duplicated) == (81, len(acked), len(seen), doubled)
 
 
-def test_records_not_read_to_the_end_are_in_flight_not_lost() -> None:
-    produced = {"acked": [{"producer": 1, "partition": 0, "sent": 10, "runs": [(0, 10)]}]}
-    consumed = {
-        "seen": [{"producer": 1, "partition": 0, "runs": [(0, 6)], "duplicated": 0, "out_of_order": 0}],
+def acked_in(partition: int, runs: list[tuple[int, int]], places: list[tuple[int, int, int]]) -> dict[str, Any]:
+    return {"producer": 1, "partition": partition, "sent": 10, "runs": runs, "places": places}
+
+
+def read_of(seen: dict[int, list[tuple[int, int]]], stopped: dict[int, tuple[int, int]]) -> dict[str, Any]:
+    """What a reader saw of each partition, and of those that it did not read to their end up to which offset of how many it came."""
+    return {
+        "seen": [{"producer": 1, "partition": p, "runs": runs, "duplicated": 0, "out_of_order": 0} for p, runs in seen.items()],
         "corrupted": 0,
-        "unread": 4,
+        "stopped": [{"partition": p, "read_to": read_to, "end": end} for p, (read_to, end) in stopped.items()],
     }
-    fates = kafka_fates(produced, consumed)
+
+
+def test_records_not_read_to_the_end_are_in_flight_not_lost() -> None:
+    produced = {"acked": [acked_in(0, [(0, 10)], [(0, 10, 0)])]}
+    fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (6, 10)}))
     assert (fates.lost, fates.in_flight) == (0, 4)
+
+
+def test_a_reader_that_stopped_early_in_one_partition_hides_no_loss_in_another() -> None:
+    produced = {"acked": [acked_in(0, [(0, 10)], [(0, 10, 0)]), acked_in(1, [(0, 10)], [(0, 10, 0)])]}
+    fates = kafka_fates(produced, read_of({0: [(0, 6)], 1: [(0, 7)]}, {0: (6, 10)}))
+    assert (fates.lost, fates.in_flight) == (3, 4)
+
+
+def test_offsets_that_hold_no_acknowledged_record_hide_no_loss() -> None:
+    # Records 6 and 7 were at offsets 6 and 7, which were passed; 8 and 9 lie behind, among 100 offsets of others.
+    produced = {"acked": [acked_in(0, [(0, 10)], [(0, 8, 0), (8, 10, 50)])]}
+    fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (8, 108)}))
+    assert (fates.lost, fates.in_flight) == (2, 2)
+
+
+def test_what_was_acknowledged_behind_the_end_of_the_log_is_lost() -> None:
+    produced = {"acked": [acked_in(0, [(0, 10)], [(0, 10, 0)])]}
+    fates = kafka_fates(produced, read_of({0: [(0, 4)]}, {0: (4, 7)}))
+    assert (fates.lost, fates.in_flight) == (3, 3)
+
+
+def test_what_nobody_knows_is_neither_lost_nor_in_flight() -> None:
+    # Of the first eight no offset was kept; those before the last one seen were passed.
+    produced = {"acked": [acked_in(0, [(0, 10)], [(8, 10, 40)])]}
+    fates = kafka_fates(produced, read_of({0: [(0, 3), (4, 6)]}, {0: (6, 100)}))
+    assert (fates.lost, fates.in_flight) == (1, None)
+    fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (6, 100)}))
+    assert (fates.lost, fates.in_flight) == (None, None)
+    # A later one that was passed says that those before it were passed too.
+    fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (41, 100)}))
+    assert (fates.lost, fates.in_flight) == (3, 1)
 
 
 def test_the_same_sequence_in_another_partition_is_no_substitute() -> None:
@@ -70,7 +110,7 @@ def test_the_same_sequence_in_another_partition_is_no_substitute() -> None:
     consumed = {
         "seen": [{"producer": 1, "partition": 1, "runs": [(0, 5)], "duplicated": 0, "out_of_order": 0}],
         "corrupted": 0,
-        "unread": 0,
+        "stopped": [],
     }
     assert kafka_fates(produced, consumed).lost == 5
 

@@ -162,6 +162,26 @@ async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -
     assert fates.unacked_present == (0 if isolation == "read_committed" else aborted)
 
 
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+async def test_a_follower_that_keeps_up_with_transactions_is_accepted(isolation: str, bench: Bench) -> None:
+    """At a low rate, where markers are a good part of the offsets: six partitions, ten transactions a second, a quarter of them aborted."""
+    spec = KafkaProduce.model_validate({"kind": "kafka-produce", "partitions": 6, "transactions": {"every": "100 ms", "aborts": "25 %"}})
+    ingest = Produce("ingest", spec, bench)
+    reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
+    plan = TrialPlan("followed", "together", 1.0, 6.0, tenancy="combined")
+    trial = await press_together(bench, plan, [ingest, Consume("drain", reader, ingest, bench)], {"ingest": 1_000})
+    assert trial.status == "done", trial.reason
+    measured = Measured.read(bench.runner.folder, trial, "drain")
+    last = measured.seconds[-1].counts
+    assert last.skipped > 0.04 * last.started
+    assert last.in_flight <= 0.02 * last.due
+    # The share and the backlog of what it may read; how steady it comes is the producer's doing.
+    rules = {check.rule: check.held for check in judge(measured, bench.experiment.objective("drain")).checks}
+    assert rules["achieved"]
+    assert rules["backlog"]
+    assert rules["loss"]
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def quota(bench: Bench, tmp_path: Path) -> AsyncIterator[None]:
     """Any client may write 20 kB/s, set by Kafka's own tool, for one test."""

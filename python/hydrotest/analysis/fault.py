@@ -12,7 +12,7 @@ from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.progress import Reading
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import FaultRecord, Trial
+from hydrotest.store.records import FaultRecord, Outcome, Trial
 
 STALL_S_MIN = 0.25
 """No completion for at least this long is a stall; readings are a tenth of a second apart."""
@@ -102,6 +102,12 @@ def behind(progress: Sequence[Reading], rate: float) -> list[Reading]:
     return [r._replace(in_flight=max(r.in_flight, round(first.completed + rate * (r.at_s - first.at_s)) - r.completed)) for r in progress]
 
 
+def readable_share(outcome: Outcome) -> float:
+    """Share of the records written that a consumer was to read: one of committed records passes over what was aborted."""
+    read, aborted = outcome.counts.completed, int(outcome.extra.get("aborted", 0))
+    return read / (read + aborted) if aborted else 1.0
+
+
 def fault_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """One row for each fault trial; times in seconds since its window began."""
     rows = []
@@ -130,7 +136,7 @@ def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
         own = own.behind(measured.source.progress)
     progress = [reading for reading in own.readings(start) if reading.at_s <= measured.end_s - start]
     if load.kind == "kafka-consume" and load.offered and progress:
-        progress = behind(progress, load.offered)
+        progress = behind(progress, load.offered * readable_share(outcome))
     found = recovery(progress, struck, ready, in_batches=measured.source is not None)
     # Histograms are a second wide: the one that the strike falls into, or nearly, is no longer before it.
     before_s = start + max(0, math.floor(struck - STALL_S_MIN))

@@ -62,8 +62,10 @@ def overlap(a: Runs, b: Runs) -> int:
 def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None) -> Fates:
     """Fates of a topic's records: `produced` and `consumed` are the generators' `extra` findings.
 
-    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost. Where nothing is
-    acknowledged (`acks: 0`), loss has no meaning and is not known; what was sent stands beside what was seen.
+    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost. Which those are the offsets tell, partition by
+    partition. Of records whose offset is not known, behind the last one that a reader who stopped early came past, nobody knows: then `in_flight` is null,
+    and `lost` are those of which it is sure (null for none). Where nothing is acknowledged (`acks: 0`), loss has no meaning and is not known; what was sent
+    stands beside what was seen.
     """
     acked = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in produced["acked"]}
     sent = sum(part["sent"] for part in produced["acked"])
@@ -73,19 +75,44 @@ def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None)
                      out_of_order=None, unacked_present=None, in_flight=None)  # fmt: skip
     seen = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in consumed["seen"]}
     arrived = sum(overlap(runs, seen.get(key, [])) for key, runs in acked.items())
-    in_flight = min(int(consumed["unread"]), total_acked - arrived)
+    stopped = {one["partition"]: (one["read_to"], one["end"]) for one in consumed["stopped"]}
+    in_flight = unknown = 0
+    for part in produced["acked"]:
+        key = part["producer"], part["partition"]
+        missing = without(acked[key], seen.get(key, []))
+        if missing and part["partition"] in stopped:
+            flying, open_ = _beyond(missing, seen.get(key, []), part.get("places", []), *stopped[part["partition"]])
+            in_flight, unknown = in_flight + flying, unknown + open_
+    lost = total_acked - arrived - in_flight - unknown
     return Fates(
         unit="records",
         sent=sent,
         acked=total_acked,
         seen=sum(size(runs) for runs in seen.values()),
-        lost=total_acked - arrived - in_flight if produced.get("acknowledges", True) else None,
+        lost=None if not produced.get("acknowledges", True) or (unknown and not lost) else lost,
         duplicated=sum(part["duplicated"] for part in consumed["seen"]),
         corrupted=int(consumed["corrupted"]),
         out_of_order=sum(part["out_of_order"] for part in consumed["seen"]),
         unacked_present=sum(size(runs) for runs in seen.values()) - arrived,
-        in_flight=in_flight,
+        in_flight=None if unknown else in_flight,
     )
+
+
+def _beyond(missing: Runs, seen: Runs, places: Iterable[tuple[int, int, int]], read_to: int, end: int) -> tuple[int, int]:
+    """Of the missing records of one producer in a partition that was read up to offset `read_to` of `end`: how many lie behind, and of how many nobody knows.
+    `places` are runs of acknowledged sequences whose offset is known: (first, end, first offset)."""
+    passed = seen[-1][1] if seen else 0
+    flying, known = [], []
+    for first, last, offset in places:
+        known.append((first, last))
+        # The sequences of this run that lie at or behind an offset.
+        unread, beyond = (min(last, max(first, first + at - offset)) for at in (read_to, end))
+        flying.append((unread, beyond))
+        if unread > first:
+            passed = max(passed, unread)
+    # A producer's sequences lie in their order: what comes before one that was passed was passed too.
+    unplaced = without(missing, normalised([*known, (0, passed)]))
+    return overlap(missing, normalised(flying)), size(unplaced)
 
 
 def rows_fates(attempted: Runs, acked: Runs, scanned: Mapping[str, Any]) -> Fates:

@@ -105,13 +105,13 @@ class Measured:
         if self.load.offered is None or self.load.is_even:
             return self.load.offered
         (_, first), (_, last) = self._edges
-        return self._rate(first.started, last.started)
+        return self._rate(first.due, last.due)
 
     @property
     def open_at_end(self) -> int:
         """Operations started and not ended at the window's end."""
         _, (_, last) = self._edges
-        return last.started - last.completed - last.failed
+        return last.in_flight
 
     @property
     def bytes_per_s(self) -> float:

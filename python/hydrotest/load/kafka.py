@@ -98,14 +98,14 @@ producers, until the time is over and all that they wrote is read."""
 
 def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
               offered: float | None = None, retries: bool = False, is_even: bool = True,
-              committed: bool = False) -> list[Generator]:  # fmt: skip
+              committed: bool = False, burst: int = 0) -> list[Generator]:  # fmt: skip
     """A consuming generator on each host; each reads a part of the partitions. `offered` is the rate at which the topic is written,
-    when it is followed, and `is_even` if evenly. With `retries` they outlive a broker's absence; `committed`: they leave out what no transaction
-    has committed."""
+    when it is followed, `is_even` if what can be read comes evenly, and `burst` how much of it comes at once. With `retries` they outlive a broker's absence;
+    `committed`: they leave out what no transaction has committed."""
     settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
                 "shares": len(hosts), "nice": NICE}  # fmt: skip
-    make = partial(Generator, name, "kafka-consume", offered=offered, is_even=is_even, follows=reading == "follow")
+    make = partial(Generator, name, "kafka-consume", offered=offered, is_even=is_even, burst=burst, follows=reading == "follow")
     return [make(host, "consume", {**settings, "share": share}, share) for share, host in enumerate(hosts)]
 
 

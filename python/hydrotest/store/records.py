@@ -42,7 +42,19 @@ class Counts(Record):
     completed: int = 0
     failed: int = 0
     bytes: int = 0
+    skipped: int = 0
+    """Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and records that were aborted."""
     cap_hits: int = 0
+
+    @property
+    def due(self) -> int:
+        """Operations that came for it."""
+        return self.started - self.skipped
+
+    @property
+    def in_flight(self) -> int:
+        """Those of them that have not come to their end."""
+        return self.due - self.completed - self.failed
 
 
 class Outcome(Record):
@@ -128,7 +140,7 @@ class Iteration(Record):
 
 
 class Fates(Record):
-    """The account of a workload's records (or rows) in one trial; null is not known."""
+    """The account of a workload's records (or rows) in one trial; null is not known. Where `in_flight` is null, `lost` are those of which it is sure."""
 
     unit: Literal["records", "rows"]
     sent: int

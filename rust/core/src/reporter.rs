@@ -23,6 +23,7 @@ pub struct SharedCounts {
     pub completed: AtomicU64,
     pub failed: AtomicU64,
     pub bytes: AtomicU64,
+    pub skipped: AtomicU64,
     pub cap_hits: AtomicU64,
 }
 
@@ -38,6 +39,7 @@ impl SharedCounts {
             (
                 self.completed.load(Ordering::Acquire),
                 self.failed.load(Ordering::Acquire),
+                self.skipped.load(Ordering::Acquire),
             )
         };
         let mut before = ended();
@@ -53,6 +55,7 @@ impl SharedCounts {
         Counts {
             completed: before.0,
             failed: before.1,
+            skipped: before.2,
             started,
             bytes: self.bytes.load(Ordering::Relaxed),
             cap_hits: self.cap_hits.load(Ordering::Relaxed),
@@ -73,8 +76,7 @@ impl Progress {
     fn read(&mut self, counts: &SharedCounts, start_ns: u64) {
         let counts = counts.read();
         let micros = monotonic_ns().saturating_sub(start_ns) / 1_000;
-        self.in_flight
-            .push(counts.started.saturating_sub(counts.completed + counts.failed));
+        self.in_flight.push(counts.in_flight());
         self.completed.push(counts.completed);
         self.failed.push(counts.failed);
         self.at_s.push(micros as f64 / 1e6);

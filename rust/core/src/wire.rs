@@ -129,8 +129,19 @@ pub struct Counts {
     pub completed: u64,
     pub failed: u64,
     pub bytes: u64,
+    /// Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and records that
+    /// were aborted. It is done with, and neither completed nor in flight.
+    #[serde(default)]
+    pub skipped: u64,
     /// Times an open loop found the in-flight cap reached.
     pub cap_hits: u64,
+}
+
+impl Counts {
+    /// Operations started that have not come to their end.
+    pub fn in_flight(&self) -> u64 {
+        self.started.saturating_sub(self.completed + self.failed + self.skipped)
+    }
 }
 
 /// What a node says.

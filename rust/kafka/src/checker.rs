@@ -1,6 +1,7 @@
 //! What is read of one partition: every record's checksum, and every producer's sequence.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
@@ -44,6 +45,27 @@ pub(crate) struct Flaws {
     pub(crate) wrong_branch: u64,
 }
 
+/// What one answer brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checked {
+    pub(crate) records: u64,
+    /// Of their values.
+    pub(crate) bytes: u64,
+    /// Offsets that were passed and held no record for this reader: markers of transactions, aborted records, unreadable batches.
+    pub(crate) skipped: u64,
+    /// Of these, records of aborted transactions.
+    pub(crate) aborted: u64,
+}
+
+impl AddAssign for Checked {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+        self.skipped += other.skipped;
+        self.aborted += other.aborted;
+    }
+}
+
 /// A partition that is read.
 #[derive(Debug)]
 pub(crate) struct Partition {
@@ -53,6 +75,8 @@ pub(crate) struct Partition {
     pub(crate) end_offset: i64,
     /// End of the topic as the broker last told it.
     pub(crate) written_offset: i64,
+    /// Up to where this reader may read, as the broker last told it: the end, or where the first undecided transaction begins.
+    pub(crate) readable_offset: i64,
     /// Nothing is asked before this time: the last answer was a refusal that may pass.
     pub(crate) not_before_ns: u64,
     pub(crate) passes: u64,
@@ -67,8 +91,13 @@ impl Partition {
         self.next_offset >= self.end_offset
     }
 
-    /// Checks the records of one answer, but for those of `aborted` transactions; returns how many, and their value bytes. `level`: that
-    /// of all log records in the topic.
+    /// Takes in how far the broker says that its log reaches; `stable`: up to where all transactions are decided, where only that is read.
+    pub(crate) fn reaches(&mut self, end: i64, stable: Option<i64>) {
+        self.written_offset = self.written_offset.max(end);
+        self.readable_offset = self.readable_offset.max(stable.unwrap_or(end));
+    }
+
+    /// Checks the records of one answer, but for those of `aborted` transactions. `level`: that of all log records in the topic.
     pub(crate) fn check(
         &mut self,
         data: &[u8],
@@ -76,7 +105,7 @@ impl Partition {
         level: Option<Level>,
         flaws: &mut Flaws,
         mut arrived: impl FnMut(&Stamp),
-    ) -> Result<(u64, u64)> {
+    ) -> Result<Checked> {
         let (mut flawed, mut strayed) = (0, 0);
         // An answer nearly always holds one producer's records: its tracker is taken out of the map
         // and looked up again only when the producer changes.
@@ -108,8 +137,14 @@ impl Partition {
         self.trackers.extend(current);
         flaws.corrupted += flawed + walked.corrupt_records;
         flaws.wrong_branch += strayed;
+        let passed = (walked.next_offset - self.next_offset).max(0).cast_unsigned();
         self.next_offset = walked.next_offset;
-        Ok((walked.records, walked.bytes))
+        Ok(Checked {
+            records: walked.records,
+            bytes: walked.bytes,
+            skipped: passed.saturating_sub(walked.records),
+            aborted: walked.aborted_records,
+        })
     }
 
     pub(crate) fn end_pass(&mut self, repeat: bool) {
@@ -125,8 +160,52 @@ impl Partition {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::walk::tests::{Kind, log_of};
+
+    pub(crate) fn partition(index: i32) -> Partition {
+        Partition {
+            index,
+            link: 0,
+            next_offset: 0,
+            end_offset: i64::MAX,
+            written_offset: 0,
+            readable_offset: 0,
+            not_before_ns: 0,
+            passes: 0,
+            trackers: BTreeMap::new(),
+            first_pass: None,
+        }
+    }
+
+    /// A transaction that is aborted, and one that is committed.
+    pub(crate) fn two_transactions() -> Vec<u8> {
+        use Kind::{InTransaction, Marker};
+        log_of(&[
+            (1, InTransaction),
+            (1, InTransaction),
+            (1, Marker { commits: false }),
+            (1, InTransaction),
+            (1, InTransaction),
+            (1, InTransaction),
+            (1, Marker { commits: true }),
+        ])
+    }
+
+    #[test]
+    fn what_holds_no_record_is_passed_over() {
+        let mut flaws = Flaws::default();
+        let mut check = |aborted: &[(i64, i64)]| {
+            let mut aborted = Aborted::new(aborted.iter().copied());
+            let checked = partition(0).check(&two_transactions(), &mut aborted, None, &mut flaws, |_| {});
+            let checked = checked.unwrap();
+            (checked.records, checked.skipped, checked.aborted)
+        };
+        assert_eq!(check(&[(0, 1)]), (3, 4, 2));
+        // A reader of all that is there is told of no aborted transaction.
+        assert_eq!(check(&[]), (5, 2, 0));
+    }
 
     fn noted(sequences: &[u64]) -> (Vec<(u64, u64)>, u64, u64) {
         let mut tracker = Tracker::default();

@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
-use crate::checker::{Flaws, Partition};
+use crate::checker::{Checked, Flaws, Partition};
 use crate::finder::Finder;
+use crate::lag::count_followed;
 use crate::links::Links;
 use crate::payload::{Level, Stamp, level};
 use crate::protocol::{error_name, topic_name};
@@ -89,6 +90,26 @@ pub struct Seen {
     pub doubled: Vec<(u64, u64)>,
     pub duplicated: u64,
     pub out_of_order: u64,
+}
+
+/// A partition that was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Stopped {
+    partition: i32,
+    /// The first offset that was not read, and the one behind the last that there is.
+    read_to: i64,
+    end: i64,
+}
+
+impl Stopped {
+    fn of(partition: &Partition) -> Option<Self> {
+        let end = partition.end_offset.min(partition.written_offset);
+        (partition.passes == 0 && partition.next_offset < end).then_some(Self {
+            partition: partition.index,
+            read_to: partition.next_offset,
+            end,
+        })
+    }
 }
 
 /// Runs the generator. `None` if stopped before it began.
@@ -160,6 +181,8 @@ struct Consumer {
     recorder: Option<Arc<Mutex<Recorder>>>,
     /// The load is over; what comes now is checked, but no longer counted.
     ended: bool,
+    /// Records left out because their transaction was aborted; until the load is over, as `completed` is.
+    aborted: u64,
 }
 
 impl Consumer {
@@ -187,6 +210,7 @@ impl Consumer {
                 next_offset: 0,
                 end_offset: if follows { i64::MAX } else { ends[&index] },
                 written_offset: ends[&index],
+                readable_offset: if settings.committed { 0 } else { ends[&index] },
                 not_before_ns: 0,
                 passes: 0,
                 trackers: BTreeMap::new(),
@@ -210,6 +234,7 @@ impl Consumer {
             window: None,
             recorder: None,
             ended: false,
+            aborted: 0,
         })
     }
 
@@ -308,7 +333,7 @@ impl Consumer {
             bail!("fetch was refused: {name}");
         }
         self.throttled.note(response.throttle_time_ms);
-        let (mut records, mut bytes) = (0, 0);
+        let mut checked = Checked::default();
         let now = monotonic_ns();
         let recorder = self.recorder.clone().filter(|_| !self.ended);
         let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
@@ -329,7 +354,9 @@ impl Consumer {
                 Some(name) => bail!("partition {index} cannot be read: {name}"),
                 None => {}
             }
-            partition.written_offset = partition.written_offset.max(data.high_watermark);
+            // Brokers that do not tell the last stable offset say −1.
+            let stable = (self.settings.committed && data.last_stable_offset >= 0).then_some(data.last_stable_offset);
+            partition.reaches(data.high_watermark, stable);
             // A consumer has no start of its own: its service time is the whole way from the intended start.
             let arrived = |stamp: &Stamp| {
                 if let Some(recorder) = &mut recorder {
@@ -340,9 +367,7 @@ impl Consumer {
             let transactions = data.aborted_transactions.iter().flatten();
             let mut aborted = Aborted::new(transactions.map(|one| (one.first_offset, one.producer_id.0)));
             let data = data.records.as_deref().unwrap_or_default();
-            let walked = partition.check(data, &mut aborted, self.level, &mut self.flaws, arrived)?;
-            records += walked.0;
-            bytes += walked.1;
+            checked += partition.check(data, &mut aborted, self.level, &mut self.flaws, arrived)?;
             if partition.is_read() {
                 partition.end_pass(self.settings.reading == Reading::Repeat);
             }
@@ -351,27 +376,20 @@ impl Consumer {
         if self.ended {
             return Ok(());
         }
-        let counts = &window.counts;
+        self.aborted += checked.aborted;
         if self.settings.reading == Reading::Follow {
-            // What is written counts as started, so that in flight is the lag.
-            let written: i64 = self.partitions.iter().map(|partition| partition.written_offset).sum();
-            counts.started.fetch_max(written as u64, Release);
+            count_followed(&window.counts, &self.partitions, checked);
         } else {
-            counts.started.fetch_add(records, Release);
+            window.counts.started.fetch_add(checked.records, Release);
+            window.counts.bytes.fetch_add(checked.bytes, Relaxed);
+            window.counts.completed.fetch_add(checked.records, Release);
         }
-        counts.bytes.fetch_add(bytes, Relaxed);
-        counts.completed.fetch_add(records, Release);
         Ok(())
     }
 
     fn findings(mut self, fatal: Option<String>) -> serde_json::Value {
         let mut seen = Vec::new();
-        let unread: i64 = self
-            .partitions
-            .iter()
-            .filter(|partition| partition.passes == 0)
-            .map(|partition| partition.end_offset.min(partition.written_offset) - partition.next_offset)
-            .sum();
+        let stopped: Vec<Stopped> = self.partitions.iter().filter_map(Stopped::of).collect();
         for partition in &mut self.partitions {
             let index = partition.index;
             let trackers = partition
@@ -394,7 +412,8 @@ impl Consumer {
             .min()
             .unwrap_or(0);
         serde_json::json!({
-            "seen": seen, "corrupted": self.flaws.corrupted, "wrong_branch": self.flaws.wrong_branch, "unread": unread, "passes": passes, "throttled": self.throttled, "fatal": fatal,
+            "seen": seen, "corrupted": self.flaws.corrupted, "wrong_branch": self.flaws.wrong_branch,
+            "stopped": stopped, "passes": passes, "aborted": self.aborted, "throttled": self.throttled, "fatal": fatal,
         })
     }
 }

@@ -9,6 +9,7 @@ use hydrotest_core::schedule::Schedule;
 
 use crate::batch::BatchWriter;
 use crate::payload::{Stamp, tagged};
+use crate::places::Places;
 use crate::record::Made;
 
 /// Consecutive operations that were handed to a batch in the same moment.
@@ -38,6 +39,8 @@ pub(crate) struct Records {
     pub(crate) count: u64,
     pub(crate) spans: Vec<Span>,
     pub(crate) value_bytes: u64,
+    /// Where the broker put the first one, once it has said so.
+    pub(crate) offset: Option<i64>,
 }
 
 /// A batch that takes records.
@@ -65,6 +68,7 @@ pub(crate) struct Partition {
     /// Nothing is sent before this time: the last answer was a refusal that may pass.
     pub(crate) not_before_ns: u64,
     pub(crate) acked: Runs,
+    pub(crate) places: Places,
 }
 
 impl Partition {
@@ -79,6 +83,7 @@ impl Partition {
                 count: 0,
                 spans: Vec::new(),
                 value_bytes: 0,
+                offset: None,
             },
         });
         let stamp = Stamp {
@@ -136,6 +141,7 @@ mod tests {
                 count: 10,
                 spans: Vec::new(),
                 value_bytes: 0,
+                offset: None,
             },
             bytes: Bytes::new(),
         };
@@ -147,6 +153,7 @@ mod tests {
             ready: VecDeque::from([batch(20), batch(40)]),
             not_before_ns: 0,
             acked: Runs::default(),
+            places: Places::of(1),
         };
         for sequence in [30, 0, 10] {
             partition.put_in_place(batch(sequence));

@@ -18,6 +18,7 @@ use crate::compression::Codec;
 use crate::finder::Finder;
 use crate::flight::{Batch, Op, Partition, Records};
 use crate::links::Links;
+use crate::places::Places;
 use crate::produce::ProduceSettings;
 use crate::protocol::topic_name;
 use crate::record::Made;
@@ -119,6 +120,7 @@ impl Outbox {
                 ready: VecDeque::new(),
                 not_before_ns: 0,
                 acked: Runs::default(),
+                places: Places::of(leaders.len()),
             });
         }
         Ok(Self {

@@ -58,6 +58,8 @@ pub struct Acked {
     /// Records given a sequence, acknowledged or not.
     pub sent: u64,
     pub runs: Vec<(u64, u64)>,
+    /// Where the newest of them lie: (first sequence, end, first offset).
+    pub places: Vec<(u64, u64, i64)>,
 }
 
 /// Runs the generator until its time is over. `None` if stopped before it began.

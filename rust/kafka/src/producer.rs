@@ -125,6 +125,7 @@ impl Producer {
             partition: partition.index,
             sent: partition.next_sequence,
             runs: partition.acked.to_vec(),
+            places: partition.places.to_vec(),
         });
         Produced {
             driven,
@@ -171,9 +172,11 @@ impl Producer {
         self.in_flight -= records.count;
         if matches!(end, End::Stored) && self.settings.acks != 0 {
             let range = (records.first_sequence, records.first_sequence + records.count);
-            self.outbox.partitions[records.partition]
-                .acked
-                .insert_range(range.0, range.1);
+            let partition = &mut self.outbox.partitions[records.partition];
+            partition.acked.insert_range(range.0, range.1);
+            if let Some(offset) = records.offset {
+                partition.places.put(range.0, records.count, offset);
+            }
         }
         if self.ended {
             match end {

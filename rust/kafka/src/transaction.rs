@@ -289,6 +289,7 @@ mod tests {
             count,
             spans: Vec::new(),
             value_bytes: 0,
+            offset: None,
         }
     }
 

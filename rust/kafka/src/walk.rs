@@ -25,6 +25,8 @@ pub struct Walked {
     pub corrupt_batches: u64,
     /// What the header of those batches claims to hold.
     pub corrupt_records: u64,
+    /// Records that were left out because their transaction was aborted.
+    pub aborted_records: u64,
 }
 
 /// The aborted transactions of one answer to a fetch, by which a reader of committed records leaves theirs out.
@@ -108,7 +110,13 @@ pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: imp
             walked.corrupt_records += count;
             continue;
         }
-        if aborted.holds(batch, walked.next_offset - 1) || attributes & CONTROL_BIT != 0 {
+        if aborted.holds(batch, walked.next_offset - 1) {
+            walked.aborted_records += (walked.next_offset - base_offset.max(from_offset))
+                .max(0)
+                .cast_unsigned();
+            continue;
+        }
+        if attributes & CONTROL_BIT != 0 {
             continue;
         }
         let codec = Codec::of(attributes & COMPRESSION_MASK)?;
@@ -210,7 +218,7 @@ fn i64_at(bytes: &[u8], at: usize) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::batch::{BatchWriter, Identity, Record};
     use crate::payload::{Opened, Stamp, filler, open};
@@ -281,13 +289,13 @@ mod tests {
 
     /// Batches of one record each, one after the other: whose, and what they are.
     #[derive(Clone, Copy)]
-    enum Kind {
+    pub(crate) enum Kind {
         Plain,
         InTransaction,
         Marker { commits: bool },
     }
 
-    fn log_of(batches: &[(i64, Kind)]) -> Vec<u8> {
+    pub(crate) fn log_of(batches: &[(i64, Kind)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (offset, (producer_id, kind)) in batches.iter().enumerate() {
             let mut writer = BatchWriter::new(1 << 20);
@@ -355,6 +363,8 @@ mod tests {
             (1, Plain),                     // 7
         ]);
         assert_eq!(sequences_of(&log, &[(0, 1)]), [1, 4, 7]);
+        let walked = walk(&log, 0, &mut Aborted::new([(0, 1)]), |_| {}).unwrap();
+        assert_eq!((walked.records, walked.aborted_records), (3, 2));
         // A reader of all that is there is told of none.
         assert_eq!(sequences_of(&log, &[]), [0, 1, 2, 4, 7]);
     }

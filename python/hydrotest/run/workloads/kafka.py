@@ -149,9 +149,13 @@ class Consume(Follower):
 
     def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
-        topic = self.source.topic(number)
+        topic, arrivals, transactions = self.source.topic(number), self.source.spec.arrivals, self.source.spec.transactions
+        is_even, burst = arrivals.shape == "even", arrivals.size or 0
+        if self._reads_committed and transactions is not None:
+            # A transaction's records can be read together, when it is committed; those of an aborted one never.
+            is_even, burst = False, max(burst, round((pressing.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
-                                          plan.purpose == "fault", self.source.spec.arrivals.shape == "even", self._reads_committed)  # fmt: skip
+                                          plan.purpose == "fault", is_even, self._reads_committed, burst)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome

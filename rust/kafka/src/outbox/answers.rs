@@ -61,23 +61,27 @@ impl Outbox {
             return Ok(false);
         };
         self.throttled.note(response.throttle_time_ms);
-        let answers: BTreeMap<i32, i16> = response
+        let answers: BTreeMap<i32, (i16, i64)> = response
             .responses
             .iter()
             .flat_map(|topic| &topic.partition_responses)
-            .map(|partition| (partition.index, partition.error_code))
+            .map(|partition| (partition.index, (partition.error_code, partition.base_offset)))
             .collect();
-        for batch in batches {
+        for mut batch in batches {
             let index = self.partitions[batch.records.partition].index;
-            let code = *answers
+            let (code, offset) = *answers
                 .get(&index)
                 .with_context(|| format!("a broker's answer lacks partition {index}"))?;
             match code {
                 // It is stored already: the answer to an earlier sending was lost.
-                0 | DUPLICATE_SEQUENCE => match &mut self.transactions {
-                    Some(transactions) => transactions.stored.push(batch.records),
-                    None => ended.push((batch.records, End::Stored)),
-                },
+                0 | DUPLICATE_SEQUENCE => {
+                    // A broker that no longer knows where it put it says −1.
+                    batch.records.offset = (offset >= 0).then_some(offset);
+                    match &mut self.transactions {
+                        Some(transactions) => transactions.stored.push(batch.records),
+                        None => ended.push((batch.records, End::Stored)),
+                    }
+                }
                 code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
                     self.send_again(batch, monotonic_ns() + RETRY_NS);
                 }
