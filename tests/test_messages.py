@@ -9,6 +9,7 @@ from typing import Any
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.protocol import EVENTS, GREETING
 from hydrotest.load import cassandra, kafka
 from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
 from hydrotest.store.records import Outcome, Second
@@ -71,6 +72,12 @@ def test_own_statements_settings() -> None:
     (made,) = cassandra.generators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1, load)
     assert made.settings == golden("cql-own.settings.json")
     assert workload.filling == "place"
+
+
+def test_the_protocol_is_the_one_that_was_agreed_on() -> None:
+    assert golden("greeting.json") == GREETING
+    said = {json.loads(line)["event"] for line in (MESSAGES / "events.jsonl").read_text().splitlines()}
+    assert said == EVENTS
 
 
 def test_events_are_understood() -> None:

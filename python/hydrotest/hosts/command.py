@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import PLAIN_LOCALE, Host, Service
 from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.node import how_it_ended
+from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 GRACE_S = 5.0
 ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
@@ -43,15 +45,17 @@ async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> 
 def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
     """Runs a command on this machine, without an event loop; its exit code (None: ended by a signal) and output."""
     supervisor = subprocess.Popen([node_binary(), "supervise"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                  start_new_session=True)  # fmt: skip
+                                  bufsize=0, start_new_session=True)  # fmt: skip
     assert supervisor.stdin is not None
     assert supervisor.stdout is not None
     code: int | None = None
     with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
-        supervisor.stdin.write(json.dumps(_settings(argv[0], argv, log)) + "\n")
-        supervisor.stdin.flush()
-        for line in supervisor.stdout:
-            event = json.loads(line)
+        with contextlib.suppress(BrokenPipeError):  # one that is gone already says nothing below
+            supervisor.stdin.write(json.dumps(GREETING) + "\n" + json.dumps(_settings(argv[0], argv, log)) + "\n")
+        events = (understood(argv[0], line) for line in supervisor.stdout)
+        first = next(events, None)
+        check_hello(argv[0], first if first is not None and first["event"] == "hello" else None)
+        for event in events:
             if event["event"] == "exited":
                 code = event["code"]
     return code, log.read_text(encoding="utf-8", errors="replace")

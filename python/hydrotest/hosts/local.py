@@ -38,7 +38,8 @@ def node_binary() -> Path:
 
 
 async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = ()) -> Node:
-    """Starts hydrotest-node on this machine and sends it its settings; `options` say to which host it belongs."""
+    """Starts hydrotest-node on this machine and sends it its settings; `options` say to which host it belongs. Raises `MissingToolError` where it
+    speaks another version of the protocol."""
     process = await asyncio.create_subprocess_exec(
         node_binary(), *options, subcommand,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -49,6 +50,11 @@ async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], op
     node = Node(f"{subcommand} on {host}", process)
     await node.send(dict(settings))
     return node
+    try:
+        await node.greet()
+    except BaseException:  # a cancelled start must not leave its node behind either
+        await node.close()
+        raise
 
 
 class LocalHost:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 LINE_BYTES_MAX = 256 << 20
 """The longest event is a generator's account of its records."""
@@ -48,6 +49,16 @@ class Node:
         except (BrokenPipeError, ConnectionResetError):
             self._stderr.append("it was gone before it could be told what to do")
 
+    async def greet(self) -> None:
+        """Says which version of the protocol is spoken here, and hears which there. Raises `MissingToolError` where that is not the same."""
+        await self.send(GREETING)
+        try:
+            hello = await self.expect("hello")
+        except TrialFailedError as error:  # an older one takes the greeting for its settings
+            check_hello(self.name, None, error.message.removeprefix(f"{self.name}: "))
+        else:
+            check_hello(self.name, hello)
+
     async def command(self, command: str, **fields: Any) -> None:
         """Sends a command (`Command` in rust/core/src/wire.rs)."""
         await self.send({"command": command, **fields})
@@ -57,7 +68,7 @@ class Node:
         assert self._process.stdout is not None
         try:
             async for line in self._process.stdout:
-                yield json.loads(line)
+                yield understood(self.name, line)
         except ValueError as error:  # a line cut by the node's death, or longer than any event
             await self.kill()
             raise TrialFailedError(await self.epitaph()) from error

@@ -1,5 +1,5 @@
-//! Stdin, the node's only ear: settings on the first line, commands after it, and its end as the
-//! sign that the controller is gone.
+//! Stdin, the node's only ear: which protocol the controller speaks on the first line, settings on the second, commands after
+//! them, and its end as the sign that the controller is gone.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -7,16 +7,58 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use crate::wire::Command;
+use crate::wire::{Command, Event, Greeting, PROTOCOL, emit};
+
+/// What a node returns that could not do what it was asked.
+pub const FAILED: i32 = 3;
+
+/// Says which protocol this node speaks, and hears which the controller does. The error names both.
+pub fn greet() -> Result<(), String> {
+    emit(&Event::Hello { protocol: PROTOCOL });
+    let line = read_line("the version of the protocol")?;
+    let theirs = match serde_json::from_str::<Greeting>(&line) {
+        Ok(Greeting { protocol: PROTOCOL }) => return Ok(()),
+        Ok(Greeting { protocol }) => format!("version {protocol}"),
+        Err(_) => "no version that it names".into(),
+    };
+    Err(format!(
+        "the controller speaks {theirs} of the protocol, this hydrotest-node version {PROTOCOL}; install both from one source: `make install`"
+    ))
+}
 
 /// Reads the settings line. The error names the field that does not fit.
 pub fn read_settings<S: DeserializeOwned>() -> Result<S, String> {
-    let mut line = String::new();
-    std::io::stdin()
-        .read_line(&mut line)
-        .map_err(|error| format!("stdin cannot be read: {error}"))?;
+    let line = read_line("the settings")?;
     serde_json::from_str(&line).map_err(|error| format!("settings do not fit: {error}"))
+}
+
+fn read_line(what: &str) -> Result<String, String> {
+    let mut line = String::new();
+    match std::io::stdin().read_line(&mut line) {
+        Ok(0) => Err(format!("stdin ended before {what} came")),
+        Ok(_) => Ok(line),
+        Err(error) => Err(format!("stdin cannot be read: {error}")),
+    }
+}
+
+/// A command; the error is in words. `takes` tells those that this node knows what to do with.
+pub fn parse_command(line: &str, takes: impl Fn(&Command) -> bool) -> Result<Command, String> {
+    match serde_json::from_str::<Command>(line) {
+        Ok(command) if takes(&command) => Ok(command),
+        Ok(command) => Err(format!("a command that means nothing here: {command:?}")),
+        Err(error) => Err(format!("a command that is not known: {error}")),
+    }
+}
+
+/// What the end of stdin says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEnd {
+    /// That it is enough: the node has done what it is for.
+    Enough,
+    /// That the controller is gone before it had its answer.
+    Unanswered,
 }
 
 /// The commands that follow the settings.
@@ -26,47 +68,60 @@ pub struct Control {
     pub stop: Arc<AtomicBool>,
     /// Set by `written`.
     pub written: Arc<AtomicBool>,
+    /// The answer is given.
+    answered: Arc<AtomicBool>,
 }
 
-/// Listens on stdin in a thread of its own. When stdin ends, `on_end` runs and the process exits:
-/// a node must not outlive its controller.
-pub fn listen(on_end: impl FnOnce() + Send + 'static) -> Control {
+/// Listens on stdin in a thread of its own, for commands that it `takes`; another is a failure. When stdin ends, the process
+/// exits: a node must not outlive its controller.
+pub fn listen(takes: impl Fn(&Command) -> bool + Send + 'static, at_end: AtEnd) -> Control {
     let (sender, commands) = mpsc::channel();
-    let stop = Arc::new(AtomicBool::new(false));
-    let written = Arc::new(AtomicBool::new(false));
-    let (stopped, all_written) = (stop.clone(), written.clone());
+    let control = Control {
+        commands,
+        stop: Arc::default(),
+        written: Arc::default(),
+        answered: Arc::default(),
+    };
+    let (stop, written, answered) = (control.stop.clone(), control.written.clone(), control.answered.clone());
+    let body = move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            let command = parse_command(&line, &takes).unwrap_or_else(|error| fail(error));
+            match command {
+                Command::Stop => stop.store(true, Ordering::Release),
+                Command::Written => written.store(true, Ordering::Release),
+                _ => {}
+            }
+            if sender.send(command).is_err() {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Release);
+        if at_end == AtEnd::Enough || answered.load(Ordering::Acquire) {
+            std::process::exit(0);
+        }
+        fail("stdin ended before the answer was given".into())
+    };
     std::thread::Builder::new()
         .name("control".into())
-        .spawn(move || {
-            for line in std::io::stdin().lock().lines() {
-                let Ok(line) = line else { break };
-                match serde_json::from_str::<Command>(&line) {
-                    Ok(command) => {
-                        match command {
-                            Command::Stop => stopped.store(true, Ordering::Release),
-                            Command::Written => all_written.store(true, Ordering::Release),
-                            _ => {}
-                        }
-                        if sender.send(command).is_err() {
-                            break;
-                        }
-                    }
-                    Err(error) => eprintln!("hydrotest-node: command not understood: {error}"),
-                }
-            }
-            stopped.store(true, Ordering::Release);
-            on_end();
-            std::process::exit(0);
-        })
+        .spawn(body)
         .expect("a thread can be started");
-    Control {
-        commands,
-        stop,
-        written,
-    }
+    control
+}
+
+/// Says why the node cannot go on, and ends it.
+pub fn fail(error: String) -> ! {
+    emit(&Event::Failed { error });
+    std::process::exit(FAILED)
 }
 
 impl Control {
+    /// Gives the answer: from here on the end of stdin is as it should be.
+    pub fn answer(&self, result: Value) {
+        self.answered.store(true, Ordering::Release);
+        emit(&Event::Done { result });
+    }
+
     /// Waits for `go` and tells the wall time to begin at, in seconds since the epoch; None if `stop` came first.
     pub fn wait_for_go(&self) -> Option<f64> {
         loop {
@@ -75,6 +130,20 @@ impl Control {
                 Ok(Command::Stop) | Err(_) => return None,
                 Ok(_) => {}
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_for_somebody_else_is_refused_like_an_unknown_one() {
+        let takes = |command: &Command| matches!(command, Command::Tell);
+        assert_eq!(parse_command(r#"{"command": "tell"}"#, takes), Ok(Command::Tell));
+        for line in [r#"{"command": "stop"}"#, r#"{"command": "dance"}"#, "tell", ""] {
+            assert!(parse_command(line, takes).is_err(), "{line}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What the controller and a node say to each other: one JSON object a line. The controller writes
+//! What the controller and a node say to each other: one JSON object a line. Each first says which version of this protocol it
+//! speaks (`Greeting`, `Event::Hello`); they refuse each other where that is not the same. The controller then writes
 //! the settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these
 //! messages lie in `contract/messages/`, and the tests of both sides read them.
 
@@ -9,6 +10,16 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::course::{Arrivals, Stretch};
+
+/// To be raised with every change that the other side would not understand, here and in `python/hydrotest/hosts/protocol.py`.
+pub const PROTOCOL: u32 = 1;
+
+/// The controller's first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Greeting {
+    pub protocol: u32,
+}
 
 /// How a generator presses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,6 +159,8 @@ impl Counts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// The first thing that a node says.
+    Hello { protocol: u32 },
     /// What this host's clock shows.
     Clock { wall_s: f64 },
     /// Connected and prepared; waits for `go`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hydrotest_core::clock::wall_ns;
-use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::null::ceiling_per_core_s;
 use hydrotest_core::wire::{Command, Event, emit};
 use hydrotest_sampler::ceiling as measure;
@@ -30,34 +30,24 @@ enum Question {
 /// Answers one question to a system.
 pub fn ask() -> Result<(), String> {
     let question: Question = read_settings()?;
-    let _control = listen(|| {});
+    let control = listen(|_| false, AtEnd::Unanswered);
     let answer = match &question {
         Question::Kafka(ask) => hydrotest_kafka::admin::answer(ask),
         Question::Cassandra(ask) => hydrotest_cassandra::admin::answer(ask),
-        Question::Http { url } => {
-            let body = get(url, PATIENCE)?;
-            emit(&Event::Done {
-                result: json!({ "body": body }),
-            });
-            return Ok(());
-        }
+        Question::Http { url } => Ok(json!({ "body": get(url, PATIENCE)? })),
     };
-    emit(&Event::Done {
-        result: answer.map_err(|error| format!("{error:#}"))?,
-    });
+    control.answer(answer.map_err(|error| format!("{error:#}"))?);
     Ok(())
 }
 
 /// Tells the time whenever asked, until stdin ends.
 pub fn clock() -> Result<(), String> {
     let _: serde_json::Map<String, serde_json::Value> = read_settings()?;
-    let control = listen(|| {});
-    while let Ok(command) = control.commands.recv() {
-        if command == Command::Tell {
-            emit(&Event::Clock {
-                wall_s: wall_ns() as f64 / 1e9,
-            });
-        }
+    let control = listen(|command| matches!(command, Command::Tell), AtEnd::Enough);
+    while control.commands.recv().is_ok() {
+        emit(&Event::Clock {
+            wall_s: wall_ns() as f64 / 1e9,
+        });
     }
     Ok(())
 }
@@ -74,16 +64,14 @@ struct SinkSettings {
 pub fn sink() -> Result<(), String> {
     let settings: SinkSettings = read_settings()?;
     let listener = measure::listen_at(&settings.listen)?;
-    let _control = listen(|| std::process::exit(0));
+    let control = listen(|_| false, AtEnd::Unanswered);
     emit(&Event::Ready {
         pid: std::process::id(),
         nice: 0,
         real_time: false,
     });
     let bytes_per_s = measure::receive(&listener)?;
-    emit(&Event::Done {
-        result: json!({ "bytes_per_s": bytes_per_s }),
-    });
+    control.answer(json!({ "bytes_per_s": bytes_per_s }));
     Ok(())
 }
 
@@ -106,7 +94,7 @@ struct CeilingSettings {
 /// Measures this host's ceilings and the generators' own.
 pub fn ceiling() -> Result<(), String> {
     let settings: CeilingSettings = read_settings()?;
-    let _control = listen(|| {});
+    let control = listen(|_| false, AtEnd::Unanswered);
     let (write, read) = measure::disk(&settings.directory, settings.disk_bytes)?;
     let network = match &settings.sink {
         // The other end counts: what was sent may still lie in buffers.
@@ -121,6 +109,6 @@ pub fn ceiling() -> Result<(), String> {
         "wake_cpu_us": measure::wake_cpu_us(),
         "generator_null_per_core_s": (settings.null_s > 0.0).then(|| ceiling_per_core_s(settings.null_s)),
     });
-    emit(&Event::Done { result });
+    control.answer(result);
     Ok(())
 }

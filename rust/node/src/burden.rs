@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::threads::sharpen_timers;
 use hydrotest_core::wire::{Event, emit};
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub fn run() -> Result<(), String> {
     if !(settings.left > 0.0 && settings.left < 1.0) {
         return Err(format!("`left` is {}, and must be above 0 and below 1", settings.left));
     }
-    let control = listen(|| {});
+    let control = listen(|_| false, AtEnd::Enough);
     let taken = PERIOD.mul_f64(1.0 - settings.left);
     let start = Instant::now();
     let mut threads = Vec::new();

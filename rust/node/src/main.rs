@@ -10,8 +10,8 @@ mod supervise;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use hydrotest_core::control::{listen, read_settings};
-use hydrotest_core::wire::{Event, Outcome, emit};
+use hydrotest_core::control::{AtEnd, FAILED, fail, greet, listen, read_settings};
+use hydrotest_core::wire::{self, Event, Outcome, emit};
 use serde::de::DeserializeOwned;
 
 #[derive(Parser)]
@@ -57,13 +57,15 @@ fn main() {
         emit(&Event::Failed {
             error: format!("a fault in hydrotest itself: {fault}"),
         });
-        std::process::exit(3);
+        std::process::exit(FAILED);
     }));
     let arguments = Arguments::parse();
-    let placed = arguments
-        .place
-        .map_or(Ok(()), |file| place::enter(&file, arguments.unlimited));
-    let result = placed.and_then(|()| match arguments.command {
+    let placed = || {
+        arguments
+            .place
+            .map_or(Ok(()), |file| place::enter(&file, arguments.unlimited))
+    };
+    let result = greet().and_then(|()| placed()).and_then(|()| match arguments.command {
         Command::Produce => generator(hydrotest_kafka::produce::run),
         Command::Consume => generator(hydrotest_kafka::consume::run),
         Command::Cql => generator(hydrotest_cassandra::press::run),
@@ -76,8 +78,7 @@ fn main() {
         Command::Ask => asks::ask(),
     });
     if let Err(error) = result {
-        emit(&Event::Failed { error });
-        std::process::exit(3);
+        fail(error);
     }
 }
 
@@ -86,11 +87,17 @@ fn generator<S: DeserializeOwned>(
     run: impl FnOnce(&S, &hydrotest_core::control::Control) -> anyhow::Result<Option<Outcome>>,
 ) -> Result<(), String> {
     let settings: S = read_settings()?;
-    let control = listen(|| {});
+    let takes = |command: &wire::Command| {
+        matches!(
+            command,
+            wire::Command::Go { .. } | wire::Command::Written | wire::Command::Stop
+        )
+    };
+    let control = listen(takes, AtEnd::Unanswered);
     match run(&settings, &control) {
         Ok(outcome) => {
             let result = serde_json::to_value(outcome).map_err(|error| error.to_string())?;
-            emit(&Event::Done { result });
+            control.answer(result);
             Ok(())
         }
         Err(error) => Err(format!("{error:#}")),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hydrotest_core::clock::{WallOffset, wall_ns};
-use hydrotest_core::control::{listen, read_settings};
+use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::threads::own_threads;
 use hydrotest_core::wire::{Command, Event, emit};
 use hydrotest_sampler::emulated::{Emulated, overlay};
@@ -45,7 +45,8 @@ type Scraped = Arc<Mutex<BTreeMap<String, Result<Gauges, String>>>>;
 /// Samples until stdin ends.
 pub fn run() -> Result<(), String> {
     let settings: Settings = read_settings()?;
-    let control = listen(|| {});
+    let takes = |command: &Command| matches!(command, Command::Watch { .. } | Command::Unwatch { .. });
+    let control = listen(takes, AtEnd::Enough);
     let units = Units::here();
     let watched: Arc<Mutex<BTreeMap<String, Watched>>> = Arc::default();
     let scraped: Scraped = Arc::default();

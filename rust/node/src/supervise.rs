@@ -7,12 +7,12 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{self, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hydrotest_core::control::read_settings;
+use hydrotest_core::control::{parse_command, read_settings};
 use hydrotest_core::wire::{Command, Event, SignalName, emit};
 use hydrotest_sampler::host::Units;
 use hydrotest_sampler::process::{Table, ended_children_cpu_us};
@@ -49,13 +49,14 @@ pub fn run() -> Result<(), String> {
         pid: child.as_raw_nonzero().get(),
     });
     let ended = Arc::new(AtomicBool::new(false));
-    let signals = watch_stdin(ended.clone());
+    let refused = Arc::new(Mutex::new(None));
+    let signals = watch_stdin(ended.clone(), refused.clone());
     let mut asked_at: Option<Instant> = None;
     loop {
         if let Some(exit) = reap(child) {
             kill_descendants();
             emit(&exit);
-            return Ok(());
+            return held(&refused).take().map_or(Ok(()), Err);
         }
         for name in signals.try_iter() {
             signal_group(child, as_signal(name));
@@ -112,16 +113,20 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     Pid::from_raw(child.id() as i32).ok_or_else(|| "the service has no pid".to_owned())
 }
 
-/// What stdin says after the settings: signals for the service. Its end means: stop.
-fn watch_stdin(ended: Arc<AtomicBool>) -> Receiver<SignalName> {
+/// What stdin says after the settings: signals for the service. Its end means: stop; so does a command that is not understood, which is
+/// `refused`.
+fn watch_stdin(ended: Arc<AtomicBool>, refused: Arc<Mutex<Option<String>>>) -> Receiver<SignalName> {
     let (sender, signals) = mpsc::channel();
     let body = move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            match serde_json::from_str(&line) {
+            match parse_command(&line, |command| matches!(command, Command::Signal { .. })) {
                 // Without a receiver the service is gone, and nobody is left to be signalled.
                 Ok(Command::Signal { name }) => drop(sender.send(name)),
-                Ok(other) => eprintln!("hydrotest-node: a supervisor does not know {other:?}"),
-                Err(error) => eprintln!("hydrotest-node: command not understood: {error}"),
+                Ok(_) => {}
+                Err(error) => {
+                    *held(&refused) = Some(error);
+                    break;
+                }
             }
         }
         ended.store(true, Ordering::Release);
@@ -131,6 +136,11 @@ fn watch_stdin(ended: Arc<AtomicBool>) -> Receiver<SignalName> {
         .spawn(body)
         .expect("a thread can be started");
     signals
+}
+
+/// A plain value, which a panicking thread cannot leave half-written.
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn as_signal(name: SignalName) -> Signal {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use hydrotest_cassandra::press::CqlSettings;
-use hydrotest_core::wire::{Command, Event, Outcome};
+use hydrotest_core::wire::{Command, Event, Greeting, Outcome, PROTOCOL};
 use hydrotest_kafka::consume::ConsumeSettings;
 use hydrotest_kafka::produce::ProduceSettings;
 use serde::Serialize;
@@ -34,6 +34,12 @@ fn settings_are_understood() {
 #[test]
 fn commands_are_understood() {
     golden("commands.jsonl").lines().for_each(round_trips::<Command>);
+}
+
+#[test]
+fn both_speak_this_protocol() {
+    let greeting: Greeting = serde_json::from_str(&golden("greeting.json")).unwrap();
+    assert_eq!(greeting.protocol, PROTOCOL);
 }
 
 #[test]

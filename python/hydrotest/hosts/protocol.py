@@ -1,0 +1,35 @@
+"""What the controller and hydrotest-node must agree on before anything else: the version of what they say to each other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hydrotest.errors import MissingToolError
+
+PROTOCOL = 1
+"""To be raised with every change that the other side would not understand, here and in rust/core/src/wire.rs."""
+GREETING = {"protocol": PROTOCOL}
+"""The controller's first line; the node's is the event `hello`."""
+EVENTS = frozenset({"hello", "clock", "ready", "started", "second", "histogram", "spawned", "exited", "sample", "done", "failed"})
+"""`Event` in rust/core/src/wire.rs."""
+REMEDY = "Install both from one source: `make install`."
+
+
+def check_hello(name: str, hello: dict[str, Any] | None, instead: str | None = None) -> None:
+    """Checks a node's first event. None: it said something else, or nothing; `instead`: what. Raises `MissingToolError` where it speaks another version."""
+    theirs = None if hello is None else hello.get("protocol")
+    if theirs != PROTOCOL:
+        said = "no version" if theirs is None else f"version {theirs}"
+        why = "" if instead is None else f" ({instead})"
+        raise MissingToolError(f"{name}: hydrotest-node speaks {said} of the protocol, this hydrotest version {PROTOCOL}{why}", REMEDY)
+
+
+def understood(name: str, line: bytes | str) -> dict[str, Any]:
+    """One line of a node as an event. Raises `ValueError` for what is no JSON object, and `MissingToolError` for an event that is not known."""
+    event = json.loads(line)
+    if not isinstance(event, dict):
+        raise ValueError(f"{event!r} is no event")
+    if event.get("event") not in EVENTS:
+        raise MissingToolError(f"{name} says {event.get('event')!r}, which this hydrotest does not know", REMEDY)
+    return event

@@ -1,0 +1,81 @@
+"""Controller and node refuse each other where they are not of one version, before anything is started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hydrotest.errors import EXIT_BAD_INPUT, MissingToolError, TrialFailedError
+from hydrotest.hosts import command, local
+from hydrotest.hosts.command import run_here
+from hydrotest.hosts.local import start_node
+from hydrotest.hosts.protocol import PROTOCOL, understood
+
+Plant = Callable[[str], None]
+SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "sink", "clock", "burden", "ask"]
+
+
+@pytest.fixture
+def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
+    """Puts a shell script in the place of hydrotest-node."""
+
+    def put(script: str) -> None:
+        path = tmp_path / "hydrotest-node"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o700)
+        for module in (local, command):
+            monkeypatch.setattr(module, "node_binary", lambda: path)
+
+    return put
+
+
+def said(**event: object) -> str:
+    return f"echo '{json.dumps(event)}'"
+
+
+NEWER = said(event="hello", protocol=PROTOCOL + 41)
+OLDER = said(event="failed", error="settings do not fit: unknown field `protocol`")
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+@pytest.mark.parametrize(("script", "theirs"), [(NEWER, f"version {PROTOCOL + 41}"), (OLDER, "no version"), ("exit 2", "no version")])
+async def test_a_node_of_another_version_is_refused_at_its_start(script: str, theirs: str, subcommand: str, plant: Plant) -> None:
+    plant(script)
+    with pytest.raises(MissingToolError) as refused:
+        await start_node("here", subcommand, {})
+    assert theirs in refused.value.message
+    assert f"version {PROTOCOL}" in refused.value.message
+    assert "make install" in (refused.value.hint or "")
+    assert refused.value.exit_code == EXIT_BAD_INPUT
+
+
+@pytest.mark.parametrize("script", [NEWER, OLDER, "exit 2"])
+def test_so_is_one_that_runs_a_command_here(script: str, plant: Plant, tmp_path: Path) -> None:
+    plant(script)
+    with pytest.raises(MissingToolError, match=f"version {PROTOCOL}"):
+        run_here(["true"], tmp_path / "log")
+
+
+async def test_an_event_that_is_not_known_is_an_error(plant: Plant) -> None:
+    plant(f"{said(event='hello', protocol=PROTOCOL)}; {said(event='dance')}; cat")
+    node = await start_node("here", "ask", {})
+    with pytest.raises(MissingToolError, match="dance"):
+        await node.expect("done")
+    await node.close()
+
+
+@pytest.mark.parametrize("line", ["[]", "1", "no JSON"])
+def test_what_is_no_event_is_none(line: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        understood("a node", line)
+
+
+async def test_a_command_that_the_node_does_not_know_is_raised() -> None:
+    node = await start_node("here", "clock", {})
+    await node.command("dance")
+    with pytest.raises(TrialFailedError, match="dance"):
+        await node.expect("clock")
+    await node.close()
