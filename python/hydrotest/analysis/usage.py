@@ -86,7 +86,8 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
         # The kernel counts only periods in which a core was wanted: one throttled burst a second is not a second held back.
-        periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / QUOTA_PERIOD_S)
+        period_s = pl.col("cpu_period_us") / 1e6 if "cpu_period_us" in own.columns else pl.lit(QUOTA_PERIOD_S)
+        periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / period_s)
         columns.append((pl.col("cpu_throttled_periods").diff() / periods).alias("cpu_throttled"))
     return own.select(columns).slice(1)
 

@@ -79,8 +79,13 @@ class Host(Protocol):
         """What a JVM is to take for the number of its cores; None where it sees that itself."""
         ...
 
+    @property
+    def data_directory(self) -> Path:
+        """What its data lie below."""
+        ...
+
     def emulated(self) -> dict[str, Any] | None:
-        """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine."""
+        """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine that may be used whole."""
         ...
 
     def queue_drops(self) -> Counting | None:

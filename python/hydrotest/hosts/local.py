@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import platform
 import random
@@ -16,6 +17,7 @@ from typing import Any
 
 from hydrotest.errors import MissingToolError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
 from hydrotest.hosts.node import LINE_BYTES_MAX, Node
 
 NODE = "hydrotest-node"
@@ -48,13 +50,13 @@ async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], op
         start_new_session=True,
     )  # fmt: skip
     node = Node(f"{subcommand} on {host}", process)
-    await node.send(dict(settings))
-    return node
     try:
         await node.greet()
     except BaseException:  # a cancelled start must not leave its node behind either
         await node.close()
         raise
+    await node.send(dict(settings))
+    return node
 
 
 class LocalHost:
@@ -74,8 +76,13 @@ class LocalHost:
     def processors(self) -> int | None:
         return None
 
+    @property
+    def data_directory(self) -> Path:
+        return self._scratch
+
     def emulated(self) -> dict[str, Any] | None:
-        return None
+        # In a container, it is a part of the machine.
+        return Limits.here().wire()
 
     def queue_drops(self) -> None:
         """See `Host`."""
@@ -108,7 +115,7 @@ class LocalHost:
 
     async def facts(self) -> HostFacts:
         return HostFacts(
-            cores=len(os.sched_getaffinity(0)),
+            cores=math.ceil(usable_cores(Limits.here())),
             memory_bytes=memory_bytes(),
             kernel=platform.release(),
             cpu_model=cpu_model(),
@@ -151,11 +158,8 @@ def _first_ephemeral_port() -> int:
 
 
 def memory_bytes() -> int:
-    """Total memory of this machine."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    raise MissingToolError("/proc/meminfo has no MemTotal", "hydrotest runs on Linux.")
+    """Memory that this process and all that it starts may use: the machine's, or what its control groups allow of that."""
+    return usable_memory_bytes(Limits.here())
 
 
 def cpu_model() -> str:

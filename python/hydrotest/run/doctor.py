@@ -14,7 +14,8 @@ from typing import Literal
 from hydrotest.errors import MissingToolError, SystemFailedError
 from hydrotest.hosts.lab.disk import TOOLS
 from hydrotest.hosts.lab.groups import Trees
-from hydrotest.hosts.local import memory_bytes, node_binary
+from hydrotest.hosts.limits import Limits, machine_memory_bytes, usable_cores, usable_memory_bytes
+from hydrotest.hosts.local import node_binary
 from hydrotest.jobs.jars import find_javac
 from hydrotest.places import cache_home
 from hydrotest.systems.java import TESTED_MAJOR, find_java, java_major
@@ -40,7 +41,7 @@ class Finding:
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
     return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
-            _emulation(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
+            _emulation(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
 
 
 def _python() -> Finding:
@@ -103,10 +104,21 @@ def _emulation() -> Finding:
     return Finding(name, "ok", "control groups of version 1")
 
 
-def _memory() -> Finding:
-    total = memory_bytes()
-    ok = total >= MEMORY_MIN
-    return Finding("memory", "ok" if ok else "warning", show_bytes(total), None if ok else "Lower the heaps in the experiment.")
+def _cores(limits: Limits | None = None) -> Finding:
+    limits = limits or Limits.here()
+    cores = usable_cores(limits)
+    if limits.cores is None:
+        return Finding("cores", "ok", f"{cores:g}")
+    return Finding("cores", "warning", f"{cores:g} of {os.cpu_count()}, by the quota of this process's control group",
+                   "A quota holds everything back for parts of its periods, which shows in latencies: raise it (--cpus of a container).")  # fmt: skip
+
+
+def _memory(limits: Limits | None = None) -> Finding:
+    limits = limits or Limits.here()
+    total, usable = machine_memory_bytes(), usable_memory_bytes(limits)
+    ok = usable >= MEMORY_MIN
+    found = show_bytes(usable) if usable == total else f"{show_bytes(usable)} of {show_bytes(total)}, by this process's control group"
+    return Finding("memory", "ok" if ok else "warning", found, None if ok else "Lower the heaps in the experiment.")
 
 
 def _disk() -> Finding:

@@ -12,7 +12,7 @@ from hydrotest.hosts.node import Node
 from hydrotest.run.events import Listener
 from hydrotest.store.samples import SampleBuffer
 
-SETTINGS = {"proc_root": "/proc", "interval_ms": 1000, "gauges_ms": 2000}
+SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 SPEED_MS = 500
 """1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
 
@@ -33,7 +33,8 @@ class Sampling:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
         for number, (name, host) in enumerate(self._hosts.items()):
             # All hosts so far are on one machine: its speed is measured once.
-            node = await host.node("sample", {**SETTINGS, "speed_ms": None if number else SPEED_MS, "emulated": host.emulated()})
+            own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": None if number else SPEED_MS}
+            node = await host.node("sample", SETTINGS | own)
             self._nodes[name] = node
             if (drops := await asyncio.to_thread(host.queue_drops)) is not None:
                 self._drops[name] = drops

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
-from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.systems.fetch import Say
 
 DISK_BYTES = 256 << 20
@@ -59,7 +58,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     settings: dict[str, Any] = {
         "directory": str(host.scratch(run)), "disk_bytes": disk_bytes,
         # All hosts so far are on one machine: a generator's own ceiling is measured once.
-        "null_s": NULL_S if is_first else 0.0, "has_quota": is_emulated, "sink": None,
+        "null_s": NULL_S if is_first else 0.0, "has_quota": bool((host.emulated() or {}).get("cores")), "sink": None,
     }  # fmt: skip
     if neighbour is None:
         found = await ask(host, "ceiling", settings)
@@ -85,7 +84,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     }  # fmt: skip
     return {"name": host.name, "connect": "netns" if is_emulated else "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
             "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
-            **({"machine_cores": os.cpu_count() or 1} if is_emulated else {}),
+            "disk_device": found["disk_device"], **({"machine_cores": machine_cores()} if is_emulated else {}),
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 

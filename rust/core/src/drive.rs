@@ -1,5 +1,7 @@
 //! The drive loop: starts operations when they are due, whatever the target does, and gives the
-//! target the time in between. One thread, no allocation, no lock of its own.
+//! target the time in between. One thread; the loop itself neither allocates nor locks. What it drives does: a target's wait
+//! lists its sockets anew (`socket::wait`), and what has ended is recorded under the recorder's lock, which nobody else takes but
+//! the reporter, once a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

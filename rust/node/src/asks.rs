@@ -1,6 +1,6 @@
 //! One question, one answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hydrotest_core::clock::wall_ns;
@@ -8,6 +8,7 @@ use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::null::ceiling_per_core_s;
 use hydrotest_core::wire::{Command, Event, emit};
 use hydrotest_sampler::ceiling as measure;
+use hydrotest_sampler::disk::Disk;
 use hydrotest_sampler::http::get;
 use serde::Deserialize;
 use serde_json::json;
@@ -104,6 +105,7 @@ pub fn ceiling() -> Result<(), String> {
     let result = json!({
         "cpu_cores": if settings.has_quota { measure::cpu_delivered() } else { measure::cpu_cores() },
         "disk_write_bytes_per_s": write,
+        "disk_device": Disk::under(Path::new("/sys"), &settings.directory).map(|disk| disk.name),
         "disk_read_bytes_per_s": read,
         "network_bytes_per_s": network,
         "wake_cpu_us": measure::wake_cpu_us(),

@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hydrotest_core::clock::{WallOffset, wall_ns};
 use hydrotest_core::control::{AtEnd, listen, read_settings};
-use hydrotest_core::threads::own_threads;
 use hydrotest_core::wire::{Command, Event, emit};
+use hydrotest_sampler::clock::own_cpu_us;
+use hydrotest_sampler::disk::Disk;
 use hydrotest_sampler::emulated::{Emulated, overlay};
-use hydrotest_sampler::gauges::{Gauges, scrape};
+use hydrotest_sampler::gauges::{Gauges, Scraped, Scraper, held};
 use hydrotest_sampler::host::{Units, read};
 use hydrotest_sampler::process::{Table, thread_cpu_ns};
 use hydrotest_sampler::speed;
@@ -26,6 +27,10 @@ const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 Compil
 #[serde(deny_unknown_fields)]
 struct Settings {
     proc_root: PathBuf,
+    sys_root: PathBuf,
+    /// Where the host's data lie: of that disk the counters are; without it, or where it lies on no disk of this machine, those of all disks.
+    #[serde(default)]
+    directory: Option<PathBuf>,
     interval_ms: u64,
     /// Time between two runs of the speed reference; not run where another sampler of this machine does.
     speed_ms: Option<u64>,
@@ -40,8 +45,6 @@ struct Watched {
     gauges_url: Option<String>,
 }
 
-type Scraped = Arc<Mutex<BTreeMap<String, Result<Gauges, String>>>>;
-
 /// Samples until stdin ends.
 pub fn run() -> Result<(), String> {
     let settings: Settings = read_settings()?;
@@ -49,16 +52,17 @@ pub fn run() -> Result<(), String> {
     let control = listen(takes, AtEnd::Enough);
     let units = Units::here();
     let watched: Arc<Mutex<BTreeMap<String, Watched>>> = Arc::default();
-    let scraped: Scraped = Arc::default();
+    let scraper = Scraper::default();
+    let scraped = scraper.scraped.clone();
+    let disk = settings
+        .directory
+        .as_ref()
+        .and_then(|directory| Disk::under(&settings.sys_root, directory));
     let speeds: Arc<Mutex<Vec<u64>>> = Arc::default();
     if let Some(every_ms) = settings.speed_ms {
         start_speed(speeds.clone(), Duration::from_millis(every_ms));
     }
-    start_gauges(
-        watched.clone(),
-        scraped.clone(),
-        Duration::from_millis(settings.gauges_ms),
-    );
+    start_gauges(watched.clone(), scraper, Duration::from_millis(settings.gauges_ms));
     emit(&Event::Ready {
         pid: std::process::id(),
         nice: 0,
@@ -89,7 +93,7 @@ pub fn run() -> Result<(), String> {
             Err(RecvTimeoutError::Timeout) => {
                 // The time stamp belongs to the moment of reading, not to the moment of printing.
                 let wall_s = WallOffset::take().wall_s(hydrotest_core::clock::monotonic_ns());
-                let body = sample(&settings, units, &held(&watched), &scraped, &speeds)?;
+                let body = sample(&settings, units, disk.as_ref(), &held(&watched), &scraped, &speeds)?;
                 emit(&Event::Sample { wall_s, body });
                 // Seconds missed in a stall are gone; readings a millisecond apart would make wild rates.
                 next = next.max(Instant::now() - interval);
@@ -101,11 +105,12 @@ pub fn run() -> Result<(), String> {
 fn sample(
     settings: &Settings,
     units: Units,
+    disk: Option<&Disk>,
     watched: &BTreeMap<String, Watched>,
     scraped: &Scraped,
     speeds: &Mutex<Vec<u64>>,
 ) -> Result<serde_json::Value, String> {
-    let mut host = read(&settings.proc_root, units)?;
+    let mut host = read(&settings.proc_root, units, disk)?;
     if let Some(emulated) = &settings.emulated {
         overlay(&settings.proc_root, emulated, &mut host)?;
     }
@@ -131,14 +136,13 @@ fn sample(
         .into_iter()
         .filter_map(|(name, result)| Some((name, result.err()?)))
         .collect();
-    let own_us: u64 = own_threads().iter().map(|thread| thread.cpu_ns).sum::<u64>() / 1_000;
     Ok(json!({
         "host": host,
         "services": services,
         "speed_ns": std::mem::take(&mut *held(speeds)),
         "gauges": good,
         "gauge_errors": bad,
-        "sampler_cpu_us": own_us,
+        "sampler_cpu_us": own_cpu_us(),
         "sampler_wall_ns": wall_ns(),
     }))
 }
@@ -153,18 +157,16 @@ fn start_speed(speeds: Arc<Mutex<Vec<u64>>>, every: Duration) {
     });
 }
 
-fn start_gauges(watched: Arc<Mutex<BTreeMap<String, Watched>>>, scraped: Scraped, every: Duration) {
-    spawn("gauges", move || {
+fn start_gauges(watched: Arc<Mutex<BTreeMap<String, Watched>>>, scraper: Scraper, every: Duration) {
+    spawn("scraper", move || {
         loop {
             std::thread::sleep(every);
-            let urls: Vec<(String, String)> = held(&watched)
-                .iter()
-                .filter_map(|(name, service)| Some((name.clone(), service.gauges_url.clone()?)))
-                .collect();
-            for (name, url) in urls {
-                let result = scrape(&url);
-                held(&scraped).insert(name, result);
-            }
+            let watched = held(&watched);
+            scraper.begin(
+                watched
+                    .iter()
+                    .filter_map(|(name, service)| Some((name.clone(), service.gauges_url.clone()?))),
+            );
         }
     });
 }
@@ -174,9 +176,4 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
         .name(name.into())
         .spawn(body)
         .expect("a thread can be started");
-}
-
-/// What is shared here are plain values, which a panicking thread cannot leave half-written.
-fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -113,7 +113,7 @@ fn an_unknown_command_is_a_failure() {
         ("clock", json!({})),
         (
             "sample",
-            json!({ "proc_root": "/proc", "interval_ms": 60_000, "speed_ms": null, "gauges_ms": 60_000, "emulated": null }),
+            json!({ "proc_root": "/proc", "sys_root": "/sys", "interval_ms": 60_000, "speed_ms": null, "gauges_ms": 60_000, "emulated": null }),
         ),
         ("ask", json!({ "http": { "url": url } })),
         (

@@ -44,7 +44,8 @@ pub fn cpu_delivered() -> f64 {
 }
 
 fn cpu_over(time: Duration) -> f64 {
-    let count = thread::available_parallelism().map_or(1, usize::from);
+    // `available_parallelism` knows of quotas and rounds them down: 1.5 cores would be measured by one thread.
+    let count = rustix::thread::sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
     let begin = Instant::now();
     let spent: f64 = thread::scope(|scope| {
         let workers: Vec<_> = (0..count)

@@ -4,21 +4,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use procfs_core::DiskStats;
-use procfs_core::prelude::*;
 use rustix::time::ClockId;
 use serde::Deserialize;
 
 use crate::Counters;
 use crate::clock::read_ns;
-use crate::host::{parse, pressure, put_disk};
+use crate::disk::put_named;
+use crate::host::pressure;
 
-/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2 have one.
+/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2 have one; where limits come from several
+/// groups above each other, `cpu` and `memory` are those that set them, in both versions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Emulated {
-    /// What its quota allows; all of the machine's without one.
+    /// What its quota allows; all of the machine's without one. 0: cores are not bounded, and stay the machine's.
     pub cores: f64,
+    /// 0: memory is not bounded, and stays the machine's.
     pub memory_bytes: u64,
     pub cpu: Option<PathBuf>,
     pub cpuacct: Option<PathBuf>,
@@ -31,16 +32,16 @@ pub struct Emulated {
 
 /// Puts the host's own counters in the place of the machine's.
 pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<(), String> {
-    cpu(host, out)?;
-    memory(host, out)?;
-    if let Some(name) = &host.disk {
-        let stats = parse("diskstats", DiskStats::from_file(proc_root.join("diskstats")))?;
-        let own: Vec<_> = stats.0.iter().filter(|disk| disk.name == *name).collect();
-        if own.is_empty() {
-            return Err(format!("diskstats knows no {name}"));
-        }
-        put_disk(&own, out);
+    if host.memory_bytes > 0 {
+        memory(host, out)?;
     }
+    if let Some(name) = &host.disk {
+        put_named(proc_root, name, out)?;
+    }
+    if host.cores <= 0.0 {
+        return Ok(());
+    }
+    cpu(host, out)?;
     // The machine's, of all its hosts together.
     out.retain(|name, _| !name.starts_with("pressure_") && !name.starts_with("vm_pswp") && name != "run_delay_us");
     match &host.unified {
@@ -53,7 +54,7 @@ pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<
 }
 
 fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
-    let (user_us, system_us) = match (&host.cpuacct, &host.unified) {
+    let (user_us, system_us) = match (&host.cpuacct, host.cpu.as_ref().or(host.unified.as_ref())) {
         (Some(group), _) => (
             number(&group.join("cpuacct.usage_user"))? / 1_000,
             number(&group.join("cpuacct.usage_sys"))? / 1_000,
@@ -75,34 +76,45 @@ fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
         "cpu_idle_us".into(),
         (allowed_us as u64).saturating_sub(user_us + system_us),
     );
-    let (stat, throttled_per_us) = match (&host.cpu, &host.cpuacct, &host.unified) {
-        (Some(group), _, _) => (group.join("cpu.stat"), ("throttled_time", 1_000)),
-        (None, None, Some(group)) => (group.join("cpu.stat"), ("throttled_usec", 1)),
+    let (group, throttled_per_us) = match (&host.cpu, &host.cpuacct, &host.unified) {
+        (Some(group), Some(_), _) => (group, ("throttled_time", 1_000)),
+        (Some(group), None, _) | (None, None, Some(group)) => (group, ("throttled_usec", 1)),
         // It has no quota, or nothing that tells.
         (None, Some(_), _) | (None, None, None) => return Ok(()),
     };
+    let stat = group.join("cpu.stat");
     out.insert("cpu_periods".into(), field(&stat, "nr_periods")?);
     out.insert("cpu_throttled_periods".into(), field(&stat, "nr_throttled")?);
     out.insert(
         "cpu_throttled_us".into(),
         field(&stat, throttled_per_us.0)? / throttled_per_us.1,
     );
+    if let Some(us) = period_us(group) {
+        out.insert("cpu_period_us".into(), us);
+    }
     Ok(())
 }
 
+/// Length of a quota's periods.
+fn period_us(group: &Path) -> Option<u64> {
+    number(&group.join("cpu.cfs_period_us")).ok().or_else(|| {
+        let text = read(&group.join("cpu.max")).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    })
+}
+
 fn memory(host: &Emulated, out: &mut Counters) -> Result<(), String> {
-    let (used, stat, prefix) = match (&host.memory, &host.unified) {
-        (Some(group), _) => (
-            number(&group.join("memory.usage_in_bytes"))?,
-            group.join("memory.stat"),
-            "total_",
-        ),
-        (None, Some(group)) => (number(&group.join("memory.current"))?, group.join("memory.stat"), ""),
-        (None, None) => return Err("an emulated host without a control group".into()),
+    let group = host.memory.as_ref().or(host.unified.as_ref());
+    let group = group.ok_or("an emulated host without a control group")?;
+    let version_1 = group.join("memory.usage_in_bytes").exists();
+    let (used, prefix) = if version_1 {
+        ("memory.usage_in_bytes", "total_")
+    } else {
+        ("memory.current", "")
     };
+    let (used, stat) = (number(&group.join(used))?, group.join("memory.stat"));
     // Pages of files that nobody maps are given back when somebody needs them.
     let cached = field(&stat, &format!("{prefix}inactive_file"))? + field(&stat, &format!("{prefix}active_file"))?;
-    let version_1 = host.memory.is_some();
     let (dirty, writeback) = if version_1 {
         ("total_dirty", "total_writeback")
     } else {
@@ -249,9 +261,57 @@ mod tests {
     }
 
     #[test]
+    fn limits_may_come_from_groups_above_each_other() {
+        let root = tree(&[
+            (
+                "a/cpu.stat",
+                "user_usec 2000\nsystem_usec 500\nnr_periods 40\nnr_throttled 30\nthrottled_usec 900\n",
+            ),
+            ("a/cpu.max", "40000 50000\n"),
+            ("a/b/memory.current", "700\n"),
+            (
+                "a/b/memory.stat",
+                "inactive_file 200\nactive_file 100\nfile_dirty 5\nfile_writeback 6\npgmajfault 7\n",
+            ),
+        ]);
+        let host = Emulated {
+            cores: 0.8,
+            memory_bytes: 1_000,
+            cpu: Some(root.path().join("a")),
+            memory: Some(root.path().join("a/b")),
+            ..Emulated::default()
+        };
+        let mut out = machine();
+        overlay(root.path(), &host, &mut out).unwrap();
+        assert_eq!((out["cpu_user_us"], out["memory_available_bytes"]), (2_000, 600));
+        assert_eq!((out["cpu_throttled_periods"], out["cpu_period_us"]), (30, 50_000));
+    }
+
+    #[test]
+    fn what_is_not_bounded_stays_the_machines() {
+        let root = tree(&[
+            ("memory.current", "700\n"),
+            (
+                "memory.stat",
+                "inactive_file 200\nactive_file 100\nfile_dirty 5\nfile_writeback 6\npgmajfault 7\n",
+            ),
+        ]);
+        let host = Emulated {
+            memory_bytes: 1_000,
+            memory: Some(root.path().into()),
+            ..Emulated::default()
+        };
+        let mut out = machine();
+        overlay(root.path(), &host, &mut out).unwrap();
+        assert_eq!((out["cpu_user_us"], out["memory_total_bytes"]), (9_000_000, 1_000));
+        assert_eq!(out["pressure_cpu_some_us"], 1);
+    }
+
+    #[test]
     fn what_is_missing_is_named() {
         let root = tree(&[("cpu.stat", "user_usec 1\n")]);
         let host = Emulated {
+            cores: 1.0,
             unified: Some(root.path().into()),
             ..Emulated::default()
         };

@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 
 use procfs_core::net::{InterfaceDeviceStatus, Snmp};
 use procfs_core::prelude::*;
-use procfs_core::{
-    CpuPressure, DiskStat, DiskStats, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat,
-};
+use procfs_core::{CpuPressure, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat};
 
 use crate::Counters;
-
-const SECTOR_BYTES: u64 = 512;
+use crate::disk::{Disk, put_all};
 
 /// What is the same at every reading.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +41,16 @@ impl Units {
 }
 
 /// Reads everything about the host that `proc_root` describes. What a kernel does not offer
-/// (pressure stall, schedstat) is left out; what it offers and cannot be read is an error.
-pub fn read(proc_root: &Path, units: Units) -> Result<Counters, String> {
+/// (pressure stall, schedstat) is left out; what it offers and cannot be read is an error. Of disks that on which its data lie, or all of
+/// them where that is not known.
+pub fn read(proc_root: &Path, units: Units, disk: Option<&Disk>) -> Result<Counters, String> {
     let mut out = Counters::new();
     cpu(proc_root, units, &mut out)?;
     memory(proc_root, &mut out)?;
-    disks(proc_root, &mut out)?;
+    match disk {
+        Some(disk) => disk.put(proc_root, &mut out)?,
+        None => put_all(proc_root, &mut out)?,
+    }
     network(proc_root, &mut out)?;
     run_delay(proc_root, &mut out)?;
     pressure(
@@ -102,43 +103,6 @@ fn memory(root: &Path, out: &mut Counters) -> Result<(), String> {
         );
     }
     Ok(())
-}
-
-/// Whole disks only: partitions, loop and memory devices would count the same bytes twice.
-fn disks(root: &Path, out: &mut Counters) -> Result<(), String> {
-    let stats = parse("diskstats", DiskStats::from_file(root.join("diskstats")))?;
-    let names: Vec<&str> = stats.0.iter().map(|disk| disk.name.as_str()).collect();
-    let whole: Vec<&DiskStat> = stats
-        .0
-        .iter()
-        .filter(|disk| is_whole_disk(&disk.name, &names))
-        .collect();
-    put_disk(&whole, out);
-    Ok(())
-}
-
-/// The counters of some disks together.
-pub(crate) fn put_disk(disks: &[&DiskStat], out: &mut Counters) {
-    let mut put = |name: &str, of: &dyn Fn(&DiskStat) -> u64| {
-        out.insert(name.to_owned(), disks.iter().map(|disk| of(disk)).sum());
-    };
-    put("disk_reads", &|disk| disk.reads);
-    put("disk_writes", &|disk| disk.writes);
-    put("disk_read_bytes", &|disk| disk.sectors_read * SECTOR_BYTES);
-    put("disk_write_bytes", &|disk| disk.sectors_written * SECTOR_BYTES);
-    put("disk_wait_ms", &|disk| disk.time_reading + disk.time_writing);
-    put("disk_busy_ms", &|disk| disk.time_in_progress);
-}
-
-fn is_whole_disk(name: &str, all: &[&str]) -> bool {
-    const VIRTUAL: [&str; 6] = ["loop", "ram", "zram", "dm-", "md", "sr"];
-    let is_part_of = |whole: &str| {
-        name.strip_prefix(whole).is_some_and(|rest| {
-            let digits = rest.strip_prefix('p').unwrap_or(rest);
-            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
-    !VIRTUAL.iter().any(|prefix| name.starts_with(prefix)) && !all.iter().any(|whole| is_part_of(whole))
 }
 
 const STACKED: [&str; 11] = [
@@ -227,15 +191,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_and_virtual_devices_are_not_whole_disks() {
-        let all = ["vda", "vda1", "nvme0n1", "nvme0n1p2", "loop0", "dm-0", "sdb"];
-        let whole: Vec<&str> = all.iter().copied().filter(|name| is_whole_disk(name, &all)).collect();
-        assert_eq!(whole, ["vda", "nvme0n1", "sdb"]);
-    }
-
-    #[test]
     fn the_real_proc_reads() {
-        let counters = read(Path::new("/proc"), Units::here()).unwrap();
+        let counters = read(Path::new("/proc"), Units::here(), None).unwrap();
         assert!(counters["cpu_count"] > 0 && counters["memory_total_bytes"] > 0);
     }
 
@@ -271,7 +228,7 @@ mod tests {
             ticks_per_s: 100,
             page_bytes: 4096,
         };
-        let counters = read(root.path(), units).unwrap();
+        let counters = read(root.path(), units, None).unwrap();
         assert_eq!(counters["cpu_user_us"], 1_000_000);
         assert_eq!(counters["cpu_steal_us"], 150_000);
         assert_eq!(counters["cpu_count"], 2);
@@ -292,6 +249,6 @@ mod tests {
     fn a_broken_file_is_an_error_with_its_name() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("stat"), "nonsense").unwrap();
-        assert!(read(root.path(), Units::here()).unwrap_err().starts_with("stat"));
+        assert!(read(root.path(), Units::here(), None).unwrap_err().starts_with("stat"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// Fetches `http://host:port/path`, with so much patience for each read of the answer; what is longer than a mebibyte is cut.
+/// Fetches `http://host:port/path` within `patience`, however slowly the answer drips; what is longer than a mebibyte is cut.
 pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
@@ -23,12 +23,13 @@ pub fn get(url: &str, patience: Duration) -> Result<String, String> {
         .map_err(failed)?
         .next()
         .ok_or_else(|| format!("{url} resolves to nothing"))?;
-    let mut stream = TcpStream::connect_timeout(&target, CONNECT_TIMEOUT).map_err(failed)?;
-    stream.set_read_timeout(Some(patience)).map_err(failed)?;
+    let give_up = Instant::now() + patience;
+    let mut stream = TcpStream::connect_timeout(&target, CONNECT_TIMEOUT.min(patience)).map_err(failed)?;
+    stream.set_write_timeout(Some(patience)).map_err(failed)?;
     // HTTP/1.0: the answer ends with the connection, with no chunks to put together.
     write!(stream, "GET /{path} HTTP/1.0\r\nHost: {address}\r\nAccept: */*\r\n\r\n").map_err(failed)?;
     let mut answer = String::new();
-    stream
+    Until { stream, give_up }
         .take(BODY_BYTES_MAX)
         .read_to_string(&mut answer)
         .map_err(failed)?;
@@ -41,11 +42,46 @@ pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     Ok(body.to_owned())
 }
 
+/// A connection whose reads, all together, end at a time.
+struct Until {
+    stream: TcpStream,
+    give_up: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.give_up.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn a_page_that_drips_has_no_more_patience_than_one_that_does_not_come() {
+        let slow = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/metrics", slow.local_addr().unwrap());
+        let dripping = std::thread::spawn(move || {
+            let (mut stream, _) = slow.accept().unwrap();
+            // Ends when the other side has gone.
+            while stream.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        assert_eq!(
+            get(&url, Duration::from_millis(50)),
+            Err(format!("{url} did not answer within 0.05 s"))
+        );
+        dripping.join().unwrap();
+    }
 
     #[test]
     fn a_page_that_does_not_come_is_told_with_the_patience_it_had() {

@@ -2,7 +2,8 @@
 //! tests run on a made-up one. Raw counters come out; rates are derived elsewhere.
 
 pub mod ceiling;
-mod clock;
+pub mod clock;
+pub mod disk;
 pub mod emulated;
 pub mod gauges;
 pub mod host;

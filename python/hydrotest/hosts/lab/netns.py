@@ -17,7 +17,8 @@ from hydrotest.hosts.lab.disk import Disk
 from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
-from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, memory_bytes, start_node
+from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
+from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, start_node
 from hydrotest.hosts.node import Node
 from hydrotest.spec.hosts import NetnsHost as Spec
 
@@ -29,6 +30,16 @@ HostAway = Literal["pause", "cut", "mute", "deafen", "slow", "fill"]
 """How a host is taken from the others: all of it held still; its cable out; nothing arrives of what it sends, or of what is sent to it; its
 link at a tenth of its speed; its disk without room."""
 SLOWED = 10
+
+
+def _outermost() -> Limits:
+    # Hosts' groups lie beside ours, not in it: only what bounds all that can be seen from here bounds them.
+    return Limits.here(outermost=True)
+
+
+def machine_cores() -> float:
+    """Cores that all hosts together may use."""
+    return min(float(os.cpu_count() or 1), usable_cores(_outermost()))
 
 
 _ports = itertools.count(FREE_PORT_MIN + 1)
@@ -55,9 +66,7 @@ class NetnsHost:
         return await start_node(self.name, subcommand, settings, options)
 
     async def facts(self) -> HostFacts:
-        return HostFacts(
-            cores=self.processors, memory_bytes=self.spec.memory or memory_bytes(), kernel=platform.release(), cpu_model=cpu_model()
-        )
+        return HostFacts(cores=self.processors, memory_bytes=self.memory_bytes, kernel=platform.release(), cpu_model=cpu_model())
 
     @property
     def processors(self) -> int:
@@ -67,14 +76,19 @@ class NetnsHost:
     @property
     def cores(self) -> float:
         """What its quota allows."""
-        return self.spec.cores or float(os.cpu_count() or 1)
+        return self.spec.cores or machine_cores()
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it may use."""
+        return self.spec.memory or usable_memory_bytes(_outermost())
 
     def emulated(self) -> dict[str, Any]:
         """`Emulated` of rust/sampler/src/emulated.rs."""
         group, trees = self.group, self.group.trees
         used = {} if trees.is_unified else {what: group.at(what) for what in ("cpu", "cpuacct", "memory")}
         of_version_1 = {what: str(path) for what, path in used.items() if path in group.directories}
-        return {"cores": self.cores, "memory_bytes": self.spec.memory or memory_bytes(), **of_version_1,
+        return {"cores": self.cores, "memory_bytes": self.memory_bytes, **of_version_1,
                 "unified": None if group.unified is None else str(group.unified),
                 "disk": None if self.disk is None else self.disk.device}  # fmt: skip
 
@@ -162,7 +176,11 @@ class NetnsHost:
     def port_holder(self, port: int) -> str | None:
         return None
 
+    @property
+    def data_directory(self) -> Path:
+        return self._folder if self.disk is None else self.disk.mount
+
     def scratch(self, run: str) -> Path:
-        path = (self._folder if self.disk is None else self.disk.mount) / run
+        path = self.data_directory / run
         path.mkdir(parents=True, exist_ok=True)
         return path

@@ -1,0 +1,151 @@
+"""What the control groups allow that this process lives in: a container's cores and memory, or a service manager's. Whatever the machine has, no more can be
+used. Both versions of control groups, with all groups above: the smallest limit counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import MissingToolError
+
+UNLIMITED_BYTES = 1 << 62
+"""Version 1 has no word for no limit: it is the largest number of whole pages."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One mounted tree of groups, and where in it this process is."""
+
+    controllers: frozenset[str]
+    """Empty in version 2, which has one tree for all."""
+    mount: Path
+    own: Path
+    """At or below `mount`."""
+
+    def groups(self) -> Iterator[Path]:
+        """Its own group and those above, as far as they can be seen."""
+        yield self.own
+        yield from (group for group in self.own.parents if group.is_relative_to(self.mount))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The smallest limits, and the groups that set them; None where there is none."""
+
+    cores: float | None = None
+    cpu: Path | None = None
+    cpuacct: Path | None = None
+    """Version 1: counts what is used of it."""
+    memory_bytes: int | None = None
+    memory: Path | None = None
+
+    @classmethod
+    def here(cls, outermost: bool = False) -> Limits:
+        """Those of this process that are below what the machine has; see `find`."""
+        found = cls.find(outermost=outermost)
+        if found.cores is not None and found.cores >= (os.cpu_count() or 1):
+            found = replace(found, cores=None, cpu=None, cpuacct=None)
+        if found.memory_bytes is not None and found.memory_bytes >= machine_memory_bytes():
+            found = replace(found, memory_bytes=None, memory=None)
+        return found
+
+    @classmethod
+    def find(cls, process: Path = Path("/proc/self"), root: Path = Path("/"), outermost: bool = False) -> Limits:
+        """Those of a process, by its `cgroup` and `mountinfo`. `root`: what mount points are below; `outermost`: only of the groups at the top of what can be
+        seen, which hold everything that is started here."""
+        trees = [Tree(tree.controllers, tree.mount, tree.mount) if outermost else tree for tree in _trees(process, root)]
+        quotas = [(cores, group, tree) for tree in trees for group in tree.groups() if (cores := _cores(group)) is not None]
+        bounds = [(size, group) for tree in trees for group in tree.groups() if (size := _memory_bytes(group)) is not None]
+        cores, cpu, of = min(quotas, key=lambda one: one[0], default=(None, None, None))
+        memory_bytes, memory = min(bounds, key=lambda one: one[0], default=(None, None))
+        cpuacct = None
+        if of is not None and of.controllers:
+            cpuacct = cpu if "cpuacct" in of.controllers else next((tree.own for tree in trees if "cpuacct" in tree.controllers), None)
+        return cls(cores, cpu, cpuacct, memory_bytes, memory)
+
+    def wire(self) -> dict[str, Any] | None:
+        """`Emulated` of rust/sampler/src/emulated.rs, of what is limited; None where nothing is."""
+        if self.cores is None and self.memory_bytes is None:
+            return None
+        # In version 2 the group that holds the cores back also tells what waited for them.
+        unified = self.cpu if self.cpuacct is None else None
+        paths = {"cpu": self.cpu, "cpuacct": self.cpuacct, "memory": self.memory, "unified": unified}
+        return {"cores": self.cores or 0.0, "memory_bytes": self.memory_bytes or 0,
+                **{name: None if path is None else str(path) for name, path in paths.items()}}  # fmt: skip
+
+
+def machine_memory_bytes() -> int:
+    """Total memory of this machine."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    raise MissingToolError("/proc/meminfo has no MemTotal", "hydrotest runs on Linux.")
+
+
+def usable_memory_bytes(limits: Limits) -> int:
+    """Memory that a process with these limits, and all that it starts, may use."""
+    total = machine_memory_bytes()
+    return total if limits.memory_bytes is None else min(total, limits.memory_bytes)
+
+
+def usable_cores(limits: Limits) -> float:
+    """Cores that this process may use, with these limits: those that it may run on, and no more than its quota."""
+    allowed = float(len(os.sched_getaffinity(0)))
+    return allowed if limits.cores is None else min(allowed, limits.cores)
+
+
+def _trees(process: Path, root: Path) -> list[Tree]:
+    """Mounted trees in which the process is; see proc_pid_mountinfo(5) and cgroups(7)."""
+    own: dict[str, str] = {}
+    for line in (process / "cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        own |= dict.fromkeys(names.split(","), path)
+    trees = []
+    for line in (process / "mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        base, point = (_unescaped(field) for field in before.split()[3:5])
+        kind, *_, options = after.split()
+        controllers = frozenset(options.split(",")) & own.keys() if kind == "cgroup" else frozenset()
+        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and not controllers) or (kind == "cgroup2" and "" not in own):
+            continue
+        path = own[min(controllers, default="")]
+        mount = root / point.lstrip("/")
+        # What is mounted is often the group itself: a container sees nothing above it.
+        below = Path(path).relative_to(base) if Path(path).is_relative_to(base) else Path()
+        group = mount / below
+        trees.append(Tree(controllers, mount, group if group.is_dir() else mount))
+    return trees
+
+
+def _unescaped(field: str) -> str:
+    """Blanks are written as octal numbers there."""
+    for code in ("040", "011", "012", "134"):
+        field = field.replace(f"\\{code}", chr(int(code, 8)))
+    return field
+
+
+def _words(file: Path) -> list[str]:
+    return file.read_text().split() if file.is_file() else []
+
+
+def _cores(group: Path) -> float | None:
+    """Its quota: CPU time a second."""
+    match _words(group / "cpu.max"):
+        case [quota, period] if quota != "max":
+            return int(quota) / int(period)
+    match _words(group / "cpu.cfs_quota_us"), _words(group / "cpu.cfs_period_us"):
+        case [quota], [period] if int(quota) > 0:
+            return int(quota) / int(period)
+    return None
+
+
+def _memory_bytes(group: Path) -> int | None:
+    for name in ("memory.max", "memory.limit_in_bytes"):
+        match _words(group / name):
+            case [size] if size != "max" and int(size) < UNLIMITED_BYTES:
+                return int(size)
+    return None
