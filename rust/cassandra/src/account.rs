@@ -11,8 +11,10 @@ use hydrotest_core::reporter::{Channel, lock};
 use hydrotest_core::runs::Runs;
 use hydrotest_core::trial::Window;
 
+use crate::checks::Reason;
 use crate::content::{Content, Statement};
 use crate::press::CqlSettings;
+use crate::unchecked::{Unchecked, What};
 
 /// The recorders of one thread: all operations, and those of each statement.
 #[derive(Clone)]
@@ -55,8 +57,14 @@ pub(crate) struct Pressed {
     pub(crate) gave_up: bool,
     pub(crate) missing: u64,
     pub(crate) corrupted: u64,
+    /// Reads of which something was checked.
+    pub(crate) checked: u64,
     /// Operations that were answered well, by their statement's place.
     pub(crate) answered: Vec<u64>,
+    /// Of these, writes whose condition did not hold.
+    pub(crate) not_applied: Vec<u64>,
+    /// Reads of which something was not checked.
+    pub(crate) unchecked: Vec<Unchecked>,
     pub(crate) acked: Runs,
     pub(crate) attempted: Runs,
 }
@@ -75,13 +83,33 @@ pub(crate) struct Operation {
 
 pub(crate) enum Answer {
     Written,
-    /// Whether a row was there, and whether it was intact.
-    Read {
-        found: bool,
-        intact: bool,
-    },
+    /// The condition of a write did not hold.
+    NotApplied,
+    Read(Found),
     /// By the server's own name for it, or ours.
     Failed(String),
+}
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Intact,
+    Corrupted,
+    /// No row, where one must be.
+    Missing,
+    /// No row, where none may be.
+    Absent,
+    /// More rows than the one that could be checked.
+    SeveralRows,
+    /// Something that cannot be checked.
+    Unchecked,
+}
+
+/// Counts of one statement's reads.
+#[derive(Clone, Copy, Default)]
+struct Uncounted {
+    absent: u64,
+    several: u64,
 }
 
 /// One thread's operations.
@@ -96,11 +124,20 @@ pub(crate) struct Account {
     recorders: Recorders,
     /// The load is over: what ends now counts as late.
     ended: bool,
+    /// By the statement's place.
+    uncounted: Vec<Uncounted>,
     pub(crate) found: Pressed,
 }
 
 impl Account {
-    pub(crate) fn new(settings: &CqlSettings, share: u64, window: Window, recorders: Recorders) -> Self {
+    /// `unchecked` is what is not checked of the statements' reads.
+    pub(crate) fn new(
+        settings: &CqlSettings,
+        share: u64,
+        window: Window,
+        recorders: Recorders,
+        unchecked: Vec<Unchecked>,
+    ) -> Self {
         let statements = settings.statements();
         let shares = u64::from(settings.pressure.shares);
         Self {
@@ -115,8 +152,11 @@ impl Account {
             window,
             recorders,
             ended: false,
+            uncounted: vec![Uncounted::default(); statements.len()],
             found: Pressed {
                 answered: vec![0; statements.len()],
+                not_applied: vec![0; statements.len()],
+                unchecked,
                 ..Pressed::default()
             },
             statements,
@@ -139,7 +179,7 @@ impl Account {
     pub(crate) fn draw(&mut self, intended_ns: u64) -> Operation {
         let statement = self.statement();
         let key = self.keys.number();
-        if self.in_order && self.statements[statement].is_write {
+        if self.in_order && self.statements[statement].makes_rows {
             self.found.attempted.insert(key);
         }
         self.window.counts.started.fetch_add(1, Release);
@@ -157,15 +197,19 @@ impl Account {
         let failure = match answer {
             Answer::Written => {
                 self.found.answered[operation.statement] += 1;
-                if self.in_order && statement.is_write {
+                if self.in_order && statement.makes_rows {
                     self.found.acked.insert(operation.key);
                 }
                 None
             }
-            Answer::Read { found, intact } => {
+            Answer::NotApplied => {
                 self.found.answered[operation.statement] += 1;
-                self.found.missing += u64::from(!found);
-                self.found.corrupted += u64::from(!intact);
+                self.found.not_applied[operation.statement] += 1;
+                None
+            }
+            Answer::Read(found) => {
+                self.found.answered[operation.statement] += 1;
+                self.count(operation.statement, found);
                 None
             }
             Answer::Failed(name) => Some(format!("{} {name}", statement.name)),
@@ -186,6 +230,15 @@ impl Account {
             counts.bytes.fetch_add(self.row_bytes, Relaxed);
             counts.completed.fetch_add(1, Release);
         }
+    }
+
+    fn count(&mut self, statement: usize, found: Found) {
+        self.found.checked += u64::from(matches!(found, Found::Intact | Found::Corrupted | Found::Missing));
+        self.found.corrupted += u64::from(found == Found::Corrupted);
+        self.found.missing += u64::from(found == Found::Missing);
+        let counts = &mut self.uncounted[statement];
+        counts.absent += u64::from(found == Found::Absent);
+        counts.several += u64::from(found == Found::SeveralRows);
     }
 
     /// The load is over. Whatever was due and is unanswered counts at its age: a stall at the end is not lost.
@@ -212,7 +265,21 @@ impl Account {
     /// What was found, taken out at the end.
     pub(crate) fn take_found(&mut self) -> Pressed {
         self.found.overflows = lock(&self.recorders.all).overflows();
-        std::mem::take(&mut self.found)
+        let mut found = std::mem::take(&mut self.found);
+        for (at, (statement, counts)) in self.statements.iter().zip(&self.uncounted).enumerate() {
+            for one in found.unchecked.iter_mut().filter(|one| one.statement == statement.name) {
+                one.reads = found.answered[at];
+                if one.what == What::Presence && one.columns.is_empty() {
+                    one.absent = counts.absent;
+                }
+            }
+            if counts.several > 0 {
+                let mut several = Unchecked::new(&statement.name, What::Read, Reason::SeveralRows, Vec::new());
+                several.reads = counts.several;
+                found.unchecked.push(several);
+            }
+        }
+        found
     }
 
     fn record(&self, operation: Operation, now_ns: u64) {

@@ -48,7 +48,7 @@ pub enum Ask {
     },
     /// Drops a keyspace of our own.
     DropKeyspace { cluster: ClusterSettings, keyspace: String },
-    /// Reads every row of standard1, checks each, and tells which row numbers are there.
+    /// Reads every row of standard1, checks each, and says which row numbers are there and intact, and which are corrupted.
     Scan {
         cluster: ClusterSettings,
         keyspace: String,
@@ -175,7 +175,7 @@ async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serd
     let text = format!("SELECT key{columns} FROM {keyspace}.standard1 WHERE token(key) > ? AND token(key) <= ?");
     let mut statement = session.prepare(Statement::new(text)).await?;
     statement.set_page_size(PAGE_ROWS);
-    let mut numbers = Vec::new();
+    let (mut numbers, mut corrupted_numbers) = (Vec::new(), Runs::default());
     let (mut corrupted, mut foreign) = (0u64, 0u64);
     let ring = i128::from(i64::MAX) - i128::from(i64::MIN);
     for part in 0..SCAN_PARTS {
@@ -193,7 +193,10 @@ async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serd
                     .map(|cell| cell.as_ref().and_then(|v| v.as_blob()).map_or(&[][..], Vec::as_slice))
                     .collect();
                 match key_number(cells[0]) {
-                    Some(_) if !is_intact(cells[0], cells[1..].iter().copied()) => corrupted += 1,
+                    Some(number) if !is_intact(cells[0], cells[1..].iter().copied()) => {
+                        corrupted += 1;
+                        corrupted_numbers.insert(number);
+                    }
                     Some(number) => numbers.push(number),
                     None => foreign += 1,
                 }
@@ -207,7 +210,8 @@ async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serd
     numbers.sort_unstable();
     let mut seen = Runs::default();
     let duplicated = numbers.into_iter().filter(|number| !seen.insert(*number)).count();
-    Ok(
-        serde_json::json!({ "runs": seen.to_vec(), "corrupted": corrupted, "foreign": foreign, "duplicated": duplicated }),
-    )
+    Ok(serde_json::json!({
+        "runs": seen.to_vec(), "corrupted": corrupted, "corrupted_runs": corrupted_numbers.to_vec(), "foreign": foreign,
+        "duplicated": duplicated,
+    }))
 }

@@ -6,11 +6,15 @@ use anyhow::{Context, Result};
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
 
-use crate::account::{Answer, Operation};
+use crate::account::{Answer, Found, Operation};
+use crate::checks::{Check, Model, Reason};
+use crate::cql::{self, Act, Parsed};
 use crate::frame::{Rows, put_value};
 use crate::link::Prepared;
 use crate::rows::{RowShape, is_intact, key_bytes};
+use crate::schema::Schema;
 use crate::shape::Shape;
+use crate::unchecked::{Unchecked, What};
 use crate::values::Maker;
 
 /// What is executed, and how often.
@@ -23,6 +27,8 @@ pub enum Content {
     Own {
         statements: Vec<OwnStatement>,
         makers: BTreeMap<String, Maker>,
+        /// The name of the one that writes each row before the others are executed, if one does.
+        filling: Option<String>,
     },
 }
 
@@ -43,6 +49,8 @@ pub(crate) struct Statement {
     /// Its share of the operations, 0 to 1.
     pub(crate) share: f64,
     pub(crate) is_write: bool,
+    /// It writes rows, and does not only delete them.
+    pub(crate) makes_rows: bool,
 }
 
 /// Places of the default table's statements.
@@ -90,6 +98,7 @@ impl Content {
                     cql,
                     share,
                     is_write,
+                    makes_rows: is_write,
                 };
                 let insert = format!("INSERT INTO {keyspace}.standard1 (key, {columns}) VALUES ({marks})");
                 let select = format!("SELECT {columns} FROM {keyspace}.standard1 WHERE key = ?");
@@ -100,15 +109,20 @@ impl Content {
             }
             Self::Own { statements, .. } => {
                 let sum: f64 = statements.iter().map(|statement| statement.weight).sum();
-                let own = |one: &OwnStatement| Statement {
-                    name: one.name.clone(),
-                    cql: one.cql.clone(),
-                    share: one.weight / sum,
-                    is_write: !one
-                        .cql
-                        .trim_start()
-                        .get(..6)
-                        .is_some_and(|word| word.eq_ignore_ascii_case("SELECT")),
+                let own = |one: &OwnStatement| {
+                    let parsed = cql::parse(&one.cql);
+                    let is_delete = |write: &cql::Write| write.changes.iter().all(|change| change.act == Act::Delete);
+                    Statement {
+                        name: one.name.clone(),
+                        cql: one.cql.clone(),
+                        share: one.weight / sum,
+                        is_write: !matches!(parsed, Parsed::Select(_) | Parsed::OtherRead),
+                        makes_rows: match &parsed {
+                            Parsed::Write(write) => !is_delete(write),
+                            Parsed::Other => true,
+                            _ => false,
+                        },
+                    }
                 };
                 statements.iter().map(own).collect()
             }
@@ -118,32 +132,44 @@ impl Content {
 
 /// Makes the values of operations, and checks what comes back.
 pub(crate) enum Values {
-    Standard(RowShape),
+    Standard {
+        shape: RowShape,
+        filled: bool,
+    },
     Own {
         shapes: Vec<Shape>,
         is_write: Vec<bool>,
         scratch: BytesMut,
+        unchecked: Vec<Unchecked>,
     },
 }
 
+/// What is known of the tables before the load begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) schema: Schema,
+    /// Each row of the keys has been written before, and acknowledged.
+    pub(crate) filled: bool,
+}
+
 impl Values {
-    /// By what a node said of the prepared statements. `rows_max` is the highest row number.
+    /// By the tables, and by what a node said of the prepared statements. `rows_max` is the highest row number.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
         prepared: &[Prepared],
+        tables: &Tables,
         rows_max: u64,
     ) -> Result<Self> {
-        let makers = match content {
-            Content::Standard { shape, .. } => return Ok(Self::Standard(*shape)),
-            Content::Own { makers, .. } => makers,
+        let (makers, filling) = match content {
+            Content::Standard { shape, .. } => {
+                return Ok(Self::Standard {
+                    shape: *shape,
+                    filled: tables.filled,
+                });
+            }
+            Content::Own { makers, filling, .. } => (makers, filling.as_ref()),
         };
-        let written: Vec<String> = statements
-            .iter()
-            .zip(prepared)
-            .filter(|(statement, _)| statement.is_write)
-            .flat_map(|(_, prepared)| prepared.values.iter().map(|column| column.name.clone()))
-            .collect();
         // Of all statements: one that binds only a part of the key is not told which columns are the key.
         let keys: Vec<String> = prepared
             .iter()
@@ -154,7 +180,12 @@ impl Values {
                     .map(|&at| prepared.values[usize::from(at)].name.clone())
             })
             .collect();
-        let shape = |(statement, prepared): (&Statement, &Prepared)| {
+        let checks = checks(statements, prepared, tables, filling, &|name| {
+            makers
+                .get(name)
+                .map_or_else(|| keys.iter().any(|key| key == name), |maker| *maker == Maker::Row)
+        });
+        let shape = |((statement, prepared), check): ((&Statement, &Prepared), &Result<Check, Reason>)| {
             let maker = |name: &str| makers.get(name).copied();
             Shape::new(
                 &prepared.values,
@@ -162,22 +193,43 @@ impl Values {
                 &keys,
                 &prepared.returned,
                 maker,
-                &written,
+                check.as_ref().ok(),
                 rows_max,
             )
             .with_context(|| format!("statement {}", statement.name))
         };
+        let unchecked = |(statement, check): (&Statement, &Result<Check, Reason>)| {
+            if statement.is_write {
+                Vec::new()
+            } else {
+                Unchecked::of(&statement.name, check)
+            }
+        };
         Ok(Self::Own {
-            shapes: statements.iter().zip(prepared).map(shape).collect::<Result<_>>()?,
+            shapes: statements
+                .iter()
+                .zip(prepared)
+                .zip(&checks)
+                .map(shape)
+                .collect::<Result<_>>()?,
             is_write: statements.iter().map(|statement| statement.is_write).collect(),
             scratch: BytesMut::new(),
+            unchecked: statements.iter().zip(&checks).flat_map(unchecked).collect(),
         })
+    }
+
+    /// What is not checked of the statements' reads.
+    pub(crate) fn unchecked(&self) -> Vec<Unchecked> {
+        match self {
+            Self::Standard { filled, .. } => unchecked_standard(*filled),
+            Self::Own { unchecked, .. } => unchecked.clone(),
+        }
     }
 
     /// Appends the values of an operation; `writer` and `number` tell whose it is, `wall_ns` when it was meant to begin.
     pub(crate) fn put(&mut self, out: &mut BytesMut, operation: Operation, writer: u32, number: u64, wall_ns: u64) {
         match self {
-            Self::Standard(shape) => {
+            Self::Standard { shape, .. } => {
                 put_value(out, &key_bytes(operation.key));
                 if operation.statement == WRITE {
                     shape.put(out, operation.key, writer, number, wall_ns);
@@ -190,7 +242,7 @@ impl Values {
     /// Appends the partition key of an operation as nodes hash it; false where the statement does not bind all of it.
     pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, operation: Operation) -> bool {
         match self {
-            Self::Standard(_) => {
+            Self::Standard { .. } => {
                 out.extend_from_slice(&key_bytes(operation.key));
                 true
             }
@@ -200,36 +252,73 @@ impl Values {
 
     /// What rows that came back are worth.
     pub(crate) fn checked(&mut self, operation: Operation, mut rows: Rows<'_>) -> Answer {
-        let found = rows.count > 0;
         let columns = rows.columns;
         match self {
-            Self::Standard(_) if operation.statement == WRITE => Answer::Written,
-            Self::Standard(_) => {
+            Self::Standard { .. } if operation.statement == WRITE => Answer::Written,
+            Self::Standard { filled, .. } => {
                 // A cell that is null or cut short ends the row early, and then its checksum does not fit.
+                let (is_row, key) = (rows.count > 0, key_bytes(operation.key));
                 let cells = (0..columns).map_while(|_| rows.cell().ok().flatten());
-                Answer::Read {
-                    found,
-                    intact: !found || is_intact(&key_bytes(operation.key), cells),
-                }
+                let is_intact = is_intact(&key, cells);
+                Answer::Read(standard(is_row.then_some(is_intact), *filled))
             }
-            // A conditional write answers with a row that says whether it was applied.
-            Self::Own { is_write, .. } if is_write[operation.statement] => Answer::Written,
+            // A conditional write answers with a row whose first column says whether it was applied.
+            Self::Own { is_write, .. } if is_write[operation.statement] => match rows.cell() {
+                Ok(Some([0])) => Answer::NotApplied,
+                _ => Answer::Written,
+            },
             Self::Own { shapes, scratch, .. } => {
-                let shape = &mut shapes[operation.statement];
-                if !shape.is_checked() || rows.count > 1 {
-                    return Answer::Read {
-                        found: true,
-                        intact: true,
-                    };
-                }
-                let cells = (0..columns).map_while(|_| rows.cell().ok());
-                Answer::Read {
-                    found,
-                    intact: !found || shape.is_intact(cells, operation.key, scratch),
-                }
+                Answer::Read(shapes[operation.statement].judge(&mut rows, operation.key, scratch))
             }
         }
     }
+}
+
+/// What a read of the default table found: whether its row is intact, if there is one.
+pub(crate) fn standard(is_intact: Option<bool>, filled: bool) -> Found {
+    match is_intact {
+        Some(true) => Found::Intact,
+        Some(false) => Found::Corrupted,
+        None if filled => Found::Missing,
+        None => Found::Absent,
+    }
+}
+
+/// What is not checked of the default table's reads.
+pub(crate) fn unchecked_standard(filled: bool) -> Vec<Unchecked> {
+    if filled {
+        return Vec::new();
+    }
+    vec![Unchecked::new("read", What::Presence, Reason::NotPopulated, Vec::new())]
+}
+
+/// What can be checked of each statement.
+fn checks(
+    statements: &[Statement],
+    prepared: &[Prepared],
+    tables: &Tables,
+    filling: Option<&String>,
+    is_unique: &dyn Fn(&str) -> bool,
+) -> Vec<Result<Check, Reason>> {
+    let parsed: Vec<Parsed> = statements.iter().map(|statement| cql::parse(&statement.cql)).collect();
+    let is_filling = |statement: &Statement| Some(&statement.name) == filling;
+    let pairs = || statements.iter().zip(&parsed);
+    let model = Model {
+        schema: &tables.schema,
+        executed: pairs()
+            .filter(|(statement, _)| statement.share > 0.0 || is_filling(statement))
+            .map(|(_, parsed)| parsed)
+            .collect(),
+        filled_by: pairs()
+            .find(|(statement, _)| tables.filled && is_filling(statement))
+            .map(|(_, parsed)| parsed),
+        is_unique,
+    };
+    let check = |(parsed, prepared): (&Parsed, &Prepared)| {
+        let returned: Vec<&str> = prepared.returned.iter().map(|column| column.name.as_str()).collect();
+        model.check(parsed, &returned)
+    };
+    parsed.iter().zip(prepared).map(check).collect()
 }
 
 #[cfg(test)]
@@ -249,6 +338,7 @@ mod tests {
                 own("place", "INSERT INTO t", 1.0),
             ],
             makers: BTreeMap::new(),
+            filling: None,
         };
         content.check().unwrap();
         let found = content.statements("hydrotest_x");
@@ -260,8 +350,70 @@ mod tests {
         let none = Content::Own {
             statements: vec![own("look", "SELECT", 0.0)],
             makers: BTreeMap::new(),
+            filling: None,
         };
         assert!(none.check().is_err());
+    }
+
+    #[test]
+    fn what_writes_rows_is_told_from_what_only_deletes_them() {
+        let of = |cql: &str| {
+            let statements = vec![OwnStatement {
+                name: "one".into(),
+                cql: cql.into(),
+                weight: 1.0,
+            }];
+            let (makers, filling) = (BTreeMap::new(), None);
+            let content = Content::Own {
+                statements,
+                makers,
+                filling,
+            };
+            let found = content.statements("hydrotest_x");
+            (found[0].is_write, found[0].makes_rows)
+        };
+        assert_eq!(of("-- who\nSELECT v FROM t WHERE k = ?"), (false, false));
+        assert_eq!(of("SELECT something unheard of"), (false, false));
+        assert_eq!(of("UPDATE t SET v = ? WHERE k = ?"), (true, true));
+        assert_eq!(of("DELETE FROM t WHERE k = ?"), (true, false));
+        assert_eq!(of("INSERT INTO t JSON ?"), (true, true));
+    }
+
+    #[test]
+    fn a_write_whose_condition_does_not_hold_is_none() {
+        let operation = Operation {
+            intended_ns: 0,
+            actual_ns: None,
+            statement: 0,
+            key: 7,
+        };
+        let answer = |applied: u8| {
+            let mut values = Values::Own {
+                shapes: Vec::new(),
+                is_write: vec![true],
+                scratch: BytesMut::new(),
+                unchecked: Vec::new(),
+            };
+            values.checked(operation, Rows::over(2, 1, &[0, 0, 0, 1, applied, 0, 0, 0, 0]))
+        };
+        assert!(matches!(answer(0), Answer::NotApplied));
+        assert!(matches!(answer(1), Answer::Written));
+    }
+
+    #[test]
+    fn a_row_is_missing_only_where_each_was_written_before() {
+        assert_eq!(
+            (standard(None, true), standard(None, false)),
+            (Found::Missing, Found::Absent)
+        );
+        assert_eq!(
+            (standard(Some(true), false), standard(Some(false), false)),
+            (Found::Intact, Found::Corrupted)
+        );
+        assert_eq!(
+            (unchecked_standard(true).len(), unchecked_standard(false).len()),
+            (0, 1)
+        );
     }
 
     #[test]

@@ -19,8 +19,8 @@ use scylla::statement::prepared::PreparedStatement;
 use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
-use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
-use crate::content::{Content, READ, WRITE};
+use crate::account::{Account, Answer, Found, Operation, Pressed, Recorders, operations_of};
+use crate::content::{Content, READ, WRITE, standard, unchecked_standard};
 use crate::press::CqlSettings;
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::session::{connect, consistency, error_name};
@@ -93,7 +93,13 @@ impl Driver {
             writer,
             operations: operations_of(&settings, share),
             inner: RefCell::new(Inner {
-                account: Account::new(&settings, share, window.clone(), recorders),
+                account: Account::new(
+                    &settings,
+                    share,
+                    window.clone(),
+                    recorders,
+                    unchecked_standard(settings.filled),
+                ),
                 in_flight: BTreeMap::new(),
                 started: 0,
             }),
@@ -275,19 +281,10 @@ impl Loop {
                         .and_then(|value| value.as_blob())
                         .map_or(&[][..], Vec::as_slice)
                 });
-                Answer::Read {
-                    found: true,
-                    intact: is_intact(&key, columns),
-                }
+                Answer::Read(standard(Some(is_intact(&key, columns)), self.settings.filled))
             }
-            Ok(None) => Answer::Read {
-                found: false,
-                intact: true,
-            },
-            Err(_) => Answer::Read {
-                found: true,
-                intact: false,
-            },
+            Ok(None) => Answer::Read(standard(None, self.settings.filled)),
+            Err(_) => Answer::Read(Found::Corrupted),
         }
     }
 

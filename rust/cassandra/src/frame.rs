@@ -184,6 +184,13 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
+    /// Rows whose cells are these.
+    #[cfg(test)]
+    pub(crate) fn over(columns: usize, count: usize, cells: &'a [u8]) -> Self {
+        let cells = Reader(cells);
+        Self { columns, count, cells }
+    }
+
     /// The next cell; None for null. An error if the answer is cut short.
     pub fn cell(&mut self) -> Result<Option<&'a [u8]>> {
         self.cells.value()

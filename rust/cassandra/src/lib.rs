@@ -4,7 +4,9 @@
 
 mod account;
 pub mod admin;
+mod checks;
 pub mod content;
+mod cql;
 mod driver;
 mod frame;
 mod link;
@@ -12,9 +14,11 @@ mod native;
 pub mod press;
 mod ring;
 pub mod rows;
+mod schema;
 pub mod session;
 mod shape;
 #[cfg(test)]
 mod stub;
 mod timer;
+mod unchecked;
 pub mod values;

@@ -18,7 +18,7 @@ use hydrotest_core::trial::Window;
 
 use self::places::{Places, Width};
 use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
-use crate::content::Values;
+use crate::content::{Tables, Values};
 use crate::link::{self, Dialect, Door, Link, STREAMS_MAX};
 use crate::press::CqlSettings;
 use crate::ring::{self, Topology};
@@ -40,16 +40,17 @@ pub(crate) struct Native {
 
 impl Native {
     /// Finds the nodes and opens the connections to each.
-    pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
+    pub(crate) fn connect(settings: &CqlSettings, tables: &Tables, share: u32) -> Result<Self> {
         let timeout = Duration::from_millis(settings.request_timeout_ms);
         let (topology, changes) = ring::watch(&settings.cluster, &settings.keyspace, timeout)?;
-        Self::connect_to(topology, Some(changes), settings, share)
+        Self::connect_to(topology, Some(changes), settings, tables, share)
     }
 
     fn connect_to(
         topology: Topology,
         changes: Option<Seeker<Topology>>,
         settings: &CqlSettings,
+        tables: &Tables,
         share: u32,
     ) -> Result<Self> {
         let statements = settings.statements();
@@ -71,6 +72,7 @@ impl Native {
             &settings.content,
             &statements,
             places.prepared()?,
+            tables,
             settings.keys.range().1,
         )?;
         Ok(Self {
@@ -91,7 +93,13 @@ impl Native {
         let pace = Pace::of(pressure, window.start_ns, self.share);
         let schedule = pace.schedule();
         let mut presser = Presser {
-            account: Account::new(&self.settings, self.share, window.clone(), recorders),
+            account: Account::new(
+                &self.settings,
+                self.share,
+                window.clone(),
+                recorders,
+                self.values.unchecked(),
+            ),
             writer: self.settings.writer + self.share as u32,
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
             tick_ns: self.settings.tick_us * 1_000,

@@ -1,6 +1,7 @@
 //! The CQL generator: what it is told, and the account of what it did. The threads that work are `native` and `driver`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::Result;
 use hydrotest_core::cluster::ClusterSettings;
@@ -13,9 +14,11 @@ use hydrotest_core::wire::{Outcome, Pressure};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Pressed, Recorders};
-use crate::content::{Content, Statement};
+use crate::content::{Content, Statement, Tables};
 use crate::driver::Driver;
 use crate::native::Native;
+use crate::schema;
+use crate::unchecked::Unchecked;
 
 /// Who speaks with the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,8 @@ pub struct CqlSettings {
     pub cluster: ClusterSettings,
     pub keyspace: String,
     pub content: Content,
+    /// Each row of the keys has been written before, and acknowledged: one that a read does not find is missing.
+    pub filled: bool,
     pub consistency: String,
     pub keys: Distribution,
     pub seed: u64,
@@ -62,11 +67,19 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
     settings.content.check().map_err(anyhow::Error::msg)?;
     settings.pressure.check().map_err(anyhow::Error::msg)?;
     Draw::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
+    let timeout = Duration::from_millis(settings.request_timeout_ms);
+    let tables = Tables {
+        schema: match &settings.content {
+            Content::Standard { .. } => schema::Schema::new(),
+            Content::Own { .. } => schema::read(&settings.cluster, &settings.keyspace, timeout)?,
+        },
+        filled: settings.filled,
+    };
     let mut threads: Vec<Prepared<Pressed>> = Vec::new();
     for share in settings.pressure.own_shares() {
         threads.push(match settings.client {
             Client::Native => {
-                let client = Native::connect(settings, share)?;
+                let client = Native::connect(settings, &tables, share)?;
                 prepared(settings, move |window, recorders| client.work(window, recorders))
             }
             Client::Driver => {
@@ -104,8 +117,11 @@ fn prepared(
 
 fn merge(parts: Vec<Pressed>, statements: &[Statement], outcome: &mut Outcome) {
     let (mut acked, mut attempted) = (Runs::default(), Runs::default());
-    let (mut missing, mut corrupted) = (0, 0);
+    let (mut missing, mut corrupted, mut checked) = (0, 0, 0);
     let mut answered: BTreeMap<&str, u64> = statements.iter().map(|one| (one.name.as_str(), 0)).collect();
+    let writes = statements.iter().filter(|one| one.is_write);
+    let mut not_applied: BTreeMap<&str, u64> = writes.map(|one| (one.name.as_str(), 0)).collect();
+    let mut unchecked = Vec::new();
     for part in parts {
         for (name, count) in part.errors {
             *outcome.errors.entry(name).or_default() += count;
@@ -117,9 +133,16 @@ fn merge(parts: Vec<Pressed>, statements: &[Statement], outcome: &mut Outcome) {
         outcome.counts.cap_hits += part.cap_hits;
         missing += part.missing;
         corrupted += part.corrupted;
+        checked += part.checked;
         for (statement, count) in statements.iter().zip(part.answered) {
             *answered.entry(&statement.name).or_default() += count;
         }
+        for (statement, count) in statements.iter().zip(part.not_applied) {
+            if let Some(sum) = not_applied.get_mut(statement.name.as_str()) {
+                *sum += count;
+            }
+        }
+        Unchecked::merge(&mut unchecked, part.unchecked);
         for (start, end) in part.acked.to_vec() {
             acked.insert_range(start, end);
         }
@@ -129,6 +152,7 @@ fn merge(parts: Vec<Pressed>, statements: &[Statement], outcome: &mut Outcome) {
     }
     outcome.extra = serde_json::json!({
         "acked_keys": acked.to_vec(), "attempted_keys": attempted.to_vec(),
-        "missing_reads": missing, "corrupted_reads": corrupted, "answered": answered,
+        "missing_reads": missing, "corrupted_reads": corrupted, "checked_reads": checked, "unchecked": unchecked,
+        "answered": answered, "not_applied": not_applied,
     });
 }

@@ -4,6 +4,9 @@ use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 use hydrotest_core::draw::{Distribution, Draw};
 
+use crate::account::Found;
+use crate::checks::{Check, ColumnHow};
+use crate::frame::Rows;
 use crate::values::{Kind, Maker, mix};
 
 /// What a column holds for which no maker is given: numbers up to this, or so many bytes (as cassandra-stress's columns have).
@@ -34,11 +37,13 @@ impl Column {
     /// The column `name` of type `kind`, made by `maker`; without one, a column of the partition key is the row's number, and
     /// any other what suits its type. `rows_max` is the highest row. An error in words where maker and type do not fit.
     pub(crate) fn new(name: &str, kind: Kind, maker: Option<Maker>, is_key: bool, rows_max: u64) -> Result<Self> {
+        // A LIMIT (`[limit]` to nodes, as a TTL is `[ttl]`) of 0 would be refused.
+        let min = u64::from(name.starts_with('['));
         let maker = maker.unwrap_or(match kind {
             _ if is_key => Maker::Row,
             Kind::Text | Kind::Blob => Maker::Bytes(Distribution::Uniform { min: BYTES, max: BYTES }),
             _ => Maker::Number(Distribution::Uniform {
-                min: 0,
+                min,
                 max: kind.number_max().min(NUMBER_MAX),
             }),
         });
@@ -63,11 +68,6 @@ impl Column {
             salt: hash(name),
             maker,
         })
-    }
-
-    /// True if no two rows have the same value.
-    pub(crate) fn is_unique(&self) -> bool {
-        matches!(self.maker, Made::Row)
     }
 
     /// Appends the value for a row, without its length.
@@ -130,20 +130,31 @@ pub(crate) struct Shape {
     bound: Vec<Column>,
     /// Places among them of the partition key's columns, in its order; empty where not all are bound.
     key: Vec<usize>,
-    /// Of what it returns: the columns whose values are known; None if its rows cannot be told from others.
-    returned: Option<Vec<Option<Column>>>,
+    /// What is checked of its answers; None if nothing is.
+    checked: Option<Checked>,
+}
+
+struct Checked {
+    /// The columns whose values are known, in the order in which they are returned.
+    columns: Vec<Option<CheckedColumn>>,
+    may_miss: bool,
+}
+
+struct CheckedColumn {
+    column: Column,
+    may_be_null: bool,
 }
 
 impl Shape {
     /// What a node said of a statement: the columns bound to its marks, which of them are the partition key, and those that
-    /// it returns. `keys` are the columns of all statements' partition keys, `written` are those that any of them writes.
+    /// it returns. `keys` are the columns of all statements' partition keys, `check` says what is checked of what is returned.
     pub(crate) fn new(
         bound: &[Described],
         key: &[u16],
         keys: &[String],
         returned: &[Described],
         maker: impl Fn(&str) -> Option<Maker>,
-        written: &[String],
+        check: Option<&Check>,
         rows_max: u64,
     ) -> Result<Self> {
         let column = |described: &Described| {
@@ -155,17 +166,26 @@ impl Shape {
             .map(column)
             .collect::<Result<Vec<Column>>>()
             .context("a statement cannot be bound")?;
-        // Where no bound column is the row's own, other rows may have been written over what is read.
-        let is_one_row = bound.iter().any(Column::is_unique);
-        let known = |described: &Described| {
-            let is_known = written.contains(&described.name);
-            is_known.then(|| column(described)).transpose()
-        };
-        let returned = is_one_row
-            .then(|| returned.iter().map(known).collect::<Result<Vec<_>>>())
+        let checked = check
+            .map(|check| {
+                let one = |(described, found): (&Described, &ColumnHow)| match found {
+                    ColumnHow::Unchecked(_) => Ok(None),
+                    ColumnHow::Checked { may_be_null } => column(described).map(|column| {
+                        Some(CheckedColumn {
+                            column,
+                            may_be_null: may_be_null.is_some(),
+                        })
+                    }),
+                };
+                let hows = check.columns.iter().map(|column| &column.how);
+                anyhow::Ok(Checked {
+                    columns: returned.iter().zip(hows).map(one).collect::<Result<_>>()?,
+                    may_miss: check.may_miss.is_some(),
+                })
+            })
             .transpose()?;
         let key = key.iter().map(|&at| usize::from(at)).collect();
-        Ok(Self { bound, key, returned })
+        Ok(Self { bound, key, checked })
     }
 
     /// Appends the partition key of a row as nodes hash it; false where not all of it is bound. A key of several columns has
@@ -193,28 +213,35 @@ impl Shape {
         }
     }
 
-    /// True if rows of this statement are checked.
-    pub(crate) fn is_checked(&self) -> bool {
-        self.returned.is_some()
-    }
-
-    /// True if the cells of one returned row are what was written.
-    pub(crate) fn is_intact<'a>(
-        &mut self,
-        cells: impl Iterator<Item = Option<&'a [u8]>>,
-        row: u64,
-        scratch: &mut BytesMut,
-    ) -> bool {
-        let columns = self.returned.iter_mut().flatten();
-        columns
-            .zip(cells)
-            .all(|(column, cell)| column.as_mut().is_none_or(|column| column.is_of(cell, row, scratch)))
+    /// What rows that came back for row number `row` are worth.
+    pub(crate) fn judge(&mut self, rows: &mut Rows<'_>, row: u64, scratch: &mut BytesMut) -> Found {
+        let Some(checked) = &mut self.checked else {
+            return Found::Unchecked;
+        };
+        match rows.count {
+            0 if checked.may_miss => Found::Absent,
+            0 => Found::Missing,
+            1 => {
+                let mut is_same = |column: &mut CheckedColumn, cell: Option<&[u8]>| {
+                    cell.is_none() && column.may_be_null || column.column.is_of(cell, row, scratch)
+                };
+                // A cell that is cut short is none that was written.
+                let is_intact = checked.columns.iter_mut().all(|column| match (column, rows.cell()) {
+                    (_, Err(_)) => false,
+                    (None, _) => true,
+                    (Some(column), Ok(cell)) => is_same(column, cell),
+                });
+                if is_intact { Found::Intact } else { Found::Corrupted }
+            }
+            _ => Found::SeveralRows,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::{ColumnCheck, Reason};
     use proptest::prelude::*;
 
     fn column(kind: Kind, maker: Option<Maker>) -> Column {
@@ -307,42 +334,97 @@ mod tests {
         names.iter().map(of).collect()
     }
 
-    #[test]
-    fn rows_are_checked_where_they_are_the_row_s_own() {
+    /// A statement that returns `note`, a text, and `count`, a bigint, for a row of table `(customer, id)`.
+    fn returning(note: ColumnHow, may_miss: Option<Reason>) -> Shape {
         let bound = described(&[("customer", 0x02), ("id", 0x09)]);
         let returned = described(&[("note", 0x0D), ("count", 0x02)]);
-        let written = ["customer", "id", "note"].map(String::from);
-        let keys = ["customer".to_owned()];
-        let mut own = Shape::new(&bound, &[0], &keys, &returned, |_| None, &written, 1_000).unwrap();
-        assert!(own.is_checked());
-        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
-        Column::new("note", Kind::Text, None, false, 1_000)
-            .unwrap()
-            .put(&mut out, 5);
-        // A column that nobody writes may hold anything.
-        let cells = |note: &[u8]| [Some(note.to_vec()), Some(vec![1])];
-        let intact = |own: &mut Shape, cells: &[Option<Vec<u8>>], scratch: &mut BytesMut| {
-            own.is_intact(cells.iter().map(Option::as_deref), 5, scratch)
+        let column = |name: &str, how| ColumnCheck { name: name.into(), how };
+        let count = ColumnHow::Unchecked(Reason::NotWritten);
+        let check = Check {
+            may_miss,
+            columns: vec![column("note", note), column("count", count)],
         };
-        assert!(intact(&mut own, &cells(&out[4..]), &mut scratch));
-        assert!(!intact(&mut own, &cells(b"other"), &mut scratch));
-        let shared =
-            |name: &str| (name == "customer").then_some(Maker::Number(Distribution::Uniform { min: 0, max: 9 }));
-        assert!(
-            !Shape::new(&bound, &[0], &keys, &returned, shared, &written, 1_000)
-                .unwrap()
-                .is_checked()
+        let keys = ["customer".to_owned()];
+        Shape::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
+    }
+
+    /// What one row of these two cells, for row number 5, is worth.
+    fn judged(own: &mut Shape, note: Option<&[u8]>) -> Found {
+        let mut body = BytesMut::new();
+        for cell in [note, Some(&[1][..])] {
+            body.put_i32(cell.map_or(-1, |cell| cell.len() as i32));
+            body.put_slice(cell.unwrap_or_default());
+        }
+        own.judge(&mut Rows::over(2, 1, &body), 5, &mut BytesMut::new())
+    }
+
+    #[test]
+    fn values_are_compared_where_they_are_known() {
+        let mut out = BytesMut::new();
+        let mut note = Column::new("note", Kind::Text, None, false, 1_000).unwrap();
+        note.put(&mut out, 5);
+        let mut sure = returning(ColumnHow::Checked { may_be_null: None }, None);
+        assert_eq!(judged(&mut sure, Some(&out[4..])), Found::Intact);
+        assert_eq!(judged(&mut sure, Some(b"other")), Found::Corrupted);
+        assert_eq!(judged(&mut sure, None), Found::Corrupted);
+        let mut expiring = returning(
+            ColumnHow::Checked {
+                may_be_null: Some(Reason::Expiring),
+            },
+            None,
         );
+        assert_eq!(judged(&mut expiring, None), Found::Intact);
+        assert_eq!(judged(&mut expiring, Some(b"other")), Found::Corrupted);
+        let mut counted = returning(ColumnHow::Unchecked(Reason::Counter), None);
+        assert_eq!(judged(&mut counted, Some(b"other")), Found::Intact);
+    }
+
+    #[test]
+    fn rows_are_missing_only_where_they_must_be_there() {
+        let found = |may_miss, count| {
+            let mut own = returning(ColumnHow::Checked { may_be_null: None }, may_miss);
+            own.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new())
+        };
+        assert_eq!(found(None, 0), Found::Missing);
+        assert_eq!(found(Some(Reason::Deleted), 0), Found::Absent);
+        assert_eq!(found(None, 2), Found::SeveralRows);
+        // An answer that is cut short.
+        assert_eq!(found(None, 1), Found::Corrupted);
+        let mut unchecked = Shape::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
+        let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));
+        assert_eq!(counts, [Found::Unchecked; 3]);
+    }
+
+    #[test]
+    fn a_limit_is_never_zero() {
+        let mut out = BytesMut::new();
+        let mut limit = Column::new("[limit]", Kind::TinyInt, None, false, 1_000).unwrap();
+        (0..2_000).for_each(|row| limit.put_body(&mut out, row));
+        assert!(out.iter().all(|&byte| byte > 0));
     }
 
     #[test]
     fn a_key_that_is_returned_is_the_key_that_was_bound() {
         let bound = described(&[("customer", 0x02)]);
-        let (keys, written) = (["customer".to_owned()], ["customer".to_owned()]);
-        let mut own = Shape::new(&bound, &[0], &keys, &bound, |_| None, &written, 1_000).unwrap();
-        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
+        let check = Check {
+            may_miss: None,
+            columns: vec![ColumnCheck {
+                name: "customer".into(),
+                how: ColumnHow::Checked { may_be_null: None },
+            }],
+        };
+        let keys = ["customer".to_owned()];
+        let mut own = Shape::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
+        let mut out = BytesMut::new();
         own.put(&mut out, 7);
-        assert!(own.is_intact(std::iter::once(Some(&out[4..])), 7, &mut scratch));
+        assert_eq!(
+            own.judge(&mut Rows::over(1, 1, &out), 7, &mut BytesMut::new()),
+            Found::Intact
+        );
+        assert_eq!(
+            own.judge(&mut Rows::over(1, 1, &out), 8, &mut BytesMut::new()),
+            Found::Corrupted
+        );
     }
 
     #[test]
@@ -350,7 +432,7 @@ mod tests {
         let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
         let keys = ["customer".to_owned(), "day".to_owned()];
         let laid_out = |key: &[u16]| {
-            let mut own = Shape::new(&bound, key, &keys, &[], |_| None, &[], 1_000).unwrap();
+            let mut own = Shape::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
             let mut out = BytesMut::new();
             own.put_partition_key(&mut out, 7).then(|| out.to_vec())
         };

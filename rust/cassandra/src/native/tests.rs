@@ -36,6 +36,7 @@ fn press_by(
             },
             write_share: 0.5,
         },
+        filled: true,
         consistency: "ONE".into(),
         keys: Distribution::Uniform { min: 0, max: 99 },
         seed: 1,
@@ -55,7 +56,11 @@ fn press_by(
             nice: 0,
         },
     };
-    let client = Native::connect_to(Topology::flat(vec![stub.address]), None, &settings, 0).unwrap();
+    let tables = Tables {
+        filled: settings.filled,
+        ..Tables::default()
+    };
+    let client = Native::connect_to(Topology::flat(vec![stub.address]), None, &settings, &tables, 0).unwrap();
     let start = monotonic_ns();
     // Each ends by its count, long before.
     let window = Window::new(start, start + 60_000_000_000, WallOffset::take(), Arc::default());

@@ -1,0 +1,298 @@
+//! What of a read can be checked, decided before the load begins, by the statements and the tables: a value follows from the
+//! number of its row, which holds only where no other row, and no other writer, can have put something else there. What is not
+//! sure is not checked, for a reason that the report gives.
+
+use serde::Serialize;
+
+use crate::cql::{Act, Change, How, Parsed, Select, Selected};
+use crate::schema::{ColumnKind, Schema, Table};
+
+/// Why something is not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reason {
+    /// The statement, or one that writes, is not understood.
+    NotUnderstood,
+    /// The table is not one of the workload's.
+    UnknownTable,
+    /// A materialised view follows its table later.
+    View,
+    /// A range, a list, or no condition at all: any rows may answer.
+    Range,
+    /// The row is not asked for by its key, given by marks.
+    NotByKey,
+    /// Several rows have the same key, and the last one written is there.
+    SharedKey,
+    /// Several rows answered.
+    SeveralRows,
+    /// A function, JSON, or another name for a column.
+    Computed,
+    /// It depends on every addition before.
+    Counter,
+    /// The last row written to the partition has set it.
+    Static,
+    NotWritten,
+    /// A statement writes something else than a value of ours.
+    WrittenOtherwise,
+    Deleted,
+    Expiring,
+    /// Nothing has written it to every row before.
+    NotPopulated,
+}
+
+/// What is checked of a statement's answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    /// Why a row may be missing; None where it must be there.
+    pub(crate) may_miss: Option<Reason>,
+    /// Of each column returned.
+    pub(crate) columns: Vec<ColumnCheck>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnCheck {
+    pub(crate) name: String,
+    pub(crate) how: ColumnHow,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnHow {
+    Unchecked(Reason),
+    /// Why it may be null; None where it must not.
+    Checked {
+        may_be_null: Option<Reason>,
+    },
+}
+
+/// What is known of a workload's statements and tables.
+pub(crate) struct Model<'a> {
+    pub(crate) schema: &'a Schema,
+    /// The statements that are executed.
+    pub(crate) executed: Vec<&'a Parsed>,
+    /// The one that has written each row before, if one has.
+    pub(crate) filled_by: Option<&'a Parsed>,
+    /// True if no two rows have the same value in a column.
+    pub(crate) is_unique: &'a dyn Fn(&str) -> bool,
+}
+
+impl Model<'_> {
+    /// What can be checked of a read whose answers have these columns; or why nothing.
+    pub(crate) fn check(&self, parsed: &Parsed, returned: &[&str]) -> Result<Check, Reason> {
+        let Parsed::Select(select) = parsed else {
+            return Err(Reason::NotUnderstood);
+        };
+        if self.executed.contains(&&Parsed::Other) {
+            return Err(Reason::NotUnderstood);
+        }
+        let table = select.table.as_ref().and_then(|name| self.schema.get(name));
+        let (Some(table), Some(name)) = (table, &select.table) else {
+            return Err(Reason::UnknownTable);
+        };
+        if table.is_view {
+            return Err(Reason::View);
+        }
+        Reading {
+            select,
+            table,
+            changes: self
+                .executed
+                .iter()
+                .flat_map(|parsed| changes_of(parsed, name))
+                .collect(),
+            filled_by: self.filled_by.map(|parsed| changes_of(parsed, name)),
+            is_unique: self.is_unique,
+        }
+        .check(returned)
+    }
+}
+
+fn changes_of<'a>(parsed: &'a Parsed, table: &str) -> Vec<&'a Change> {
+    let all: &[Change] = match parsed {
+        Parsed::Write(write) => &write.changes,
+        _ => &[],
+    };
+    all.iter()
+        .filter(|change| change.table.as_deref() == Some(table))
+        .collect()
+}
+
+/// A read of one table, with all that changes it.
+struct Reading<'a> {
+    select: &'a Select,
+    table: &'a Table,
+    changes: Vec<&'a Change>,
+    /// Of the statement that has written each row before: what it does to this table.
+    filled_by: Option<Vec<&'a Change>>,
+    is_unique: &'a dyn Fn(&str) -> bool,
+}
+
+impl Reading<'_> {
+    fn check(&self, returned: &[&str]) -> Result<Check, Reason> {
+        if !self.select.is_plain {
+            return Err(Reason::Computed);
+        }
+        if !self.select.is_by_equality {
+            return Err(Reason::Range);
+        }
+        let is_key = |(name, how): &(String, How)| *how == How::Mark && self.key().any(|column| column == name);
+        if !self.select.equal.iter().all(is_key)
+            || !self.table.of(ColumnKind::Partition).all(|name| self.is_bound(name))
+        {
+            return Err(Reason::NotByKey);
+        }
+        if !self.key().all(|name| self.is_bound(name)) && !self.is_one_in_partition() {
+            return Err(Reason::Range);
+        }
+        if !self.key().any(|name| self.is_own(name)) {
+            return Err(Reason::SharedKey);
+        }
+        Ok(Check {
+            may_miss: self.may_miss(),
+            columns: self.columns(returned),
+        })
+    }
+
+    fn key(&self) -> impl Iterator<Item = &str> {
+        self.table
+            .of(ColumnKind::Partition)
+            .chain(self.table.of(ColumnKind::Clustering))
+    }
+
+    fn is_bound(&self, column: &str) -> bool {
+        self.select.equal.iter().any(|(name, _)| name == column)
+    }
+
+    /// What is written; of a statement that sets nothing but static columns, the partition.
+    fn writes(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().copied().filter(|change| change.act != Act::Delete)
+    }
+
+    /// True if a column of the key leads to what one row's number has written, and nothing else.
+    fn is_own(&self, column: &str) -> bool {
+        self.is_bound(column)
+            && (self.is_unique)(column)
+            && self
+                .writes()
+                .all(|change| change.binds(column) || !self.makes_row(change))
+    }
+
+    /// False of what sets static columns alone.
+    fn makes_row(&self, change: &Change) -> bool {
+        let is_of_row = |(name, _): &(String, How)| {
+            !matches!(
+                self.table.columns.get(name),
+                Some(ColumnKind::Partition | ColumnKind::Static)
+            )
+        };
+        self.table.of(ColumnKind::Clustering).next().is_none() || change.equal.iter().chain(&change.set).any(is_of_row)
+    }
+
+    /// True if the partition holds one row at most: it is a row's own, and each write gives the rest of the key by marks.
+    fn is_one_in_partition(&self) -> bool {
+        self.table.of(ColumnKind::Partition).any(|name| self.is_own(name))
+            && self.writes().all(|change| self.key().all(|name| change.binds(name)))
+    }
+
+    /// Why what was written may be gone.
+    fn may_go(&self) -> Option<Reason> {
+        if self.changes.iter().any(|change| change.act == Act::Delete) {
+            return Some(Reason::Deleted);
+        }
+        (self.table.expires || self.changes.iter().any(|change| change.expires)).then_some(Reason::Expiring)
+    }
+
+    fn may_miss(&self) -> Option<Reason> {
+        if self.select.selected.contains(&Selected::Computed) {
+            // An aggregate answers also where there is no row.
+            return Some(Reason::Computed);
+        }
+        if let Some(reason) = self.may_go() {
+            return Some(reason);
+        }
+        let makes_every_row = |change: &Change| match change.act {
+            Act::Insert => true,
+            // Such a row is there as long as it has a value.
+            Act::Update => change.set.iter().any(|(name, _)| self.stays(name)),
+            Act::Delete => false,
+        };
+        let is_filled = self.fills(self.key()).any(makes_every_row);
+        (!is_filled).then_some(Reason::NotPopulated)
+    }
+
+    /// What has written each row, or each partition, before: where it gave the whole of this key by marks.
+    fn fills<'k>(&self, key: impl Iterator<Item = &'k str>) -> impl Iterator<Item = &Change> {
+        let key: Vec<&str> = key.collect();
+        let all = self.filled_by.iter().flatten().copied();
+        all.filter(move |change| key.iter().all(|name| change.binds(name)))
+    }
+
+    /// True if a column of a row, once written, is never null again.
+    fn stays(&self, column: &str) -> bool {
+        match self.table.columns.get(column) {
+            Some(ColumnKind::Counter) => true,
+            Some(ColumnKind::Regular) => self
+                .writes()
+                .all(|change| matches!(change.sets(column), None | Some(How::Mark))),
+            _ => false,
+        }
+    }
+
+    fn columns(&self, returned: &[&str]) -> Vec<ColumnCheck> {
+        let selected = &self.select.selected;
+        let is_all = selected[..] == [Selected::All];
+        let one = |(at, name): (usize, &&str)| ColumnCheck {
+            name: (*name).to_owned(),
+            how: if is_all || selected.get(at) == Some(&Selected::Column((*name).to_owned())) {
+                self.column(name)
+            } else {
+                ColumnHow::Unchecked(Reason::Computed)
+            },
+        };
+        returned.iter().enumerate().map(one).collect()
+    }
+
+    fn column(&self, name: &str) -> ColumnHow {
+        let kind = self.table.columns.get(name);
+        let unchecked = match kind {
+            None => Some(Reason::Computed),
+            Some(ColumnKind::Partition | ColumnKind::Clustering) => {
+                return ColumnHow::Checked { may_be_null: None };
+            }
+            Some(ColumnKind::Counter) => Some(Reason::Counter),
+            Some(ColumnKind::Static) if !self.has_own_partition() => Some(Reason::Static),
+            Some(ColumnKind::Static | ColumnKind::Regular) => None,
+        };
+        if let Some(reason) = unchecked {
+            return ColumnHow::Unchecked(reason);
+        }
+        let set: Vec<How> = self.writes().filter_map(|change| change.sets(name)).collect();
+        if set.is_empty() {
+            return ColumnHow::Unchecked(Reason::NotWritten);
+        }
+        if set.contains(&How::Otherwise) {
+            return ColumnHow::Unchecked(Reason::WrittenOtherwise);
+        }
+        let sets = |change: &Change| change.sets(name) == Some(How::Mark);
+        let is_filled = if kind == Some(&ColumnKind::Static) {
+            self.fills(self.table.of(ColumnKind::Partition)).any(sets)
+        } else {
+            self.fills(self.key()).any(sets)
+        };
+        ColumnHow::Checked {
+            may_be_null: if set.contains(&How::Null) {
+                Some(Reason::Deleted)
+            } else {
+                self.may_go().or((!is_filled).then_some(Reason::NotPopulated))
+            },
+        }
+    }
+
+    /// True if no other row shares the partition, nor what is static in it.
+    fn has_own_partition(&self) -> bool {
+        let is_own = |name: &str| self.is_own(name) && self.writes().all(|change| change.binds(name));
+        self.table.of(ColumnKind::Partition).any(is_own)
+    }
+}
+
+#[cfg(test)]
+mod tests;

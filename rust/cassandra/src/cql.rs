@@ -1,0 +1,383 @@
+//! Statements as far as they must be understood to know what a read is to find: which table, which columns by which values,
+//! and whether rows are deleted, expire, or are written under a condition. What is not understood is said to be so.
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    Select(Select),
+    Write(Write),
+    /// A read that is not understood.
+    OtherRead,
+    /// Anything else.
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Select {
+    /// None where another keyspace is named.
+    pub(crate) table: Option<String>,
+    pub(crate) selected: Vec<Selected>,
+    /// False if its rows are not the table's: JSON, DISTINCT, GROUP BY.
+    pub(crate) is_plain: bool,
+    /// Columns that are to equal something, and how that is given.
+    pub(crate) equal: Vec<(String, How)>,
+    /// Every condition is one of these.
+    pub(crate) is_by_equality: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selected {
+    All,
+    Column(String),
+    /// A function, a cast, a part of a column, or one under another name.
+    Computed,
+}
+
+/// One write, or those of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Write {
+    pub(crate) changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) act: Act,
+    /// None where another keyspace is named.
+    pub(crate) table: Option<String>,
+    /// Of UPDATE and DELETE: columns that are to equal something. An INSERT's keys are among what it sets.
+    pub(crate) equal: Vec<(String, How)>,
+    pub(crate) set: Vec<(String, How)>,
+    pub(crate) expires: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// How a value is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// By a mark that has the column's name: ours to make.
+    Mark,
+    Null,
+    Otherwise,
+}
+
+impl Change {
+    /// True if the column is given by a mark, be it as key or as value.
+    pub(crate) fn binds(&self, column: &str) -> bool {
+        let all = self.equal.iter().chain(&self.set);
+        all.into_iter().any(|(name, how)| name == column && *how == How::Mark)
+    }
+
+    /// How it sets a column, if it does.
+    pub(crate) fn sets(&self, column: &str) -> Option<How> {
+        self.set.iter().find(|(name, _)| name == column).map(|(_, how)| *how)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// A keyword or a name, in small letters.
+    Word(String),
+    /// A name in quotes, as it stands.
+    Quoted(String),
+    Mark,
+    /// A mark with a name of its own.
+    Named(String),
+    Literal,
+    Sign(char),
+}
+
+impl Token {
+    fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Word(found) if found == word)
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Word(name) | Self::Quoted(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// None where a quote or a comment does not end.
+fn tokens(cql: &str) -> Option<Vec<Token>> {
+    let mut out = Vec::new();
+    let mut rest = cql;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let word = |text: &str| text.find(|letter| !is_word(letter)).unwrap_or(text.len());
+        let taken = if rest.starts_with("--") || rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/")? + 4
+        } else if let Some(text) = rest.strip_prefix("$$") {
+            out.push(Token::Literal);
+            text.find("$$")? + 4
+        } else if first == '\'' || first == '"' {
+            let (text, length) = quoted(rest, first)?;
+            out.push(if first == '"' {
+                Token::Quoted(text)
+            } else {
+                Token::Literal
+            });
+            length
+        } else if first == '?' {
+            out.push(Token::Mark);
+            1
+        } else if first == ':' && rest[1..].starts_with('"') {
+            let (text, length) = quoted(&rest[1..], '"')?;
+            out.push(Token::Named(text));
+            1 + length
+        } else if first == ':' && rest[1..].starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            let length = 1 + word(&rest[1..]);
+            out.push(Token::Named(rest[1..length].to_ascii_lowercase()));
+            length
+        } else if first.is_ascii_digit() {
+            out.push(Token::Literal);
+            word(rest)
+        } else if is_word(first) {
+            let length = word(rest);
+            out.push(Token::Word(rest[..length].to_ascii_lowercase()));
+            length
+        } else {
+            if !first.is_whitespace() {
+                out.push(Token::Sign(first));
+            }
+            first.len_utf8()
+        };
+        rest = &rest[taken..];
+    }
+    Some(out)
+}
+
+/// What stands in quotes at the start, two of which within stand for one, and the length with them.
+fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
+    let mut at = 1;
+    loop {
+        at += text[at..].find(quote)? + 1;
+        if !text[at..].starts_with(quote) {
+            let inner = &text[1..at - 1];
+            return Some((inner.replace(&format!("{quote}{quote}"), &quote.to_string()), at));
+        }
+        at += 1;
+    }
+}
+
+/// Splits where `ends` is true outside of all brackets.
+fn split(tokens: &[Token], ends: impl Fn(&Token) -> bool) -> Vec<&[Token]> {
+    let mut depth = 0;
+    tokens
+        .split(|token| {
+            match token {
+                Token::Sign('(' | '[' | '{') => depth += 1,
+                Token::Sign(')' | ']' | '}') => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && ends(token)
+        })
+        .collect()
+}
+
+fn listed(tokens: &[Token]) -> Vec<&[Token]> {
+    split(tokens, |token| *token == Token::Sign(','))
+}
+
+/// What stands before a word outside of all brackets, and what stands behind it.
+fn parted<'a>(tokens: &'a [Token], word: &str) -> Option<(&'a [Token], &'a [Token])> {
+    let before = *split(tokens, |token| token.is(word)).first()?;
+    Some((before, tokens.get(before.len() + 1..)?))
+}
+
+/// What the statement does.
+pub(crate) fn parse(cql: &str) -> Parsed {
+    let Some(mut found) = tokens(cql) else {
+        return Parsed::Other;
+    };
+    while found.last() == Some(&Token::Sign(';')) {
+        found.pop();
+    }
+    let Some(first) = found.first() else {
+        return Parsed::Other;
+    };
+    if first.is("select") {
+        return select(&found[1..]).map_or(Parsed::OtherRead, Parsed::Select);
+    }
+    let changes = if first.is("begin") {
+        batch(&found)
+    } else {
+        change(&found).map(|one| vec![one])
+    };
+    changes.map_or(Parsed::Other, |changes| Parsed::Write(Write { changes }))
+}
+
+/// The statements of a batch begin with words that no name can be without quotes.
+fn batch(tokens: &[Token]) -> Option<Vec<Change>> {
+    let (_, rest) = parted(tokens, "batch")?;
+    let (inner, _) = parted(rest, "apply")?;
+    let begins = |token: &Token| ["insert", "update", "delete"].iter().any(|word| token.is(word));
+    let starts: Vec<usize> = (0..inner.len()).filter(|&at| begins(&inner[at])).collect();
+    let ends = starts.iter().skip(1).copied().chain([inner.len()]);
+    let one = |(&start, end): (&usize, usize)| {
+        let own = &inner[start..end];
+        change(own.strip_suffix(&[Token::Sign(';')]).unwrap_or(own))
+    };
+    starts.iter().zip(ends).map(one).collect()
+}
+
+fn change(tokens: &[Token]) -> Option<Change> {
+    let (first, rest) = tokens.split_first()?;
+    if first.is("insert") {
+        insert(rest)
+    } else if first.is("update") {
+        let (target, rest) = parted(rest, "set")?;
+        let (set, rest) = parted(rest, "where")?;
+        let (table, using) = table(target)?;
+        Some(Change {
+            act: Act::Update,
+            table,
+            equal: conditions(before(rest, "if")).0,
+            set: listed(set).into_iter().map(assignment).collect::<Option<_>>()?,
+            expires: using.iter().any(|token| token.is("ttl")),
+        })
+    } else if first.is("delete") {
+        let (_, rest) = parted(rest, "from")?;
+        let (target, rest) = parted(rest, "where")?;
+        Some(Change {
+            act: Act::Delete,
+            table: table(target)?.0,
+            equal: conditions(before(rest, "if")).0,
+            set: Vec::new(),
+            expires: false,
+        })
+    } else {
+        None
+    }
+}
+
+fn insert(tokens: &[Token]) -> Option<Change> {
+    let (into, rest) = tokens.split_first()?;
+    let (table, rest) = table(rest)?;
+    if !into.is("into") {
+        return None;
+    }
+    let (names, rest) = bracketed(rest)?;
+    let (values, rest) = bracketed(rest.strip_prefix(&[Token::Word("values".into())])?)?;
+    let (names, values) = (listed(names), listed(values));
+    if names.len() != values.len() {
+        return None;
+    }
+    let one = |(name, value): (&[Token], &[Token])| match name {
+        [name] => name.name().map(|name| (name.to_owned(), how(name, value))),
+        _ => None,
+    };
+    Some(Change {
+        act: Act::Insert,
+        table,
+        equal: Vec::new(),
+        set: names.into_iter().zip(values).map(one).collect::<Option<_>>()?,
+        expires: rest.iter().any(|token| token.is("ttl")),
+    })
+}
+
+/// What stands in round brackets at the start, and the rest.
+fn bracketed(tokens: &[Token]) -> Option<(&[Token], &[Token])> {
+    let rest = tokens.strip_prefix(&[Token::Sign('(')])?;
+    let mut depth = 1;
+    let end = rest.iter().position(|token| {
+        match token {
+            Token::Sign('(') => depth += 1,
+            Token::Sign(')') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    Some((&rest[..end], &rest[end + 1..]))
+}
+
+fn select(tokens: &[Token]) -> Option<Select> {
+    let (mut selection, rest) = parted(tokens, "from")?;
+    let (table, rest) = table(rest)?;
+    // Both can be names of columns, too.
+    let is_other = matches!(selection, [first, second, ..] if (first.is("json") || first.is("distinct")) && *second != Token::Sign(','));
+    if is_other {
+        selection = &selection[1..];
+    }
+    let one = |part: &[Token]| match part {
+        [Token::Sign('*')] => Selected::All,
+        [name] => name
+            .name()
+            .map_or(Selected::Computed, |name| Selected::Column(name.into())),
+        _ => Selected::Computed,
+    };
+    let is_grouped = rest.windows(2).any(|pair| pair[0].is("group") && pair[1].is("by"));
+    let ends = |token: &Token| {
+        ["order", "limit", "allow", "group", "per"]
+            .iter()
+            .any(|word| token.is(word))
+    };
+    let (equal, is_by_equality) = match rest.split_first() {
+        Some((word, rest)) if word.is("where") => conditions(split(rest, ends)[0]),
+        _ => (Vec::new(), false),
+    };
+    Some(Select {
+        table,
+        selected: listed(selection).into_iter().map(one).collect(),
+        is_plain: !is_other && !is_grouped,
+        equal,
+        is_by_equality,
+    })
+}
+
+/// The columns that are to equal something; true if that is all that is asked.
+fn conditions(tokens: &[Token]) -> (Vec<(String, How)>, bool) {
+    let all: Vec<_> = split(tokens, |token| token.is("and"))
+        .into_iter()
+        .map(equality)
+        .collect();
+    let is_all = all.iter().all(Option::is_some);
+    (all.into_iter().flatten().collect(), is_all)
+}
+
+fn equality(tokens: &[Token]) -> Option<(String, How)> {
+    let (name, rest) = tokens.split_first()?;
+    let value = rest.strip_prefix(&[Token::Sign('=')])?;
+    let name = name.name()?;
+    Some((name.to_owned(), how(name, value)))
+}
+
+/// `column = ?`, or anything else that begins with the column.
+fn assignment(tokens: &[Token]) -> Option<(String, How)> {
+    equality(tokens).or_else(|| Some((tokens.first()?.name()?.to_owned(), How::Otherwise)))
+}
+
+fn how(column: &str, value: &[Token]) -> How {
+    match value {
+        [Token::Mark] => How::Mark,
+        // The node calls the mark by its own name, and so is its value made.
+        [Token::Named(name)] if name == column => How::Mark,
+        [word] if word.is("null") => How::Null,
+        _ => How::Otherwise,
+    }
+}
+
+/// The table named at the start, None if with a keyspace, and the rest.
+fn table(tokens: &[Token]) -> Option<(Option<String>, &[Token])> {
+    let (name, rest) = tokens.split_first()?;
+    match rest {
+        [Token::Sign('.'), _, rest @ ..] => Some((None, rest)),
+        rest => Some((Some(name.name()?.to_owned()), rest)),
+    }
+}
+
+fn before<'a>(tokens: &'a [Token], word: &str) -> &'a [Token] {
+    parted(tokens, word).map_or(tokens, |(before, _)| before)
+}
+
+#[cfg(test)]
+mod tests;
