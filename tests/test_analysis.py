@@ -116,10 +116,25 @@ def test_the_same_sequence_in_another_partition_is_no_substitute() -> None:
 
 
 def test_rows_missing_and_corrupted() -> None:
-    fates = rows_fates([(0, 100)], [(0, 90)], {"runs": [(0, 50), (51, 95)], "corrupted": 0, "duplicated": 0})
+    fates = rows_fates([(0, 100)], [(0, 90)], {"runs": [(0, 50), (51, 95)], "corrupted": 0, "corrupted_runs": [], "duplicated": 0})
     assert (fates.lost, fates.unacked_present) == (1, 5)
-    fates = rows_fates([(0, 100)], [(0, 100)], {"runs": [(0, 99)], "corrupted": 1, "duplicated": 0})
+    fates = rows_fates([(0, 100)], [(0, 100)], {"runs": [(0, 99)], "corrupted": 1, "corrupted_runs": [(99, 100)], "duplicated": 0})
     assert (fates.lost, fates.corrupted) == (0, 1)
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
+def test_a_corrupted_row_stands_for_no_lost_one(never_acked: set[int], lost: set[int], corrupted: set[int]) -> None:
+    """Also where it was never acknowledged itself."""
+    attempted, acked = set(range(61)), set(range(61)) - never_acked
+    corrupted = corrupted - lost
+    scanned = {
+        "runs": [(n, n + 1) for n in attempted - lost - corrupted],
+        "corrupted": len(corrupted),
+        "corrupted_runs": [(n, n + 1) for n in corrupted],
+        "duplicated": 0,
+    }
+    fates = rows_fates([(0, 61)], normalised([(n, n + 1) for n in acked]), scanned)
+    assert (fates.lost, fates.corrupted) == (len(lost & acked), len(corrupted))
 
 
 def test_t_interval_known_value() -> None:

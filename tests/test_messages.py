@@ -49,7 +49,7 @@ def test_consume_settings() -> None:
 def test_cql_settings() -> None:
     workload = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 3}, "keys": "uniform(0, 1M)"})
     load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
-    _, made = cassandra.generators("store", workload, [HOST, HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, load)
+    _, made = cassandra.generators("store", workload, [HOST, HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, load, filled=True)
     assert made.settings == golden("cql.settings.json")
     assert made.in_flight == 128
 
@@ -69,9 +69,13 @@ def test_own_statements_settings() -> None:
         }
     )
     load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
-    (made,) = cassandra.generators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1, load)
+    (made,) = cassandra.generators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1, load, filled=True)
     assert made.settings == golden("cql-own.settings.json")
     assert workload.filling == "place"
+    # What fills the tables knows all statements: which columns are keys follows from all of them.
+    (filler,) = cassandra.populators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1)
+    assert [(one["name"], one["weight"]) for one in filler.settings["content"]["own"]["statements"]] == [("place", 1.0), ("look", 0.0)]
+    assert (filler.settings["filled"], filler.settings["operations"]) == (False, 1_000_000)
 
 
 def test_the_protocol_is_the_one_that_was_agreed_on() -> None:

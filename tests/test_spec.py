@@ -146,6 +146,18 @@ CASES = {
         10,
         "the statement 'b' is not there",
     ),
+    "populating by a deletion": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, statements: {a: {cql: DELETE}}, populate: a, ",
+        10,
+        "a writes no rows",
+    ),
+    "populating by a read": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, statements: {a: {cql: SELECT}}, populate: a, ",
+        10,
+        "a writes no rows",
+    ),
     "a share for nobody": ("record_size: 100 B", "generators: 65", 8, "more than 64 threads"),
     "consumers without a partition": ("reads: ingest", "reads: ingest, generators: 7", 9, "7 consumers share 6 partitions"),
     "a generator's host that is not there": ("reads: ingest", "reads: ingest, on: [here, there]", 9, "the host 'there' is not there"),

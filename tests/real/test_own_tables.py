@@ -58,6 +58,11 @@ async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
     answered = outcome.extra["answered"]
     assert set(answered) == {"place", "look", "list", "once", "change"}
     assert answered["look"] > 2 * answered["place"] > 0
+    # Each row is there and its own: nothing of the reads is left out, and no `IF NOT EXISTS` is a write.
+    assert outcome.extra["unchecked"] == []
+    assert outcome.extra["checked_reads"] == answered["look"] + answered["list"]
+    assert outcome.extra["not_applied"] == {"place": 0, "once": answered["once"], "change": 0}
+    assert answered["once"] > 0
     measured = Measured.read(bench.runner.folder, trial, "store")
     assert measured.histogram(op="look").get_total_count() > 0
 
@@ -80,14 +85,36 @@ async def test_rows_that_others_changed_are_found(bench: Bench) -> None:
 
 
 async def test_rows_that_are_not_there_are_missing(bench: Bench) -> None:
-    settings = {**ORDERS, "statements": {"look": ORDERS["statements"]["look"]}}
-    orders = store(bench, settings, "hydrotest_t_missing")
+    """Rows that were written, and that another workload has deleted: of this one's statements, none does."""
+    statements = {"place": {**ORDERS["statements"]["place"], "weight": 0}, "look": ORDERS["statements"]["look"]}
+    orders = store(bench, {**ORDERS, "statements": statements}, "hydrotest_t_missing")
+    await orders.fill()
+    whole = await orders.open_loop(200, PLAN)
+    delete = {"cql": "DELETE FROM orders WHERE customer = ? AND day = ? AND id = ?"}
+    spoiler = store(bench, {**ORDERS, "statements": {"delete": delete}}, "hydrotest_t_missing")
+    spoiled = await spoiler.open_loop(1_000, PLAN)
+    assert spoiled.status == "done", spoiled.reason
+    trial = await orders.open_loop(200, PLAN)
+    await orders._drop(orders.keyspace)
+    before, after = whole.load("store").outcome, trial.load("store").outcome
+    assert before is not None
+    assert after is not None
+    assert (before.extra["missing_reads"], before.extra["corrupted_reads"]) == (0, 0)
+    # 2,000 rows, and 2,500 deletions at random: 71 of 100 rows are gone.
+    assert 0.4 < after.extra["missing_reads"] / after.extra["checked_reads"] < 0.95
+    assert (after.extra["corrupted_reads"], after.extra["unchecked"]) == (0, [])
+
+
+async def test_rows_that_nothing_has_written_are_not_lost(bench: Bench) -> None:
+    orders = store(bench, {**ORDERS, "statements": {"look": ORDERS["statements"]["look"]}}, "hydrotest_t_never")
     await orders.fill()
     trial = await orders.open_loop(200, PLAN)
     await orders._drop(orders.keyspace)
     outcome = trial.load("store").outcome
     assert outcome is not None
-    assert outcome.extra["missing_reads"] == outcome.extra["answered"]["look"] > 0
+    assert (outcome.extra["missing_reads"], outcome.extra["checked_reads"]) == (0, 0)
+    (presence,) = [row for row in outcome.extra["unchecked"] if row["what"] == "presence"]
+    assert (presence["reason"], presence["absent"]) == ("not_populated", outcome.extra["answered"]["look"])
 
 
 @pytest.mark.parametrize(

@@ -118,20 +118,20 @@ def _beyond(missing: Runs, seen: Runs, places: Iterable[tuple[int, int, int]], r
 def rows_fates(attempted: Runs, acked: Runs, scanned: Mapping[str, Any]) -> Fates:
     """Fates of a table's rows: every row whose write was acknowledged must be there and intact.
 
-    Rows are counted, not writes: a later write to the same key replaces an earlier one.
+    Rows are counted, not writes: a later write to the same key replaces an earlier one. `scanned` says which rows are there and intact,
+    and which are corrupted.
     """
     seen = normalised(scanned["runs"])
     present = overlap(acked, seen)
-    corrupted = int(scanned["corrupted"])
     return Fates(
         unit="rows",
         sent=size(attempted),
         acked=size(acked),
         seen=size(seen),
-        # A corrupted row is there; it is counted as corrupted, not as lost.
-        lost=max(0, size(acked) - present - corrupted),
+        # A corrupted row is there; it is counted as corrupted, not as lost. One that was never acknowledged stands for none that was.
+        lost=size(without(without(acked, seen), normalised(scanned["corrupted_runs"]))),
         duplicated=int(scanned["duplicated"]),
-        corrupted=corrupted,
+        corrupted=int(scanned["corrupted"]),
         out_of_order=None,
         unacked_present=size(seen) - present,
         in_flight=0,

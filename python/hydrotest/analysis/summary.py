@@ -23,6 +23,7 @@ from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.profile import profile_rows
+from hydrotest.analysis.reads import no_reads, reads_by_workload
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
@@ -151,7 +152,12 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
     for entry in journal:
         if entry["what"] == ROWS_BEGUN:
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
-    return [{"workload": w, "tenancy": tenancy, **_sum(fates)} for (w, tenancy), fates in accounts.items()]
+    # Like its table's rows, what a workload has read is accounted for once.
+    reads = {(workload, "isolated"): found for workload, found in reads_by_workload(trials).items()}
+    return [
+        {"workload": w, "tenancy": tenancy, **_sum(fates), **reads.get((w, tenancy), no_reads())}
+        for (w, tenancy), fates in accounts.items()
+    ]
 
 
 def _sum(fates: list[Fates]) -> dict[str, Any]:

@@ -17,13 +17,17 @@ POPULATE_S_MAX = 3600.0
 WRITERS_PER_TRIAL = SHARES_MAX
 
 
-def _content(workload: CassandraLoad, only: str | None = None) -> dict[str, Any]:
-    """`Content` of rust/cassandra/src/content.rs; with `only` one statement of the user's own."""
+def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, Any]:
+    """`Content` of rust/cassandra/src/content.rs; what fills the tables before is one statement. The others are known to it all the
+    same: which columns are keys, and so what they hold, follows from all of them."""
     if workload.mix is not None:
-        return {"standard": {"shape": _shape(workload), "write_share": workload.mix.write_share}}
-    statements = [{"name": name, "cql": one.cql, "weight": 1.0 if only else one.weight}
-                  for name, one in workload.statements.items() if only in (None, name)]  # fmt: skip
-    return {"own": {"statements": statements, "makers": {name: maker.wire() for name, maker in workload.values.items()}}}
+        return {"standard": {"shape": _shape(workload), "write_share": 1.0 if is_filling else workload.mix.write_share}}
+    statements = [
+        {"name": name, "cql": one.cql, "weight": float(name == workload.filling) if is_filling else one.weight}
+        for name, one in workload.statements.items()
+    ]
+    makers = {name: maker.wire() for name, maker in workload.values.items()}
+    return {"own": {"statements": statements, "makers": makers, "filling": workload.filling}}
 
 
 def _shape(workload: CassandraLoad) -> dict[str, int]:
@@ -55,11 +59,12 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
 
 
 def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
-               pressure: dict[str, Any]) -> list[Generator]:  # fmt: skip
-    """A reading and writing generator on each host."""
+               pressure: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
+    """A reading and writing generator on each host. With `filled` each row of `keys` has been written before, and acknowledged: one that
+    a read does not find is missing."""
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
-        "client": client, "cluster": cluster.wire(), "keyspace": keyspace, "content": _content(workload),
+        "client": client, "cluster": cluster.wire(), "keyspace": keyspace, "content": _content(workload), "filled": filled,
         "consistency": workload.consistency, "keys": workload.keys.wire(),
         # Another seed for each trial: the same keys again would be read from a warm cache.
         "seed": trial, "operations": None, "connections": workload.connections,
@@ -73,11 +78,10 @@ def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
     reached yet would take it for lost."""
     pressure = {"load": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
                 "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
-    filling = generators(name, workload, hosts, cluster, keyspace, trial, pressure)
+    filling = generators(name, workload, hosts, cluster, keyspace, trial, pressure, filled=False)
     keys = {"shape": "sequential", "min": workload.keys.low, "max": workload.keys.high - 1}
-    content = (
-        _content(workload, workload.filling) if workload.mix is None else {"standard": {"shape": _shape(workload), "write_share": 1.0}}
-    )
     for one in filling:
-        one.settings.update({"content": content, "keys": keys, "operations": workload.keys.size, "consistency": "ALL"})
+        one.settings.update(
+            {"content": _content(workload, is_filling=True), "keys": keys, "operations": workload.keys.size, "consistency": "ALL"}
+        )
     return filling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hydrotest.report.unchecked import FLAWED_READS
 from hydrotest.units import show_rate
 
 
@@ -56,4 +57,9 @@ def _integrity(summary: dict[str, Any]) -> list[str]:
         for row in summary["integrity"]
         for flaw in ("lost", "corrupted")
         if row[flaw]
+    ] + [
+        f"{row['workload']} ({row['tenancy']}): {row[key]:,} of {row['checked_reads']:,} checked reads found {what}"
+        for row in summary["integrity"]
+        for key, what in FLAWED_READS.items()
+        if row.get(key)
     ]

@@ -17,7 +17,7 @@ class Sheet:
     title: str
     heads: list[str]
     rows: list[list[str]]
-    section: Literal["findings", "integrity", "usage"] = "findings"
+    section: Literal["findings", "integrity", "unchecked", "usage"] = "findings"
 
 
 def decimal(value: float | None, digits: int = 1) -> str:

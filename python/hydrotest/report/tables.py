@@ -17,6 +17,7 @@ from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.soak import held_sheet, soak_sheet
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
+from hydrotest.report.unchecked import unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
@@ -52,7 +53,11 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         rejected_sheet(summary),
     ]
     used = [usage_sheet(summary), by_test_sheet(summary), services_sheet(summary), generator_sheet(summary), overhead_sheet(summary)]
-    every += [replace(integrity_sheet(summary), section="integrity"), *(replace(sheet, section="usage") for sheet in used)]
+    every += [
+        replace(integrity_sheet(summary), section="integrity"),
+        unchecked_sheet(summary),
+        *(replace(sheet, section="usage") for sheet in used),
+    ]
     return [sheet for sheet in every if sheet.rows]
 
 

@@ -15,6 +15,7 @@ from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
+from hydrotest.report.unchecked import reads_sentences
 from hydrotest.units import show_duration, show_rate
 
 Summary = dict[str, Any]
@@ -47,8 +48,13 @@ def headline(summary: Summary) -> list[Finding]:
         Finding("At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
         Finding("Bound by what?", _bound_sentences(summary)),
         Finding("What happens together?", _what_happens(summary)),
-        Finding("Was anything lost?", [integrity_sentence(summary["integrity"]), *promise_sentences(summary.get("dataflow", []))]),
+        Finding("Was anything lost?", _whether_lost(summary)),
     ]
+
+
+def _whether_lost(summary: Summary) -> list[str]:
+    rows = summary["integrity"]
+    return [integrity_sentence(rows), *reads_sentences(rows), *promise_sentences(summary.get("dataflow", []))]
 
 
 def _what_happens(summary: Summary) -> list[str]:

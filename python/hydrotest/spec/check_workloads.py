@@ -213,6 +213,8 @@ def _check_content(workload: CassandraLoad, place: Path_, checker: Checker) -> N
         raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
     if workload.populate is not None:
         checker.known(workload.populate, workload.statements, "the statement", (*place, "populate"))
+        if verb(workload.statements[workload.populate].cql) not in ("INSERT", "UPDATE", "BEGIN"):
+            raise checker.fail((*place, "populate"), f"{workload.populate} writes no rows", "Name an INSERT, UPDATE or BATCH.")
 
 
 def _check_generators(experiment: Experiment, name: str, checker: Checker) -> None:

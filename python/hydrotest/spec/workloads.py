@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
@@ -231,9 +232,14 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
+_BEFORE_VERB = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|//[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+"""Blanks and comments."""
+
+
 def verb(cql: str) -> str:
     """The word that a statement begins with, in capitals; empty if there is none."""
-    return cql.split(None, 1)[0].upper() if cql.strip() else ""
+    words = _BEFORE_VERB.sub("", cql, count=1).split(None, 1)
+    return words[0].upper() if words else ""
 
 
 class Statement(Model):
@@ -265,7 +271,9 @@ class CassandraLoad(Scheduled):
         "number, and the rest suits its type.",
     )
     populate: Name | None = Field(
-        None, description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT."
+        None,
+        description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT. Without one, rows "
+        "that a read does not find are not taken for lost.",
     )
     strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
     consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(

@@ -10,6 +10,7 @@ use scylla::statement::Consistency;
 use scylla::statement::Statement;
 use serde::{Deserialize, Serialize};
 
+use crate::cql;
 use crate::rows::{RowShape, is_intact, key_number};
 use crate::session::{connect, consistency};
 
@@ -156,11 +157,7 @@ async fn create(
         .context("the keyspace was not created")?;
     session.use_keyspace(keyspace, false).await?;
     for statement in statements {
-        let is_create = statement
-            .trim_start()
-            .get(..6)
-            .is_some_and(|word| word.eq_ignore_ascii_case("CREATE"));
-        ensure!(is_create, "{statement:?} does not begin with CREATE");
+        ensure!(cql::verb(statement).as_deref() == Some("create"), "{statement:?} does not begin with CREATE");
         session
             .query_unpaged(statement.as_str(), ())
             .await

@@ -194,6 +194,14 @@ fn parted<'a>(tokens: &'a [Token], word: &str) -> Option<(&'a [Token], &'a [Toke
     Some((before, tokens.get(before.len() + 1..)?))
 }
 
+/// The word that a statement begins with, in small letters.
+pub(crate) fn verb(cql: &str) -> Option<String> {
+    match tokens(cql)?.into_iter().next()? {
+        Token::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
 /// What the statement does.
 pub(crate) fn parse(cql: &str) -> Parsed {
     let Some(mut found) = tokens(cql) else {

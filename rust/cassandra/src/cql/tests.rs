@@ -130,6 +130,12 @@ fn what_is_not_understood_is_said_to_be() {
     assert_eq!(parse("SELECT 1"), Parsed::OtherRead);
 }
 
+#[test]
+fn the_first_word_comes_after_comments() {
+    assert_eq!(verb("-- mine\n/* */ Create TABLE t").as_deref(), Some("create"));
+    assert_eq!(verb("'DROP'"), None);
+}
+
 proptest! {
     /// No text makes it panic.
     #[test]

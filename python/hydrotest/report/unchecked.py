@@ -1,0 +1,65 @@
+"""What of a Cassandra workload's reads was not checked, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydrotest.report.sheet import NONE, Sheet
+
+FLAWED_READS = {"missing_reads": "no row where one must be", "corrupted_reads": "a row that is not what was written"}
+"""Fields of an account, in words."""
+
+WHAT = {"read": "anything", "presence": "whether it is there", "values": "values"}
+WHY = {
+    "not_understood": "the statement, or one that writes, is not understood",
+    "unknown_table": "the table is not one of the workload's",
+    "view": "a materialised view follows its table later",
+    "range": "a range: any rows may answer",
+    "not_by_key": "the row is not asked for by its key",
+    "shared_key": "several rows have the same key",
+    "several_rows": "several rows answered",
+    "computed": "computed, or under another name",
+    "counter": "a counter depends on every addition before",
+    "static": "shared by the rows of a partition",
+    "not_written": "no statement writes it",
+    "written_otherwise": "a statement writes something else than a value made for the row",
+    "deleted": "a statement deletes",
+    "expiring": "rows or values expire",
+    "not_populated": "nothing has written it to every row before",
+}
+"""The reasons' codes (rust/cassandra/src/checks.rs) in words."""
+
+
+def unchecked_sheet(summary: dict[str, Any]) -> Sheet:
+    """A row for each statement, what was not checked of its reads, and why; and writes whose condition did not hold."""
+    rows = []
+    for account in summary["integrity"]:
+        name = account["workload"]
+        rows += [
+            [name, row["statement"], WHAT[row["what"]], WHY[row["reason"]], ", ".join(row["columns"]) or NONE, f"{row['reads']:,}",
+             f"{row['absent']:,}" if row["what"] == "presence" and not row["columns"] else NONE]
+            for row in account.get("unchecked", [])
+        ]  # fmt: skip
+        rows += [
+            [name, statement, "not written", "its condition did not hold (LWT)", NONE, f"{count:,}", NONE]
+            for statement, count in account.get("not_applied", {}).items()
+        ]
+    return Sheet("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows, "unchecked")
+
+
+def reads_sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What the reads of each Cassandra workload found, where its rows are not accounted for as a whole, or something is wrong."""
+    out = []
+    for row in rows:
+        checked = row.get("checked_reads")
+        if checked is None:
+            continue
+        flaws = [f"{row[key]:,} found {what}" for key, what in FLAWED_READS.items() if row[key]]
+        if flaws:
+            out.append(f"{row['workload']}: of {checked:,} checked reads {' and '.join(flaws)}.")
+        elif row["lost"] is None or row["unchecked"]:
+            out.append(f"{row['workload']}: {checked:,} reads were checked, and found what was written.")
+        if row["unchecked"]:
+            statements = ", ".join(dict.fromkeys(one["statement"] for one in row["unchecked"]))
+            out.append(f"{row['workload']}: reads by {statements} were not checked, or not wholly (see the table Not checked).")
+    return out

@@ -1,0 +1,55 @@
+"""Tables and statements of every kind, in one run: what cannot be checked is said to be unchecked, and nothing else is found wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.real.test_faults import SCHEMA
+
+pytestmark = pytest.mark.real
+
+EXPERIMENT = Path("tests/data/cases/own-tables.yaml")
+
+UNCHECKED: dict[str, set[tuple[str, str, str, str]]] = {
+    "counters": {("look", "values", "counter", "count")},
+    "statics": {("look", "values", "static", "s")},
+    "ranges": {("after", "read", "range", "")},
+    "deletes": {("look", "presence", "deleted", "")},
+    "expiring": {("look", "presence", "expiring", "")},
+    "lwt": set(),
+    "batch": set(),
+    "limits": {("look", "presence", "expiring", "")},
+    "views": {("look", "read", "view", "")},
+}
+"""By workload: statement, what, reason, columns."""
+
+
+def test_what_cannot_be_checked_is_not_and_the_rest_is(tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
+    text = EXPERIMENT.read_text().replace("{connect: local}", f"{{connect: local, data: {tmp_path / 'data'}}}")
+    process = start_run(text)
+    _, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    summary: dict[str, Any] = json.loads((tmp_path / "run" / "summary.json").read_text())
+    jsonschema.validate(summary, SCHEMA)
+    assert {row["workload"]: row["accepted"] for row in summary["levels"] if row["op"] == "mix"} == dict.fromkeys(UNCHECKED, True)
+    accounts = {row["workload"]: row for row in summary["integrity"]}
+    assert set(accounts) == set(UNCHECKED)
+    for name, row in accounts.items():
+        assert (row["missing_reads"], row["corrupted_reads"], row["lost"] or 0, row["corrupted"] or 0) == (0, 0, 0, 0), name
+        found = {(one["statement"], one["what"], one["reason"], " ".join(one["columns"])) for one in row["unchecked"]}
+        assert found == UNCHECKED[name], name
+        assert all(one["reads"] > 0 for one in row["unchecked"])
+        # Where anything of a read can be checked, it is.
+        assert (row["checked_reads"] > 0) == all(one["what"] != "read" for one in row["unchecked"]), name
+    absent = {name: sum(one["absent"] for one in row["unchecked"]) for name, row in accounts.items()}
+    assert {name for name, count in absent.items() if count} >= {"deletes", "expiring"}
+    # Each row was there before: none of them is written by `IF NOT EXISTS`.
+    assert accounts["lwt"]["not_applied"]["put"] > 0
+    assert all(not row["not_applied"] for name, row in accounts.items() if name != "lwt")

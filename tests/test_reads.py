@@ -1,0 +1,122 @@
+"""What the reads of Cassandra workloads found: summed, shown, and held against the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import jsonschema
+import pytest
+
+from hydrotest.analysis.reads import no_reads, reads_of
+from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
+from hydrotest.report.missed import missed
+from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.spec.workloads import CassandraLoad, verb
+from hydrotest.store.merging import merged_load
+from hydrotest.store.records import Counts, Load, Outcome, Trial
+
+SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())["properties"]["integrity"]
+
+
+def unchecked(reads: int, absent: int = 0, **more: Any) -> dict[str, Any]:
+    return {"statement": "look", "what": "presence", "reason": "deleted", "columns": [], "reads": reads, "absent": absent, **more}
+
+
+def found(checked: int = 10, missing: int = 0, corrupted: int = 0, rows: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {"checked_reads": checked, "missing_reads": missing, "corrupted_reads": corrupted, "unchecked": rows or [],
+            "not_applied": {"put": 0}, "answered": {"put": 1, "look": checked}, "acked_keys": [], "attempted_keys": []}  # fmt: skip
+
+
+def load(extra: dict[str, Any]) -> Load:
+    outcome = Outcome(counts=Counts(), started_wall_s=0, ended_wall_s=5, extra=extra)
+    return Load(workload="del", kind="cassandra", client="native", offered=100.0, outcome=outcome)
+
+
+def accounts(*loads: Load) -> list[dict[str, Any]]:
+    trials = [
+        Trial(number=n, slug="level-del", purpose="level", tenancy="isolated", warm_up_s=1, window_s=4, prepared_wall_s=0, ended_wall_s=5,
+              status="done", loads=[one])
+        for n, one in enumerate(loads)
+    ]  # fmt: skip
+    journal: list[dict[str, Any]] = [
+        {"what": ROWS_BEGUN, "workload": "del", "keyspace": "k"},
+        {"what": ROWS_ACCOUNTED, "workload": "del", "keyspace": "k", "fates": UNKNOWN_ROWS.model_dump()},
+    ]
+    rows = integrity_rows(trials, journal)
+    jsonschema.validate(rows, SCHEMA)
+    return rows
+
+
+def test_what_was_not_checked_is_summed_by_statement_and_reason() -> None:
+    static = unchecked(4, what="values", reason="static", columns=["s"])
+    first = load(found(rows=[unchecked(10, 3), static, unchecked(0, statement="never")]))
+    both = merged_load([first, load(found(rows=[unchecked(20, 5)]))])
+    (row,) = accounts(both, load(found(30, rows=[unchecked(30, 7)])))
+    assert row["unchecked"] == [unchecked(60, 15), static]
+    assert (row["checked_reads"], row["missing_reads"], row["corrupted_reads"], row["not_applied"]) == (50, 0, 0, {})
+
+
+def test_conditional_writes_that_did_not_hold_are_no_writes() -> None:
+    (row,) = accounts(load({**found(), "not_applied": {"put": 7}}), load({**found(), "not_applied": {"put": 1}}))
+    assert row["not_applied"] == {"put": 8}
+    assert unchecked_sheet({"integrity": [row]}).rows[0][5] == "8"
+
+
+def test_counts_that_an_older_run_has_not_kept_are_not_known() -> None:
+    assert reads_of([{"missing_reads": 1, "corrupted_reads": 2}]) == {
+        "checked_reads": None, "missing_reads": 1, "corrupted_reads": 2, "unchecked": [], "not_applied": {},
+    }  # fmt: skip
+    assert set(no_reads()) == set(reads_of([]))
+
+
+def test_flawed_reads_are_held_against_the_run_and_unchecked_ones_are_not() -> None:
+    summary: dict[str, Any] = {"limits": [], "levels": [], "soak": [], "spark": []}
+    sound = accounts(load(found(rows=[unchecked(10, 10)])))
+    assert missed({**summary, "integrity": sound}) == []
+    flawed = accounts(load(found(missing=1, corrupted=2)))
+    assert len(missed({**summary, "integrity": flawed})) == 2
+    assert len(reads_sentences(flawed)) == 1
+
+
+def test_every_reason_has_words() -> None:
+    """The codes are the contract's, and those that the generators give (rust/cassandra/src/checks.rs)."""
+    codes = SCHEMA["items"]["properties"]["unchecked"]["items"]["properties"]
+    assert set(WHY) == set(codes["reason"]["enum"])
+    assert set(WHAT) == set(codes["what"]["enum"])
+    source = Path("rust/cassandra/src/checks.rs").read_text()
+    names = ["".join(part.capitalize() for part in code.split("_")) for code in WHY]
+    assert all(f"    {name},\n" in source for name in names)
+    assert source.partition("enum Reason {")[2].partition("}")[0].count(",\n") == len(names)
+
+
+@pytest.mark.parametrize(
+    ("cql", "word"),
+    [("select v", "SELECT"), ("-- mine\n INSERT INTO t", "INSERT"), ("/* a\nb */ // c\nupdate t", "UPDATE"), (" -- nothing", ""), ("", "")],
+)
+def test_a_statement_begins_after_its_comments(cql: str, word: str) -> None:
+    assert verb(cql) == word
+
+
+@pytest.mark.parametrize(("acked", "is_filled"), [([[0, 100]], True), ([[0, 60], [61, 100]], False)])
+async def test_rows_are_expected_only_where_each_was_written(acked: list[list[int]], is_filled: bool) -> None:
+    spec = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 100)"})
+    bench = Mock()
+    bench.experiment.workloads = {"store": spec}
+    bench.experiment.generator_hosts.return_value = ["here"]
+    bench.hosts, bench.systems, bench.run = {"here": Mock()}, {"cassandra": Mock()}, "t"
+    bench.systems["cassandra"].cluster.wire.return_value = {}
+    bench.runner.claim.return_value = 1
+    trial = Mock(status="done")
+    trial.load.return_value = load({"acked_keys": acked})
+    bench.runner.press = AsyncMock(return_value=trial)
+    store = Store("store", spec, bench)
+    await store._populate()
+    pressing = Mock(times=1)
+    pressing.load.return_value = {"open": {"rate_per_s": 1.0, "arrivals": "even"}}
+    bench.pressure.return_value = {"load": pressing.load.return_value}
+    (generator,) = store.part(2, Mock(), pressing).generators
+    assert generator.settings["filled"] is is_filled
