@@ -157,7 +157,10 @@ async fn create(
         .context("the keyspace was not created")?;
     session.use_keyspace(keyspace, false).await?;
     for statement in statements {
-        ensure!(cql::verb(statement).as_deref() == Some("create"), "{statement:?} does not begin with CREATE");
+        ensure!(
+            cql::verb(statement).as_deref() == Some("create"),
+            "{statement:?} does not begin with CREATE"
+        );
         session
             .query_unpaged(statement.as_str(), ())
             .await
