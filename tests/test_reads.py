@@ -14,6 +14,7 @@ from hydrotest.analysis.reads import no_reads, reads_of
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
 from hydrotest.report.missed import missed
 from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
+from hydrotest.report.words import integrity_sentence
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.workloads import CassandraLoad, verb
 from hydrotest.store.merging import merged_load
@@ -80,6 +81,15 @@ def test_flawed_reads_are_held_against_the_run_and_unchecked_ones_are_not() -> N
     flawed = accounts(load(found(missing=1, corrupted=2)))
     assert len(missed({**summary, "integrity": flawed})) == 2
     assert len(reads_sentences(flawed)) == 1
+
+
+def test_nothing_is_said_of_what_nobody_could_check() -> None:
+    """Neither that no rows were lost, nor that reads were well."""
+    rows = accounts(load(found(checked=0, rows=[unchecked(10, what="read", reason="range")])))
+    (sentence,) = reads_sentences(rows)
+    assert "0" not in sentence
+    assert "0" not in integrity_sentence(rows)
+    assert reads_sentences(accounts(load(found(checked=0)))) == []
 
 
 def test_every_reason_has_words() -> None:

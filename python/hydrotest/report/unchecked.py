@@ -49,17 +49,25 @@ def unchecked_sheet(summary: dict[str, Any]) -> Sheet:
 
 def reads_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """What the reads of each Cassandra workload found, where its rows are not accounted for as a whole, or something is wrong."""
-    out = []
-    for row in rows:
-        checked = row.get("checked_reads")
-        if checked is None:
-            continue
-        flaws = [f"{row[key]:,} found {what}" for key, what in FLAWED_READS.items() if row[key]]
-        if flaws:
-            out.append(f"{row['workload']}: of {checked:,} checked reads {' and '.join(flaws)}.")
-        elif row["lost"] is None or row["unchecked"]:
-            out.append(f"{row['workload']}: {checked:,} reads were checked, and found what was written.")
-        if row["unchecked"]:
-            statements = ", ".join(dict.fromkeys(one["statement"] for one in row["unchecked"]))
-            out.append(f"{row['workload']}: reads by {statements} were not checked, or not wholly (see the table Not checked).")
-    return out
+    return [_reads_sentence(row) for row in rows if _says_something(row)]
+
+
+def _says_something(row: dict[str, Any]) -> bool:
+    """False of what has read no tables, and where all was checked twice and is well: by reads, and by a scan of the rows."""
+    if row.get("checked_reads") is None:
+        return False
+    return bool(row["unchecked"]) or any(row[key] for key in FLAWED_READS) or (row["lost"] is None and row["checked_reads"] > 0)
+
+
+def _reads_sentence(row: dict[str, Any]) -> str:
+    checked = row["checked_reads"]
+    flaws = [f"{row[key]:,} found {what}" for key, what in FLAWED_READS.items() if row[key]]
+    if flaws:
+        said = f"of {checked:,} checked reads {' and '.join(flaws)}"
+    elif checked:
+        said = f"{checked:,} reads were checked, and nothing was wrong with them"
+    else:
+        return f"{row['workload']}: none of its reads could be checked."
+    statements = ", ".join(dict.fromkeys(one["statement"] for one in row["unchecked"]))
+    rest = f"; those by {statements} not, or not wholly (see the table Not checked)" if statements else ""
+    return f"{row['workload']}: {said}{rest}."

@@ -356,14 +356,14 @@ def integrity_sentence(rows: list[dict[str, Any]]) -> str:
         parts.append(
             "LOST: " + ", ".join(f"{row['lost']:,} of {row['acked']:,} {row.get('unit', 'records')} of {row['workload']}" for row in lost)
         )
-    else:
+    elif len(unknown) < len(rows):
         parts.append(f"Nothing was lost of {acked:,} acknowledged records and rows")
     if flawed:
         parts.append("flaws: " + ", ".join(
             f"{row['workload']} {row['corrupted'] or 0:,} corrupted, {row['duplicated'] or 0:,} doubled, {row['out_of_order'] or 0:,} out of order"
             for row in flawed))  # fmt: skip
     if unknown:
-        parts.append(f"not known for {', '.join(unknown)}")
+        parts.append(f"{'not' if parts else 'Not'} known for {', '.join(unknown)}")
     return "; ".join(parts) + "."
 
 

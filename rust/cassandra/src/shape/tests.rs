@@ -1,0 +1,203 @@
+use super::*;
+use crate::checks::{ColumnCheck, Reason};
+use proptest::prelude::*;
+
+fn column(kind: Kind, maker: Option<Maker>) -> Column {
+    Column::new("note", kind, maker, false, 1_000).unwrap()
+}
+
+const KINDS: [Kind; 17] = [
+    Kind::Text,
+    Kind::Blob,
+    Kind::Boolean,
+    Kind::TinyInt,
+    Kind::SmallInt,
+    Kind::Int,
+    Kind::BigInt,
+    Kind::Varint,
+    Kind::Decimal,
+    Kind::Float,
+    Kind::Double,
+    Kind::Timestamp,
+    Kind::Date,
+    Kind::Time,
+    Kind::Uuid,
+    Kind::TimeUuid,
+    Kind::Inet,
+];
+
+proptest! {
+    /// What is written for a row is what is expected of it, and of hardly any other; its length stands before it.
+    #[test]
+    fn values_follow_from_their_row(row in 0u64..1_000, which in 0usize..17) {
+        let mut made = column(KINDS[which], None);
+        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
+        made.put(&mut out, row);
+        let length = i32::from_be_bytes(out[..4].try_into().unwrap()) as usize;
+        prop_assert_eq!(length, out.len() - 4);
+        prop_assert!(made.is_of(Some(&out[4..]), row, &mut scratch));
+        prop_assert!(!made.is_of(None, row, &mut scratch));
+    }
+}
+
+#[test]
+fn makers_that_do_not_fit_are_refused() {
+    let numbers = Maker::Number(Distribution::Uniform { min: 0, max: 1 << 40 });
+    let error = Column::new("id", Kind::Int, Some(numbers), false, 0)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("column id is of type Int and cannot hold 1099511627776"),
+        "{error}"
+    );
+    let size = Maker::Bytes(Distribution::Uniform { min: 5, max: 5 });
+    assert!(
+        Column::new("id", Kind::Int, Some(size), false, 0)
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("a size does not fit")
+    );
+    assert!(Column::new("id", Kind::TinyInt, None, true, 1_000).is_err());
+    let list = Described {
+        name: "tags".into(),
+        option: 0x20,
+    };
+    assert!(list.kind().unwrap_err().to_string().contains("column tags"));
+}
+
+#[test]
+fn text_is_text_and_as_long_as_drawn() {
+    let mut out = BytesMut::new();
+    column(
+        Kind::Text,
+        Some(Maker::Bytes(Distribution::Uniform { min: 13, max: 13 })),
+    )
+    .put(&mut out, 7);
+    assert_eq!(out.len(), 4 + 13);
+    assert!(
+        std::str::from_utf8(&out[4..])
+            .unwrap()
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    );
+}
+
+fn described(names: &[(&str, u16)]) -> Vec<Described> {
+    let of = |&(name, option): &(&str, u16)| Described {
+        name: name.into(),
+        option,
+    };
+    names.iter().map(of).collect()
+}
+
+/// A statement that returns `note`, a text, and `count`, a bigint, for a row of table `(customer, id)`.
+fn returning(note: ColumnHow, may_miss: Option<Reason>) -> Shape {
+    let bound = described(&[("customer", 0x02), ("id", 0x09)]);
+    let returned = described(&[("note", 0x0D), ("count", 0x02)]);
+    let column = |name: &str, how| ColumnCheck { name: name.into(), how };
+    let count = ColumnHow::Unchecked(Reason::NotWritten);
+    let check = Check {
+        may_miss,
+        columns: vec![column("note", note), column("count", count)],
+    };
+    let keys = ["customer".to_owned()];
+    Shape::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
+}
+
+/// What one row of these two cells, for row number 5, is worth.
+fn judged(own: &mut Shape, note: Option<&[u8]>) -> Found {
+    let mut body = BytesMut::new();
+    for cell in [note, Some(&[1][..])] {
+        body.put_i32(cell.map_or(-1, |cell| cell.len() as i32));
+        body.put_slice(cell.unwrap_or_default());
+    }
+    own.judge(&mut Rows::over(2, 1, &body), 5, &mut BytesMut::new())
+}
+
+#[test]
+fn values_are_compared_where_they_are_known() {
+    let mut out = BytesMut::new();
+    let mut note = Column::new("note", Kind::Text, None, false, 1_000).unwrap();
+    note.put(&mut out, 5);
+    let mut sure = returning(ColumnHow::Checked { may_be_null: None }, None);
+    assert_eq!(judged(&mut sure, Some(&out[4..])), Found::Intact);
+    assert_eq!(judged(&mut sure, Some(b"other")), Found::Corrupted);
+    assert_eq!(judged(&mut sure, None), Found::Corrupted);
+    let mut expiring = returning(
+        ColumnHow::Checked {
+            may_be_null: Some(Reason::Expiring),
+        },
+        None,
+    );
+    assert_eq!(judged(&mut expiring, None), Found::Intact);
+    assert_eq!(judged(&mut expiring, Some(b"other")), Found::Corrupted);
+    let mut counted = returning(ColumnHow::Unchecked(Reason::Counter), None);
+    assert_eq!(judged(&mut counted, Some(b"other")), Found::Intact);
+}
+
+#[test]
+fn rows_are_missing_only_where_they_must_be_there() {
+    let found = |may_miss, count| {
+        let mut own = returning(ColumnHow::Checked { may_be_null: None }, may_miss);
+        own.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new())
+    };
+    assert_eq!(found(None, 0), Found::Missing);
+    assert_eq!(found(Some(Reason::Deleted), 0), Found::Absent);
+    assert_eq!(found(None, 2), Found::SeveralRows);
+    // An answer that is cut short.
+    assert_eq!(found(None, 1), Found::Corrupted);
+    let mut unchecked = Shape::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
+    let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));
+    assert_eq!(counts, [Found::Unchecked; 3]);
+}
+
+#[test]
+fn a_limit_is_never_zero() {
+    let mut out = BytesMut::new();
+    let mut limit = Column::new("[limit]", Kind::TinyInt, None, false, 1_000).unwrap();
+    (0..2_000).for_each(|row| limit.put_body(&mut out, row));
+    assert!(out.iter().all(|&byte| byte > 0));
+}
+
+#[test]
+fn a_key_that_is_returned_is_the_key_that_was_bound() {
+    let bound = described(&[("customer", 0x02)]);
+    let check = Check {
+        may_miss: None,
+        columns: vec![ColumnCheck {
+            name: "customer".into(),
+            how: ColumnHow::Checked { may_be_null: None },
+        }],
+    };
+    let keys = ["customer".to_owned()];
+    let mut own = Shape::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
+    let mut out = BytesMut::new();
+    own.put(&mut out, 7);
+    assert_eq!(
+        own.judge(&mut Rows::over(1, 1, &out), 7, &mut BytesMut::new()),
+        Found::Intact
+    );
+    assert_eq!(
+        own.judge(&mut Rows::over(1, 1, &out), 8, &mut BytesMut::new()),
+        Found::Corrupted
+    );
+}
+
+#[test]
+fn partition_keys_are_laid_out_as_nodes_hash_them() {
+    let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
+    let keys = ["customer".to_owned(), "day".to_owned()];
+    let laid_out = |key: &[u16]| {
+        let mut own = Shape::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
+        let mut out = BytesMut::new();
+        own.put_partition_key(&mut out, 7).then(|| out.to_vec())
+    };
+    assert_eq!(laid_out(&[2]), Some(vec![0, 0, 0, 0, 0, 0, 0, 7]));
+    assert_eq!(
+        laid_out(&[2, 0]),
+        Some(vec![0, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 4, 0, 0, 0, 7, 0])
+    );
+    assert_eq!(laid_out(&[]), None);
+}
