@@ -13,7 +13,7 @@ import pytest
 
 from tests.real.test_faults import SCHEMA
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.long]
 
 EXPERIMENT = Path("tests/data/cases/own-tables.yaml")
 
