@@ -92,6 +92,8 @@ def test_doctor_reports_each_thing(capsys: pytest.CaptureFixture[str]) -> None:
         "transparent huge pages",
         "clock source",
         "emulated hosts",
+        "emulated disks",
+        "ports",
         "CPU steal",
     } <= names
 
@@ -103,7 +105,7 @@ def test_only_abandoned_scratch_directories_of_ours_are_cleared(tmp_path: Path) 
     dead = Scratch(tmp_path, "dead")
     dead.claim()
     assert dead._lock is not None
-    dead._lock.close()
+    dead._lock.release()
     assert clear_abandoned(tmp_path) == [dead.path]
     assert living.path.exists()
     assert other.exists()

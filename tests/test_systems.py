@@ -16,7 +16,8 @@ from hydrotest.spec.models import Cassandra, Kafka
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
-from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id, render
+from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id
+from hydrotest.systems.properties import properties_text
 
 
 def nothing(_text: str) -> None: ...
@@ -46,7 +47,7 @@ def test_the_experiments_config_has_the_last_word(tmp_path: Path) -> None:
         nothing,
     )
     kafka._ports = [Ports(client=9092, controller=9093, exporter=9094, internal=9095)]
-    properties = render(kafka.properties(0, tmp_path / "data")).splitlines()
+    properties = properties_text(kafka.properties(0, tmp_path / "data")).splitlines()
     assert "num.io.threads=2" in properties
     assert "log.dirs=/x" in properties
     assert "auto.create.topics.enable=true" in properties
@@ -62,6 +63,7 @@ def test_a_port_is_held_by_address(tmp_path: Path) -> None:
     one, two = LocalHost("one", tmp_path), LocalHost("two", tmp_path, "127.0.0.2")
     port = two.free_port()
     with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((two.address, port))
         listening.listen()
         assert two.port_holder(port) is not None
@@ -70,6 +72,7 @@ def test_a_port_is_held_by_address(tmp_path: Path) -> None:
         with pytest.raises(BadInputError, match=f"port {port} for test is taken"):
             shared_port([one, two], port, "test")
     with socket.socket() as everywhere:
+        everywhere.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         everywhere.bind(("", port))
         everywhere.listen()
         assert one.port_holder(port) is not None

@@ -21,8 +21,10 @@ from hydrotest import __version__
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
 from hydrotest.hosts.catalogue import check_rights
-from hydrotest.hosts.local import memory_bytes
+from hydrotest.hosts.local import cores, free_bytes, memory_bytes
+from hydrotest.hosts.locales import takes_letters
 from hydrotest.jobs.jars import find_javac
+from hydrotest.places import cache_home
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary, print_text
@@ -34,6 +36,8 @@ from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.scratch import abandoned
 from hydrotest.run.standing import hold, scratch_root, standing, take_down
 from hydrotest.spec.check import check_memory
+from hydrotest.spec.check_machine import Machine, check_machine
+from hydrotest.spec.check_paths import Roots, check_paths
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.lines import Document
 from hydrotest.spec.load import load_experiment
@@ -107,6 +111,9 @@ def _say_on_stderr() -> Callable[[str], None]:
 
 def _load(experiment: Path) -> tuple[Experiment, Document]:
     spec, document = load_experiment(experiment)
+    root = scratch_root(spec)
+    check_paths(spec, document, Roots(root, cache_home().resolve(), takes_letters()))
+    check_machine(spec, document, Machine(cores(), memory_bytes(), free_bytes(root)))
     check_memory(spec, document, {name: memory_bytes() for name in spec.hosts})
     return spec, document
 
@@ -128,7 +135,7 @@ def check(experiment: Path, *, as_json: Json = False) -> int:
         print(f"scale: {scale}; memory never below what the services need")
     given = sum(host.cores or 0.0 for host in spec.hosts.values() if isinstance(host, NetnsHost))
     if given:
-        there = os.cpu_count() or 1
+        there = cores()
         short = "; that is more than there are: busy all at once, hosts get less than they are given" if given > there else ""
         print(f"cores: hosts are given {given:.3g} of this machine's {there}{short}")
     for step in plan.steps:

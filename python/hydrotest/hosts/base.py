@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hydrotest.hosts.locales import utf8_environment
 from hydrotest.hosts.node import Node
 
 PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
@@ -27,7 +28,7 @@ class Service:
 
     def settings(self) -> dict[str, Any]:
         """What `hydrotest-node supervise` is told."""
-        return {"argv": [str(part) for part in self.argv], "env": dict(self.env), "directory": str(self.directory), "log": str(self.log),
+        return {"argv": [str(part) for part in self.argv], "env": {**utf8_environment(), **self.env}, "directory": str(self.directory), "log": str(self.log),
                 "grace_s": self.grace_s}  # fmt: skip
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import os
 import platform
-import random
 import shutil
 import socket
 import sys
@@ -15,17 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import MissingToolError, SystemFailedError, TrialFailedError
+from hydrotest.errors import MissingToolError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
 from hydrotest.hosts.node import LINE_BYTES_MAX, Node
+from hydrotest.hosts.ports import reserve_port
 
 NODE = "hydrotest-node"
 _LISTEN = "0A"
 """State LISTEN in /proc/net/tcp."""
-FREE_PORT_MIN = 15_000
-_given_ports: set[int] = set()
-"""A port is given once: what asks for several does so before the first is bound."""
 
 
 def node_binary() -> Path:
@@ -115,23 +111,14 @@ class LocalHost:
 
     async def facts(self) -> HostFacts:
         return HostFacts(
-            cores=math.ceil(usable_cores(Limits.here())),
+            cores=cores(),
             memory_bytes=memory_bytes(),
             kernel=platform.release(),
             cpu_model=cpu_model(),
         )
 
     def free_port(self) -> int:
-        # Below the ports that the kernel gives to outgoing connections: one of those could take it before the service binds it.
-        candidates = [port for port in range(FREE_PORT_MIN, _first_ephemeral_port()) if port not in _given_ports]
-        for port in random.sample(candidates, len(candidates)):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                with contextlib.suppress(OSError):  # taken: the next one
-                    probe.bind((self.address, port))
-                    _given_ports.add(port)
-                    return port
-        raise SystemFailedError(f"no port of {self.address} between {FREE_PORT_MIN} and {_first_ephemeral_port()} is free")
+        return reserve_port()
 
     def port_holder(self, port: int) -> str | None:
         inodes = _listening_inodes(self.address, port)
@@ -153,8 +140,14 @@ class LocalHost:
         return path
 
 
-def _first_ephemeral_port() -> int:
-    return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+def cores() -> int:
+    """Cores that this process and all that it starts may use, the last of them perhaps in part."""
+    return math.ceil(usable_cores(Limits.here()))
+
+
+def free_bytes(folder: Path) -> int:
+    """What is free on the disk where a folder is, or will be made."""
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
 def memory_bytes() -> int:

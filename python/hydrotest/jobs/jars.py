@@ -6,7 +6,6 @@ would fetch 200 MB.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from hydrotest.errors import MissingToolError, RunFailedError
 from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.places import cache_home
+from hydrotest.store.lock import Lock
 from hydrotest.systems.java import find_java
 
 MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain"}
@@ -31,8 +31,7 @@ def job_jar(job: str, classpath: str, version: str) -> Path:
     digest = hashlib.sha256(b"".join(name.encode() + text for name, text in sorted(sources.items()))).hexdigest()[:12]
     jar = cache_home() / f"jobs-{job}-{version}-{digest}.jar"
     jar.parent.mkdir(parents=True, exist_ok=True)
-    with jar.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with Lock(jar.with_name(jar.name + ".lock")):
         if not jar.exists():
             _compile(sources, classpath, jar)
     return jar

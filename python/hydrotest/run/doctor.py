@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from hydrotest.errors import MissingToolError, SystemFailedError
-from hydrotest.hosts.lab.disk import TOOLS
+from hydrotest.hosts.lab.disk import BACKING_DEVICES, TOOLS, bounds_dirty
 from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.limits import Limits, machine_memory_bytes, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import node_binary
+from hydrotest.hosts.local import free_bytes, node_binary
+from hydrotest.hosts.ports import RANGE_SETTING, ephemeral_ports, safe_ports
 from hydrotest.jobs.jars import find_javac
 from hydrotest.places import cache_home
 from hydrotest.systems.java import TESTED_MAJOR, find_java, java_major
@@ -24,6 +25,8 @@ from hydrotest.units import show_bytes
 MEMORY_MIN = 4 << 30
 DISK_MIN = 8 << 30
 OPEN_FILES_MIN = 10_000
+PORTS_MIN = 256
+"""A lab's worth of services, each with some ports."""
 STEAL_MAX = 0.02
 STEAL_SAMPLE_S = 1.0
 
@@ -41,7 +44,7 @@ class Finding:
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
     return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
-            _emulation(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
+            _emulation(), _emulated_disks(), _ports(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
 
 
 def _python() -> Finding:
@@ -121,11 +124,28 @@ def _memory(limits: Limits | None = None) -> Finding:
     return Finding("memory", "ok" if ok else "warning", found, None if ok else "Lower the heaps in the experiment.")
 
 
+def _emulated_disks() -> Finding:
+    """Whether the bound on pages that wait for a slow disk can be set; any device shows what the kernel has."""
+    name = "emulated disks"
+    devices = list(BACKING_DEVICES.glob("*"))
+    if devices and all(map(bounds_dirty, devices)):
+        return Finding(name, "ok", "waiting pages can be bounded")
+    return Finding(name, "warning", f"Linux {platform.release()} cannot bound the pages that wait for a disk (strict_limit and max_bytes, since 6.2)",
+                   "Take a kernel from 6.2 on where hosts have `disk:`; before, writes may look faster than the disk for a while.")  # fmt: skip
+
+
+def _ports() -> Finding:
+    """Services need ports that no outgoing connection takes before them."""
+    ephemeral = ephemeral_ports()
+    there = sum(len(ports) for ports in safe_ports())
+    found = f"{there:,} that no outgoing connection takes ({ephemeral.start} to {ephemeral.stop - 1} are for those)"
+    if there >= PORTS_MIN:
+        return Finding("ports", "ok", found)
+    return Finding("ports", "warning", f"{found}; services get free ones among those", f"Leave some: sysctl -w {RANGE_SETTING}.")
+
+
 def _disk() -> Finding:
-    place = cache_home()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
+    free = free_bytes(cache_home())
     ok = free >= DISK_MIN
     return Finding("disk", "ok" if ok else "warning", f"{show_bytes(free)} free for systems' data",
                    None if ok else "Free some, or name another disk with `data:` of the host.")  # fmt: skip

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import os
 import shutil
 from pathlib import Path
-from typing import TextIO
 
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.catalogue import lab_of
 from hydrotest.hosts.lab.lab import Lab
-from hydrotest.store.folder import is_held
+from hydrotest.store.lock import Lock, is_held
 
 PREFIX = "hydrotest-run-"
+BEGUN = "."
+"""Before the name of a directory that has no lock yet."""
 LOCK = "owner.lock"
 
 
@@ -22,15 +23,22 @@ class Scratch:
 
     def __init__(self, root: Path, run: str) -> None:
         self.path = root / f"{PREFIX}{run}"
-        self._lock: TextIO | None = None
+        self._lock: Lock | None = None
 
     def claim(self) -> None:
-        """Makes the directory and marks it as in use."""
+        """Makes the directory and marks it as in use, at once: it gets its name when its lock is held. Raises OSError where it cannot be."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Nobody else reads what the systems keep: with logins, their stores hold what passwords can be guessed from.
-        self.path.mkdir(mode=0o700, exist_ok=True)
-        self._lock = (self.path / LOCK).open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        begun = self.path.with_name(BEGUN + self.path.name)
+        while self._lock is None:
+            # Nobody else reads what the systems keep: with logins, their stores hold what passwords can be guessed from.
+            begun.mkdir(mode=0o700, exist_ok=True)
+            lock = Lock(begun / LOCK)
+            # Until the lock is taken, another run may take this one for killed, and remove it: then it is made again.
+            with contextlib.suppress(FileNotFoundError):
+                lock.wait()
+                self._lock = lock
+        begun.rename(self.path)
+        self._lock.path = self.path / LOCK
 
     def remove(self) -> None:
         """Removes it with all data. Raises OSError for what resists; the rest of it can be found again then."""
@@ -38,7 +46,7 @@ class Scratch:
             _remove(self.path)
         finally:
             if self._lock is not None:
-                self._lock.close()
+                self._lock.release()
 
 
 def _remove(path: Path) -> None:
@@ -49,7 +57,12 @@ def _remove(path: Path) -> None:
         elif entry.name != LOCK:
             entry.unlink()
     (path / LOCK).unlink(missing_ok=True)
-    path.rmdir()
+    try:
+        path.rmdir()
+    except OSError:
+        # Without its mark it is taken for one that was killed: then somebody else is removing it, too.
+        if path.exists() and os.listdir(path) not in ([], [LOCK]):
+            raise
 
 
 def clear(lab: Lab) -> None:
@@ -60,15 +73,27 @@ def clear(lab: Lab) -> None:
 
 
 def is_owned(path: Path) -> bool:
-    """True while the process that made this directory lives: its lock cannot be taken."""
+    """True while the process that made this directory lives: it holds its lock."""
     return is_held(path / LOCK)
 
 
 def abandoned(root: Path) -> list[Path]:
     """What killed runs left below a data root."""
     # Mounts and processes are known by their whole paths.
-    there = sorted(root.resolve().glob(f"{PREFIX}*")) if root.exists() else []
-    return [path for path in there if (path / LOCK).exists() and not is_owned(path)]
+    there = (
+        [path for pattern in (f"{PREFIX}*", f"{BEGUN}{PREFIX}*") for path in sorted(root.resolve().glob(pattern))] if root.exists() else []
+    )
+    return [path for path in there if _is_abandoned(path)]
+
+
+def _is_abandoned(path: Path) -> bool:
+    """True of a directory of ours that no living run has. One that was killed before its lock, or after it had removed it, left it empty; another without a lock is
+    not ours."""
+    try:
+        found = os.listdir(path)
+    except (NotADirectoryError, FileNotFoundError, PermissionError):  # a file; removed just now; another user's
+        return False
+    return not is_owned(path) if LOCK in found else not found
 
 
 def clear_abandoned(root: Path) -> list[Path]:
@@ -76,11 +101,15 @@ def clear_abandoned(root: Path) -> list[Path]:
     `SystemFailedError` for what resists."""
     removed = []
     for path in abandoned(root):
-        with contextlib.suppress(BlockingIOError, FileNotFoundError), (path / LOCK).open("r+") as lock:  # somebody else removes it
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            lab = lab_of(path)
-            if lab.folder.exists():
-                clear(lab)
-            _remove(path)
-            removed.append(path)
+        lock = Lock(path / LOCK)
+        with contextlib.suppress(FileNotFoundError):  # somebody else has removed it
+            if lock.take():
+                try:
+                    lab = lab_of(path)
+                    if lab.folder.exists():
+                        clear(lab)
+                    _remove(path)
+                finally:
+                    lock.release()
+                removed.append(path)
     return removed

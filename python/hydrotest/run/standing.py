@@ -52,8 +52,8 @@ class StandingUp:
 
 def scratch_root(experiment: Experiment) -> Path:
     """Where the systems' data lie: what hosts name as `data`, or the cache. A whole path without links: mounts and processes are known by those."""
-    named = (Path(host.data).expanduser().resolve() for host in experiment.hosts.values() if host.data)
-    return next(named, data_root())
+    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
+    return next(named, data_root()).resolve()
 
 
 async def hold(experiment: Experiment, listener: Listener, announce: Callable[[dict[str, list[str]]], None]) -> None:

@@ -41,6 +41,10 @@ async def survey(hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str
         told = ", ".join(tell(what, given.get(what), wish) for what, wish in asked.items())
         if told:
             say(f"{host.name} gives {told}")
+        if host.disk is not None and not host.disk.is_strict:
+            say(
+                f"warning: {host.name}: this kernel (before 6.2) does not bound the pages that wait for its disk: what is written may be faster than the disk for a while"
+            )
         for what, wish in asked.items():
             got = given.get(what)
             if got is not None and abs(got / wish - 1) > EMULATED_TO:
@@ -85,6 +89,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     return {"name": host.name, "connect": "netns" if is_emulated else "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
             "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
             "disk_device": found["disk_device"], **({"machine_cores": machine_cores()} if is_emulated else {}),
+             **({"dirty_pages_bounded": host.disk.is_strict} if isinstance(host, NetnsHost) and host.disk is not None else {}),
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pydantic import ValidationError
 
 from hydrotest.clock import Clock, SystemClock, iso
 from hydrotest.errors import BadInputError
 from hydrotest.store import layout
+from hydrotest.store.lock import Lock, is_held
 from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
@@ -25,7 +25,7 @@ class RunFolder:
     def __init__(self, path: Path, clock: Clock | None = None) -> None:
         self.path = path
         self._clock = clock or SystemClock()
-        self._lock: TextIO | None = None
+        self._lock = Lock(path / layout.LOCK)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -36,33 +36,37 @@ class RunFolder:
 
     def create(self, experiment: bytes) -> None:
         """Makes the folder for a new run and locks it."""
-        if self.path.is_dir() and any(self.path.iterdir()):
-            raise self._taken() if is_held(self.path / layout.LOCK) else BadInputError(
-                "is not empty", "Name another folder with --out, or go on with --resume.", file=self.path
-            )  # fmt: skip
+        self._must_be_empty()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise BadInputError("is a file, not a folder", "Name another folder with --out.", file=self.path) from error
         self.lock()
-        (self.path / layout.EXPERIMENT).write_bytes(experiment)
+        try:
+            # Another run may have come and gone since.
+            self._must_be_empty()
+        except BadInputError:
+            self.unlock()
+            raise
+        write_whole(self.path / layout.EXPERIMENT, experiment)
+
+    def _must_be_empty(self) -> None:
+        """But for a lock's file, and for a file that was not written to its end: a run that was killed at once leaves no more."""
+        unfinished = {layout.LOCK, _partial(Path(layout.EXPERIMENT)).name}
+        if not self.path.is_dir() or all(entry.name in unfinished for entry in self.path.iterdir()):
+            return
+        if not self._lock.is_taken and is_held(self._lock.path):
+            raise self._taken()
+        raise BadInputError("is not empty", "Name another folder with --out, or go on with --resume.", file=self.path)
 
     def lock(self) -> None:
         """Keeps other runs out until `unlock` or the end of this process."""
-        handle = (self.path / layout.LOCK).open("a")
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            handle.close()
-            raise self._taken() from error
-        self._lock = handle
+        if not self._lock.take():
+            raise self._taken()
 
     def unlock(self) -> None:
         """Lets others in again."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-            (self.path / layout.LOCK).unlink(missing_ok=True)
+        self._lock.release(remove=True)
 
     def _taken(self) -> BadInputError:
         return BadInputError("another run is writing to this folder", "Wait for it, or name another folder with --out.", file=self.path)
@@ -118,15 +122,15 @@ class RunFolder:
         write_whole(path, trial.model_dump_json(indent=1) + "\n")
 
     def trials(self) -> list[Trial]:
-        """All ended trials, in order."""
-        paths = sorted((self.path / layout.TRIALS).glob(f"*/{layout.TRIAL}"))
+        """All ended trials, by number."""
+        paths = (self.path / layout.TRIALS).glob(f"*/{layout.TRIAL}")
         trials = []
         for path in paths:
             try:
                 trials.append(Trial.model_validate_json(path.read_text()))
             except ValidationError as error:
                 raise BadInputError(f"is damaged: {error.errors()[0]['msg']}", file=path) from error
-        return trials
+        return sorted(trials, key=lambda trial: trial.number)
 
     def folder_of(self, trial: Trial) -> Path:
         """Where a trial's files lie."""
@@ -143,24 +147,17 @@ def _read_seconds(path: Path) -> Iterator[Second]:
         yield Second.model_validate_json(line)
 
 
-def is_held(lock: Path) -> bool:
-    """True while a living process holds the lock on this file."""
-    if not lock.exists():
-        return False
-    with lock.open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
-
-
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file so that it is there whole or not at all, also after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w") as handle:
-        handle.write(text)
+    partial = _partial(path)
+    with partial.open("wb") as handle:
+        handle.write(content.encode() if isinstance(content, str) else content)
         handle.flush()
         os.fsync(handle.fileno())
     partial.rename(path)
+
+
+def _partial(path: Path) -> Path:
+    """What a file is called until it is whole."""
+    return path.with_name(path.name + ".partial")

@@ -48,9 +48,10 @@ def _generator(workload: str, number: int) -> str:
 
 
 def of_all_generators(first: Path) -> list[Path]:
-    """The files that stand beside a workload's first generator's, its own included; none that are not there."""
+    """The files that stand beside a workload's first generator's, its own included, by number; none that are not there."""
     workload, rest = first.name.split(".", 1)
-    return [path for path in (first, *sorted(first.parent.glob(f"{workload}.[0-9]*.{rest}"))) if path.exists()]
+    others = {number: path for path in first.parent.glob(f"{workload}.*.{rest}") if (number := path.name.split(".")[1]).isdecimal()}
+    return [path for path in (first, *(others[number] for number in sorted(others, key=int))) if path.exists()]
 
 
 def stock_output(workload: str) -> Path:

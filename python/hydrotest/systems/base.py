@@ -11,7 +11,6 @@ from typing import Any
 from hydrotest.errors import BadInputError, HydrotestError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
-from hydrotest.spec.fields import PropertyValue
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
 from hydrotest.systems.service import OnDeath, RunningService, last_words
 
@@ -140,8 +139,3 @@ def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
 def processors_option(host: Host) -> list[str]:
     """The JVM option that tells the number of cores where the kernel does not: a JVM takes its threads' number from it."""
     return [] if host.processors is None else [f"-XX:ActiveProcessorCount={host.processors}"]
-
-
-def property_text(value: PropertyValue) -> str:
-    """A property's value as Java properties want it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

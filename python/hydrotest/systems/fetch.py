@@ -6,7 +6,6 @@ interrupted or damaged fetch is found and mended by fetching again.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import re
@@ -23,6 +22,7 @@ from hydrotest.errors import MissingToolError, RunFailedError
 from hydrotest.hosts.command import run_here
 from hydrotest.places import cache_home
 from hydrotest.store.folder import write_whole
+from hydrotest.store.lock import Lock
 
 MANIFEST = "manifest.json"
 Say = Callable[[str], None]
@@ -73,8 +73,7 @@ def fetch(bundle: Bundle, say: Say) -> Path:
     """
     folder = bundle.folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with Lock(folder.with_name(folder.name + ".lock")):
         flaw = find_flaw(folder)
         if flaw is None:
             return folder

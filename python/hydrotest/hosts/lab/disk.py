@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.lab.groups import Group, Trees
+from hydrotest.hosts.lab.mounts import is_mounted
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
 """Programs that a disk is made with."""
@@ -22,6 +22,17 @@ DIRTY_BYTES_MIN = 8 << 20
 """Pages that wait to be written may be so many: with the kernel's own bound, a share of the machine's memory, they would hide a slow
 disk for minutes; with a quarter of a second who writes is held back so often that 25 of 40 MB/s, or 12 of 20, went through (three surveys each; with half
 a second 40 and 17, with one 40 and 20)."""
+DIRTY_PERCENT = 1
+"""Where the kernel bounds them by a share of the machine's memory alone (before 6.2), the smallest share; it counts only while others have pages to write, too."""
+BLOCK_DEVICES = Path("/sys/class/block")
+BACKING_DEVICES = Path("/sys/class/bdi")
+DELETED = " (deleted)"
+"""Behind the name of a file that is gone."""
+
+
+def bounds_dirty(backing: Path) -> bool:
+    """True if a device's waiting pages can be bounded strictly; kernels can since 6.2 (Documentation/ABI/testing/sysfs-class-bdi)."""
+    return all((backing / file).exists() for file in ("strict_limit", "max_bytes"))
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Disk:
     @property
     def number(self) -> str:
         """`major:minor`."""
-        return (Path("/sys/class/block") / self.device / "dev").read_text().strip()
+        return (BLOCK_DEVICES / self.device / "dev").read_text().strip()
 
     def limit(self, bytes_per_s: float, group: Group) -> None:
         """So fast, reading and writing each; at once."""
@@ -45,9 +56,21 @@ class Disk:
             (group.at("io") / "io.max").write_text(f"{self.number} rbps={rate} wbps={rate}")
         else:
             self._throttle(group.trees, rate)
-        backing = Path("/sys/class/bdi") / self.number
-        (backing / "strict_limit").write_text("1")
-        (backing / "max_bytes").write_text(str(max(DIRTY_BYTES_MIN, round(bytes_per_s * DIRTY_S))))
+        self.bound_dirty(bytes_per_s)
+
+    @property
+    def is_strict(self) -> bool:
+        """True where the kernel bounds the pages that wait to be written, whatever else it has to write."""
+        return bounds_dirty(BACKING_DEVICES / self.number)
+
+    def bound_dirty(self, bytes_per_s: float) -> None:
+        """Bounds the pages that wait to be written, as well as the kernel can."""
+        backing = BACKING_DEVICES / self.number
+        if bounds_dirty(backing):
+            (backing / "strict_limit").write_text("1")
+            (backing / "max_bytes").write_text(str(max(DIRTY_BYTES_MIN, round(bytes_per_s * DIRTY_S))))
+        else:
+            (backing / "max_ratio").write_text(str(DIRTY_PERCENT))
 
     def fill(self) -> None:
         """Leaves no room on it."""
@@ -74,9 +97,14 @@ class Disk:
         return self.mount / "filling"
 
     def unlimit(self, trees: Trees) -> None:
-        """Takes the bound back: version 1 keeps it in the root group, by number, where the next device of that number would have it."""
+        """Takes the bounds back: version 1 keeps speed in the root group, by number, and the kernel keeps the bound of waiting pages, where the next file behind this
+        device would have them."""
         if not trees.is_unified:
             self._throttle(trees, 0)
+        backing = BACKING_DEVICES / self.number
+        if bounds_dirty(backing):
+            (backing / "strict_limit").write_text("0")
+        (backing / "max_ratio").write_text("100")
 
     def _throttle(self, trees: Trees, rate: int) -> None:
         for what in ("read", "write"):
@@ -104,19 +132,18 @@ def remove_disk(disk: Disk, trees: Trees) -> None:
     _run("losetup", "--detach", f"/dev/{disk.device}")
 
 
-def is_mounted(mount: Path) -> bool:
-    """True if a file system is mounted there."""
-    return any(line.split()[1] == str(mount) for line in Path("/proc/self/mounts").read_text().splitlines())
-
-
-def disks_below(folder: Path) -> list[Disk]:
+def disks_below(folder: Path, devices: Path = BLOCK_DEVICES) -> list[Disk]:
     """What killed runs left: loop devices whose files lie below a folder; mounted or not."""
-    listed = json.loads(_run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE") or "{}")
+    whole = folder.resolve()
     found = []
-    for entry in listed.get("loopdevices", []):
-        image = Path(entry["back-file"].removesuffix(" (deleted)"))
-        if image.is_relative_to(folder):
-            found.append(Disk(Path(entry["name"]).name, mount_of(image), image))
+    # By the kernel's own files: what losetup prints has names with blanks and letters beyond ASCII changed, by its version.
+    for backing in sorted(devices.glob("loop*/loop/backing_file")):
+        try:
+            image = Path(os.fsdecode(backing.read_bytes().removesuffix(b"\n")).removesuffix(DELETED))
+        except OSError:  # detached just now
+            continue
+        if image.is_relative_to(whole):
+            found.append(Disk(backing.parts[-3], mount_of(image), image))
     return found
 
 
@@ -133,5 +160,8 @@ def _run(*argv: str) -> str:
             f"{argv[0]} is not installed", "Install it (Debian: apt-get install util-linux e2fsprogs mount)."
         ) from error
     if done.returncode != 0:
-        raise SystemFailedError(f"`{' '.join(argv)}` failed: {done.stderr.strip() or done.stdout.strip()}")
+        raise SystemFailedError(
+            f"`{' '.join(argv)}` failed: {done.stderr.strip() or done.stdout.strip()}",
+            "Look at free loop devices (losetup --list) and at the room where the run's data lie; `hydrotest doctor` says what is lacking.",
+        )
     return done.stdout

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError
+from hydrotest.hosts.lab.mounts import TABLE, mounts
 from hydrotest.spec.hosts import QUOTA_PERIOD_S
 
 PERIOD_US = round(QUOTA_PERIOD_S * 1e6)
@@ -30,17 +31,16 @@ class Trees:
     unified: Path | None
 
     @classmethod
-    def find(cls, mounts: Path = Path("/proc/self/mounts")) -> Trees:
+    def find(cls, table: Path = TABLE) -> Trees:
         """Reads the table of mounts. Raises `SystemFailedError` where no tree limits cores and memory."""
         version_1: dict[str, Path] = {}
         unified = None
-        for line in mounts.read_text().splitlines():
-            _, at, kind, options = line.split()[:4]
-            if kind == "cgroup2":
-                unified = unified or Path(at)
-            elif kind == "cgroup":
-                for controller in set(options.split(",")) & set(CONTROLLERS):
-                    version_1.setdefault(controller, Path(at))
+        for mount in mounts(table):
+            if mount.kind == "cgroup2":
+                unified = unified or mount.at
+            elif mount.kind == "cgroup":
+                for controller in set(mount.options) & set(CONTROLLERS):
+                    version_1.setdefault(controller, mount.at)
         found = cls(version_1, unified)
         lacking = {"cpu", "cpuacct", "memory"} - version_1.keys()
         if lacking and (version_1.keys() & {"cpu", "memory"} or unified is None):

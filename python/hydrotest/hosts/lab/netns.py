@@ -18,8 +18,9 @@ from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import FREE_PORT_MIN, cpu_model, start_node
+from hydrotest.hosts.local import cpu_model, start_node
 from hydrotest.hosts.node import Node
+from hydrotest.hosts.ports import FREE_PORT_MIN
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 UNLIMITED = ("sample", "clock", "sink")

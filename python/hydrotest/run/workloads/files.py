@@ -13,9 +13,9 @@ from hydrotest.spec.workloads import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.records import FilesPass, Load, Trial
-from hydrotest.systems.base import property_text
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.java import find_java
+from hydrotest.systems.properties import property_text
 
 HEAP = "-Xmx256m"
 

@@ -14,7 +14,8 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import driver_service
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
-from hydrotest.systems.spark.system import SparkSystem, properties_text
+from hydrotest.systems.properties import properties_text
+from hydrotest.systems.spark.system import SparkSystem
 
 
 def submission(

@@ -136,8 +136,8 @@ class CassandraSystem(System):
             str(find_java()), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
             f"-javaagent:{jamm[0]}",
             exporter_option(exporter_port, host.address, _resource("gauges.yaml", folder), say),
-            f"-Dcassandra.config=file://{settings}", f"-Dcassandra.storagedir={folder}", f"-Dcassandra-rackdc.properties=file://{place}",
-            f"-Dlogback.configurationFile={_resource('logback.xml', folder)}", f"-Dcassandra.logdir={folder}",
+            f"-Dcassandra.config={settings.as_uri()}", f"-Dcassandra.storagedir={folder}", f"-Dcassandra-rackdc.properties={place.as_uri()}",
+            f"-Dlogback.configurationFile={_resource('logback.xml', folder).as_uri()}", f"-Dcassandra.logdir={folder}",
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
             # Nothing has pressed yet, so the ring is quiet: news of a node need not half a minute to be everywhere.
             f"-Dcassandra.ring_delay_ms={RING_DELAY_MS}",

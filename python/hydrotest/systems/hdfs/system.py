@@ -15,9 +15,10 @@ from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Hdfs
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option, property_text
+from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option
 from hydrotest.systems.fetch import HDFS, Say
 from hydrotest.systems.java import find_java
+from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
 
 NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
@@ -97,7 +98,7 @@ class HdfsSystem(System):
             (conf / "webapps" / empty).mkdir(parents=True, exist_ok=True)
         for page in ("hdfs", "datanode"):
             (conf / "webapps" / page / "WEB-INF" / "web.xml").write_text("<web-app/>\n")
-        (conf / "core-site.xml").write_text(site_text({"fs.defaultFS": self.url, "hadoop.tmp.dir": str(folder / "tmp")}))
+        (conf / "core-site.xml").write_text(site_text({"fs.defaultFS": self.url, "hadoop.tmp.dir": str(folder / "tmp")}), encoding="utf-8")
         common: dict[str, PropertyValue] = {
             "dfs.replication": min(self.spec.replication, len(self.data_nodes)),
             "dfs.heartbeat.interval": HEARTBEAT_S,
@@ -107,7 +108,7 @@ class HdfsSystem(System):
             # Whoever reaches the lab's network, or loopback, is a user of this run.
             "dfs.permissions.enabled": False,
         }
-        (conf / "hdfs-site.xml").write_text(site_text({**common, **own, **self.spec.config}))
+        (conf / "hdfs-site.xml").write_text(site_text({**common, **own, **self.spec.config}), encoding="utf-8")
         for resource in ("log4j.properties", "gauges.yaml"):
             (conf / resource).write_bytes(resources.files("hydrotest.systems.hdfs").joinpath(resource).read_bytes())
         return folder

@@ -14,6 +14,7 @@ from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import KafkaSecurity
 from hydrotest.systems.credentials import USER, Authority, Issued, new_password, write_private
+from hydrotest.systems.properties import properties_text
 
 LISTENER = "CLIENT"
 _PREFIX = "listener.name.client."
@@ -94,15 +95,13 @@ def tool_properties(cluster: Cluster, folder: Path) -> Path | None:
     tls, login = cluster.tls, cluster.login
     if tls is None and login is None:
         return None
-    lines = [f"security.protocol={'SSL' if login is None else 'SASL_SSL' if tls else 'SASL_PLAINTEXT'}"]
+    properties: dict[str, PropertyValue] = {"security.protocol": "SSL" if login is None else "SASL_SSL" if tls else "SASL_PLAINTEXT"}
     if tls is not None:
-        lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={tls.authority}"]
+        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(tls.authority)}
         if tls.certificate is not None and tls.key is not None:
             both = write_private(folder / "tool-identity.pem", tls.key.read_bytes() + tls.certificate.read_bytes())
-            lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={both}"]
+            properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(both)}
     if login is not None:
-        lines += [
-            f"sasl.mechanism={login.mechanism}",
-            f'sasl.jaas.config={_module(login.mechanism)} required username="{login.user}" password="{login.password}";',
-        ]
-    return write_private(folder / "tool.properties", "\n".join([*lines, ""]).encode())
+        jaas = f'{_module(login.mechanism)} required username="{login.user}" password="{login.password}";'
+        properties |= {"sasl.mechanism": login.mechanism, "sasl.jaas.config": jaas}
+    return write_private(folder / "tool.properties", properties_text(properties).encode())

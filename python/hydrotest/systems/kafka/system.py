@@ -17,11 +17,12 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option, property_text
+from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option
 from hydrotest.systems.credentials import write_private
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.kafka.secured import LISTENER, Secured
+from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
 
 JVM_OPTIONS = (
@@ -81,15 +82,15 @@ class KafkaSystem(System):
             folder = host.scratch(self.run) / f"kafka-{index}"
             folder.mkdir(parents=True, exist_ok=True)
             properties = folder / "server.properties"
-            write_private(properties, render(self.properties(index, folder / "data")).encode())
+            write_private(properties, properties_text(self.properties(index, folder / "data")).encode())
             await _format(java, classpath, properties, cluster, host)
             gauges = _resource("gauges.yaml", folder)
             exporter_port = self._ports[index].exporter
             heap = f"{self.spec.heap // 2**20}m"
             argv = [
                 str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
-                f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder)}",
-                f"-Dlog4j.configuration=file:{_resource('log4j.properties', folder)}",
+                f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder).as_uri()}",
+                f"-Dlog4j.configuration={_resource('log4j.properties', folder).as_uri()}",
                 exporter_option(exporter_port, host.address, gauges, say),
                 "-cp", classpath, "kafka.Kafka", str(properties),
             ]  # fmt: skip
@@ -158,11 +159,6 @@ class KafkaSystem(System):
         }
         secured = {} if self._secured is None else self._secured.server_properties(index, host.address)
         return defaults | secured | self.spec.config
-
-
-def render(properties: dict[str, PropertyValue]) -> str:
-    """A Java properties file."""
-    return "".join(f"{key}={property_text(value)}\n" for key, value in properties.items())
 
 
 def _resource(name: str, folder: Path) -> Path:

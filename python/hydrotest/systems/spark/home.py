@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.places import cache_home
+from hydrotest.store.lock import Lock
 from hydrotest.systems.fetch import Say, version_in
 
 CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
@@ -48,8 +48,7 @@ def fetch_older(version: str, say: Say) -> Path:
     """A release's folder in the cache; fetched by pip, whole or not at all."""
     target = cache_home() / f"spark-{version}"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with Lock(target.with_name(target.name + ".lock")):
         if not target.exists():
             say(f"spark: fetching {version}")
             work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))

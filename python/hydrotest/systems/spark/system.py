@@ -12,7 +12,7 @@ from typing import Any
 from hydrotest.hosts.base import Host, Service
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
-from hydrotest.systems.base import System, claim_port, processors_option, property_text
+from hydrotest.systems.base import System, claim_port, processors_option
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.service import OnDeath
@@ -128,11 +128,6 @@ class SparkSystem(System):
             "spark.eventLog.compress": False,
         }
         return defaults | dict(own) | self.spec.config
-
-
-def properties_text(properties: dict[str, PropertyValue]) -> str:
-    """spark-defaults.conf."""
-    return "".join(f"{key} {property_text(value)}\n" for key, value in properties.items())
 
 
 def _configuration(folder: Path) -> Path:

@@ -23,7 +23,8 @@ from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.java import find_java
-from hydrotest.systems.spark.system import SparkSystem, properties_text
+from hydrotest.systems.properties import properties_text
+from hydrotest.systems.spark.system import SparkSystem
 
 PAUSES = 2.0
 """Times the longest pause that was seen."""

@@ -1,0 +1,72 @@
+"""What emulated hosts are given of a machine, against what the machine has. Pure: what it has is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hydrotest.errors import BadInputError
+from hydrotest.spec.check import memory_needed
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.hosts import NetnsHost
+from hydrotest.spec.lines import Document
+from hydrotest.spec.models import Experiment
+from hydrotest.units import show_bytes
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine has."""
+
+    cores: float
+    memory_bytes: int
+    disk_bytes: int
+    """Free where the systems' data will lie."""
+
+
+def check_machine(experiment: Experiment, document: Document, machine: Machine) -> None:
+    """Raises `BadInputError` where an emulated host is given more than there is, or all of them together more memory or disk.
+
+    Cores may be given more than once: hosts that idle in turn share them well, and `check` says so. Disks of the default size count alone only, since their files
+    grow with what is written.
+    """
+    checker = Checker(document)
+    emulated = {name: host for name, host in experiment.hosts.items() if isinstance(host, NetnsHost)}
+    for name, host in emulated.items():
+        if host.cores is not None and host.cores > machine.cores:
+            raise checker.fail(("hosts", name, "cores"), f"{name} is given {host.cores:.3g} cores; this machine has {machine.cores:.3g}",
+                               f"Give it {machine.cores:.3g} at most, or leave `cores` out: then it has all of the machine's.")  # fmt: skip
+        if host.memory is not None and host.memory > machine.memory_bytes:
+            raise checker.fail(("hosts", name, "memory"), f"{name} is given {show_bytes(host.memory)} of memory; this machine has "
+                               f"{show_bytes(machine.memory_bytes)}", "Give it less.")  # fmt: skip
+        if host.disk is not None and host.disk_size > machine.disk_bytes:
+            raise checker.fail(("hosts", name, "disk_size" if _has_size(host) else "disk"), f"{name} is given a disk of {show_bytes(host.disk_size)}; there are "
+                               f"{show_bytes(machine.disk_bytes)} free where the data lie",
+                               "Give it a smaller `disk_size`, or name another disk with `data:`.")  # fmt: skip
+    _check_memory(emulated, experiment, machine, checker)
+    _check_disks(emulated, machine, checker)
+
+
+def _check_memory(emulated: dict[str, NetnsHost], experiment: Experiment, machine: Machine, checker: Checker) -> None:
+    needed = memory_needed(experiment)
+    limits = {name: needed[name] if host.memory is None else host.memory for name, host in emulated.items()}
+    if sum(limits.values()) > machine.memory_bytes:
+        raise _too_much(limits, "memory", f"this machine has {show_bytes(machine.memory_bytes)}", "Give them less `memory`.", checker)
+
+
+def _check_disks(emulated: dict[str, NetnsHost], machine: Machine, checker: Checker) -> None:
+    sizes = {name: host.disk_size for name, host in emulated.items() if host.disk is not None and _has_size(host)}
+    if sum(sizes.values()) > machine.disk_bytes:
+        raise _too_much(sizes, "disk_size", f"{show_bytes(machine.disk_bytes)} are free where the data lie",
+                        "Give them smaller ones, or name another disk with `data:`.", checker)  # fmt: skip
+
+
+def _too_much(given: dict[str, int], key: str, there: str, hint: str, checker: Checker) -> BadInputError:
+    """All together too much: at the line of the one that is given most."""
+    most = max(given, key=lambda name: given[name])
+    parts = ", ".join(f"{name} {show_bytes(size)}" for name, size in given.items())
+    return checker.fail(("hosts", most, key), f"the emulated hosts get {show_bytes(sum(given.values()))} of {key} ({parts}); {there}", hint)
+
+
+def _has_size(host: NetnsHost) -> bool:
+    """True if the size of its disk was written."""
+    return "disk_size" in host.model_fields_set

@@ -1,0 +1,65 @@
+"""Where data, jars and results lie, against what the systems can take as a path. Pure: the paths are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.lines import Document, Path_
+from hydrotest.spec.models import Experiment
+
+IN_DATA = {
+    "kafka": {",": "parts the entries of `log.dirs`"},
+    "hdfs": {",": "parts the entries of `dfs.datanode.data.dir`", ":": "parts the entries of a Java class path"},
+    "spark": {
+        ",": "parts the entries of SPARK_LOCAL_DIRS", ":": "parts the entries of a Java class path",
+        **dict.fromkeys("*?[]{}", "is a pattern in the paths of Spark's files"),
+    },
+}  # fmt: skip
+"""What the path of a system's data cannot hold, and why: none of them can be escaped there."""
+IN_JARS = {":": "parts the entries of a Java class path"}
+IN_CACHE = {**IN_JARS, "=": "parts a Java agent's jar from its options", ",": "parts the entries of `spark.jars`"}
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Whole paths, without links."""
+
+    data: Path
+    cache: Path
+    takes_letters: bool = True
+    """True if this machine has a locale in which Java writes names beyond ASCII, and ours is of the same encoding."""
+
+
+def check_paths(experiment: Experiment, document: Document, roots: Roots) -> None:
+    """Raises `BadInputError` for a path that a system would misread: its data would lie elsewhere, or it would not start."""
+    checker = Checker(document)
+    named = next((name for name, host in experiment.hosts.items() if host.data), None)
+    place: Path_ = ("hosts", named, "data") if named is not None else ()
+    remedy = "Give `data:` another directory." if named is not None else "Set XDG_CACHE_HOME to another directory, or give a host `data:`."
+    _check(roots.data, roots, {}, place, remedy, checker)
+    _check(roots.cache, roots, IN_CACHE, (), "Set XDG_CACHE_HOME to another directory.", checker)
+    for name, system in experiment.systems.present().items():
+        _check(roots.data, roots, IN_DATA.get(name, {}), place, remedy, checker)
+        if system.home is not None:
+            _check(
+                Path(system.home).expanduser(),
+                roots,
+                IN_JARS,
+                ("systems", name, "home"),
+                "Link to it from another directory, and name that.",
+                checker,
+            )
+
+
+def _check(path: Path, roots: Roots, signs: dict[str, str], place: Path_, remedy: str, checker: Checker) -> None:
+    text = str(path)
+    if not text.isprintable():
+        raise checker.fail(place, f"the path {text!r} holds characters that are no letters, digits or signs in UTF-8", remedy)
+    for sign, why in signs.items():
+        if sign in text:
+            raise checker.fail(place, f"the path {text} holds {sign!r}, which {why}", remedy)
+    if not text.isascii() and not roots.takes_letters:
+        raise checker.fail(place, f"the path {text} holds letters beyond ASCII, which Java and hydrotest would write differently in this machine's locales",
+                           f"{remedy[:-1]}, or call hydrotest with LC_ALL=C.UTF-8 on a machine that has this locale (`locale -a`).")  # fmt: skip
