@@ -155,8 +155,9 @@ def _beans(answer: Any) -> list[dict[str, Any]]:
 
 
 def _directory(path: Path) -> str:
+    # As it is, not as an URI: a DataNode would take the escapes of one for the name, and write elsewhere.
     path.mkdir(parents=True, exist_ok=True)
-    return path.resolve().as_uri()
+    return str(path.resolve())
 
 
 def site_text(properties: Mapping[str, PropertyValue]) -> str:
