@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.arrivals import parse_arrivals, show_arrivals
 from hydrotest.spec.check import check_memory, memory_needed
-from hydrotest.spec.distribution import parse_keys, parse_sizes
+from hydrotest.spec.check_fault import POSSIBLE
+from hydrotest.spec.check_paths import IN_DATA
+from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes
+from hydrotest.spec.hosts import LocalHost
 from hydrotest.spec.load import load_experiment
-from hydrotest.spec.plan import make_plan
+from hydrotest.spec.models import SYSTEM_OF, Systems
+from hydrotest.spec.parts import every_model, tags
+from hydrotest.spec.plan import START_S, make_plan
+from hydrotest.spec.reference import _SECTIONS
+from hydrotest.spec.tests import Fault
+from hydrotest.spec.workloads import AnyWorkload
 
 GOOD = """\
 name: good
@@ -451,9 +461,25 @@ def test_arrivals_are_text(value: str, tmp_path: Path) -> None:
         load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"arrivals: {value}")))
 
 
+@pytest.mark.parametrize(("text", "size"), [("10 kB", 10_000), ("10 KB", 10_000), ("2 TiB", 2 << 40), ("16 B", 16), ("1 MiB", 1 << 20)])
+def test_a_value_takes_every_size_that_others_take(text: str, size: int) -> None:
+    maker = parse_maker(text)
+    assert isinstance(maker, Maker)
+    assert (maker.make, maker.drawn and maker.drawn.low) == ("bytes", size)
+    assert isinstance(parse_maker(f"uniform(1 B, {text})"), Maker)
+
+
+def test_a_middle_need_not_be_whole_where_ends_must() -> None:
+    keys = parse_keys("gaussian(0, 10, 4.5, 0.5)")
+    assert isinstance(keys, Distribution)
+    assert (keys.mean, keys.sd) == (4.5, 0.5)
+    with pytest.raises(ValueError, match="whole"):
+        parse_keys("gaussian(0.5, 10)")
+
+
 def test_keys_are_text_and_numbers(tmp_path: Path) -> None:
     for value in ("{shape: uniform, low: 5, high: 5}", '"zipf(0, 9, nan)"'):
-        with pytest.raises(BadInputError, match=r"is no distribution|must be a number"):
+        with pytest.raises(BadInputError, match=r"is no distribution|is no number"):
             load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"key: {value}")))
 
 
@@ -582,3 +608,64 @@ def test_a_generator_is_apart_only_on_a_machine_of_its_own(connect: str, tmp_pat
     experiment, _ = load_experiment(write(tmp_path, text))
     assert experiment.generators_apart("ingest") == (["clients"] if connect == "netns" else [])
     assert experiment.peers("ingest") == ["here"]
+
+
+def hint_of(tmp_path: Path, old: str, new: str) -> str:
+    """What is to be written instead."""
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, GOOD.replace(old, new, 1)))
+    assert caught.value.line is not None
+    return caught.value.hint or ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "choices"),
+    [
+        ("{connect: local}", "{}", {"local", "netns"}),
+        (
+            "kind: kafka-consume, ",
+            "",
+            {workload.model_fields["kind"].annotation.__args__[0] for workload in get_args(get_args(AnyWorkload)[0])},
+        ),
+    ],
+)
+def test_who_leaves_a_choice_out_is_told_the_choices(tmp_path: Path, old: str, new: str, choices: set[str]) -> None:
+    assert set(re.findall(r"'([^']+)'", hint_of(tmp_path, old, new))) == choices
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "meant"),
+    [
+        ("{connect: local}", "{connect: local, adress: 127.0.0.1}", "'address'"),
+        # A workload that has the name of a kind.
+        ("  ingest: {kind: kafka-produce", "  cassandra: {kind: kafka-produce, partitons: 3", "'partitions'"),
+        ("[ingest, drain, store]", "{workloads: [ingest], squeze: 1 min}", "'squeeze'"),
+        ("mix: {write: 1, read: 3}", "mix: {wite: 1}", "'write'"),
+        ("p99: 50 ms", "loos: 0", "'loss'"),
+    ],
+)
+def test_a_key_that_is_meant_is_one_of_its_part(tmp_path: Path, old: str, new: str, meant: str) -> None:
+    assert meant in hint_of(tmp_path, old, new)
+
+
+def test_known_keys_are_those_of_the_part(tmp_path: Path) -> None:
+    hint = hint_of(tmp_path, "{connect: local}", "{connect: local, zzz: 1}")
+    assert set(re.findall(r"[a-z_]+", hint.partition(" are ")[2])) == set(LocalHost.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("name: good\n", ""), ("{hosts: [here]}", "{}"), ("{connect: local}", "3"), ("[ingest, drain, store]", "{}")]
+)
+def test_what_is_missing_is_explained(tmp_path: Path, old: str, new: str) -> None:
+    assert hint_of(tmp_path, old, new)
+
+
+def test_lists_that_are_kept_by_hand_are_whole() -> None:
+    kinds = set(tags("kind"))
+    assert {"kafka-produce", "dataflow", "hdfs-write", "command"} < kinds
+    assert SYSTEM_OF.keys() == kinds - {"dataflow", "command"}
+    assert set(SYSTEM_OF.values()) | set(START_S) == set(Systems.model_fields)
+    documented = {model for _, _, models in _SECTIONS for model in models} | {Systems}
+    assert documented == set(every_model())
+    assert {action for actions in POSSIBLE.values() for action in actions} == set(get_args(Fault.model_fields["action"].annotation))
+    assert IN_DATA.keys() <= set(Systems.model_fields)

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from hydrotest import units
 
 
-@pytest.mark.parametrize(("text", "expected"), [("100 B", 100), ("16 KiB", 16384), ("1 GB", 10**9), ("1.5kB", 1500), ("2GiB", 2 * 2**30)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("100 B", 100), ("16 KiB", 16384), ("1 GB", 10**9), ("1.5kB", 1500), ("2GiB", 2 * 2**30), ("1e3 B", 1000), ("0.7 GiB", 751_619_277)],
+)
 def test_sizes(text: str, expected: int) -> None:
     assert units.size_bytes(text) == expected
 
@@ -24,10 +27,36 @@ def test_counts(text: object, expected: int) -> None:
     assert units.count(text) == expected
 
 
-@pytest.mark.parametrize("text", ["100", 100, "100 b", "-1 B", "B", "", None, True, "1e3 B", [1]])
+@pytest.mark.parametrize("text", ["100", 100, "100 b", "-1 B", "B", "", None, True, "1e3", "1.2.3 B", "1e400 B", "0" * 40 + "16 B", [1]])
 def test_a_size_without_a_right_unit_is_refused_with_an_example(text: object) -> None:
     with pytest.raises(ValueError, match="16 KiB"):
         units.size_bytes(text)
+
+
+@pytest.mark.parametrize("text", [1.5, "1.5", "0.1K5", "0.0001K", 1e31, float("inf"), float("nan")])
+def test_a_count_that_is_not_whole_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match="is no count"):
+        units.count(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("1.001K", 1001), ("0.29K", 290), ("4.35K", 4350), (1e5, 100_000), (1e17, 10**17), ("2e3", 2000)]
+)
+def test_a_count_is_what_is_written(text: object, expected: int) -> None:
+    assert units.count(text) == expected
+
+
+@pytest.mark.parametrize("text", ["1.5 B", "0.5 B", "0.0001 KiB"])
+def test_a_part_of_a_byte_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="whole"):
+        units.size_bytes(text)
+
+
+@given(st.floats(min_value=1e-12, max_value=1e12))
+def test_what_yaml_reads_as_a_float_is_a_rate(value: float) -> None:
+    """Python writes small and large ones with an exponent: 0.00005 is '5e-05'."""
+    assert units.rate_per_s(value) == value
+    assert units.share(5e-05) == 5e-05
 
 
 @pytest.mark.parametrize("text", ["0", "100 %", 1, 0, "-5 %"])

@@ -7,50 +7,73 @@ Every function raises `ValueError` with the forms that it takes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from decimal import Decimal
 
-_QUANTITY = re.compile(r"^\s*([0-9]+(?:[._][0-9]+)*)\s*([A-Za-zµ%/]*)\s*$")
+_QUANTITY = re.compile(r"^\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµ%/]*)\s*$")
 
 QUANTITY_CHARS_MAX = 40
-"""Longer texts are no quantities, and too large for a float."""
+"""Longer texts are no quantities."""
+QUANTITY_MAX = Decimal("1e30")
+"""Nor are larger numbers: no unit that is counted in is so small."""
 
-_SIZES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-_TIMES = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+SIZES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_TIMES: dict[str, int | str] = {"us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": 1, "min": 60, "h": 3600, "d": 86400}
 _COUNTS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 _RATES |= {"B/s": 8, "kB/s": 8 * 10**3, "MB/s": 8 * 10**6, "GB/s": 8 * 10**9}
 
 
-def _scaled(text: object, units: dict[str, float], what: str, example: str) -> float:
-    match = _QUANTITY.match(str(text)[:QUANTITY_CHARS_MAX]) if isinstance(text, (str, int, float)) and not isinstance(text, bool) else None
+def _exactly(text: object, units: Mapping[str, int | str], what: str, example: str) -> Decimal:
+    """The quantity as it is written: 0.29K are 290, which floats make 290.00000000000006 or less."""
+    match = None
+    if isinstance(text, (str, int, float)) and not isinstance(text, bool) and len(str(text)) <= QUANTITY_CHARS_MAX:
+        match = _QUANTITY.match(str(text))
     if match is None or match[2] not in units:
         raise ValueError(f"{text!r} is no {what}; write a number with one of {_names(units)}, e.g. {example!r}")
-    return float(match[1].replace("_", "")) * units[match[2]]
+    value = Decimal(match[1]) * Decimal(units[match[2]])
+    if value > QUANTITY_MAX:
+        raise ValueError(f"{text!r} is no {what}: it is too large; write e.g. {example!r}")
+    return value
 
 
-def _names(units: dict[str, float]) -> str:
+def _whole(value: Decimal, text: object, what: str, example: str) -> int:
+    if value != value.to_integral_value():
+        raise ValueError(f"{text!r} is no {what}: it must be whole; write e.g. {example!r}")
+    return int(value)
+
+
+def _names(units: Mapping[str, int | str]) -> str:
     return ", ".join(name or "(nothing)" for name in units)
 
 
 def size_bytes(text: object) -> int:
-    """A size in bytes: "100 B", "16 KiB", "1 GB". The unit is required: a bare number hides a factor of 1,024."""
-    return round(_scaled(text, dict(_SIZES), "size", "16 KiB"))
+    """A size in bytes: "100 B", "16 KiB", "1 GB". The unit is required: a bare number hides a factor of 1,024. Parts of larger units are rounded to bytes; a part of a
+    byte is none."""
+    value = _exactly(text, SIZES, "size", "16 KiB")
+    return _whole(value, text, "size", "16 KiB") if value < SIZES["kB"] else round(value)
 
 
 def duration_s(text: object) -> float:
     """A duration in seconds: "250 us", "50 ms", "5 min"."""
-    return _scaled(text, _TIMES, "duration", "50 ms")
+    return float(_exactly(text, _TIMES, "duration", "50 ms"))
 
 
 def count(text: object) -> int:
-    """A count: 1000, "1M", "100K"."""
-    return round(_scaled(text, dict(_COUNTS), "count", "1M"))
+    """A count: 1000, "1M", "100K"; always whole."""
+    return _whole(_exactly(text, _COUNTS, "count", "1M"), text, "count", "1M")
+
+
+def number(text: object) -> float:
+    """A number, whole or not, with the units of a count: 0.5, "1.5K"."""
+    return float(_exactly(text, _COUNTS, "number", "1.5K"))
 
 
 def rate_per_s(text: object) -> float:
     """Operations a second: 5000, "100K", "1M", also with "/s" behind it."""
     plain = text.strip().removesuffix("/s") if isinstance(text, str) else text
-    rate = _scaled(plain, dict(_COUNTS), "rate", "100K")
+    rate = float(_exactly(plain, _COUNTS, "rate", "100K"))
     if rate <= 0:
         raise ValueError(f"{text!r} is no rate; it must be above 0")
     return rate
@@ -58,12 +81,12 @@ def rate_per_s(text: object) -> float:
 
 def link_bits_per_s(text: object) -> float:
     """A link's speed in bits a second: "2 Gbit/s", "25 MB/s"."""
-    return _scaled(text, dict(_RATES), "link speed", "2 Gbit/s")
+    return float(_exactly(text, _RATES, "link speed", "2 Gbit/s"))
 
 
 def share(text: object) -> float:
     """A share of a whole: 0 to 1, or "50 %"."""
-    value = _scaled(text, {"": 1.0, "%": 0.01}, "fraction", "5 %")
+    value = float(_exactly(text, {"": 1, "%": "0.01"}, "fraction", "5 %"))
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
     return value

@@ -16,6 +16,8 @@ from hydrotest import units
 Shape = Literal["sequential", "uniform", "gaussian", "zipf"]
 
 _CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
+_WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
+"""A size has its unit; a number has none."""
 _KEY_FORMS = "uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
 _NUMBER_FORMS = "uniform(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
 _SIZE_FORMS = "100 B, uniform(100 B, 1 KiB) or gaussian(100 B, 1 KiB[, mean, sd])"
@@ -68,20 +70,23 @@ def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, 
     return match[1], parts
 
 
-def _made(text: object, shape: str, parts: list[str], number: Callable[[object], int], beyond: int) -> Distribution:
-    """The distribution of these arguments. `beyond` is 1 where the second one is itself in the range, else 0."""
+def _made(
+    text: object, shape: str, parts: list[str], number: Callable[[object], int], beyond: int, middle: Callable[[object], float]
+) -> Distribution:
+    """The distribution of these arguments: `number` reads the ends of its range, `middle` mean and standard deviation. `beyond` is 1 where the second end is itself in
+    the range, else 0."""
     low, high = number(parts[0]), number(parts[1]) + beyond
     if low >= high:
         raise ValueError(f"{text!r} is empty: {parts[0]} is not below {parts[1]}")
     extras: dict[str, float] = {}
     if shape == "gaussian":
         given = len(parts) == 4
-        extras["mean"] = float(number(parts[2])) if given else (low + high) / 2
-        extras["sd"] = float(number(parts[3])) if given else (high - low) / 2 / GAUSSIAN_SDS_IN_HALF_RANGE
+        extras["mean"] = float(middle(parts[2])) if given else (low + high) / 2
+        extras["sd"] = float(middle(parts[3])) if given else (high - low) / 2 / GAUSSIAN_SDS_IN_HALF_RANGE
         if extras["sd"] <= 0:
             raise ValueError(f"{text!r}: the standard deviation must be above 0")
     if shape == "zipf":
-        extras["exponent"] = float(parts[2]) if len(parts) == 3 else ZIPF_EXPONENT_DEFAULT
+        extras["exponent"] = units.number(parts[2]) if len(parts) == 3 else ZIPF_EXPONENT_DEFAULT
         if not 0 < extras["exponent"] < math.inf:
             raise ValueError(f"{text!r}: the exponent must be a number above 0")
     return Distribution.model_validate({"shape": shape, "low": low, "high": high, **extras})
@@ -92,7 +97,7 @@ def parse_keys(value: object) -> object:
     if isinstance(value, Distribution):
         return value
     shape, parts = _arguments(value, ("sequential", "uniform", "gaussian", "zipf"), _KEY_FORMS)
-    return _made(value, shape, parts, units.count, 0)
+    return _made(value, shape, parts, units.count, 0, units.number)
 
 
 def parse_sizes(value: object) -> object:
@@ -103,7 +108,7 @@ def parse_sizes(value: object) -> object:
         size = units.size_bytes(value)
         return Distribution(shape="uniform", low=size, high=size + 1)
     shape, parts = _arguments(value, ("uniform", "gaussian"), _SIZE_FORMS)
-    return _made(value, shape, parts, units.size_bytes, 1)
+    return _made(value, shape, parts, units.size_bytes, 1, units.size_bytes)
 
 
 def show_sizes(sizes: Distribution) -> int | str:
@@ -133,8 +138,7 @@ def parse_maker(value: object) -> object:
         return value
     if value == "row":
         return Maker(make="row")
-    # A size has its unit; a number has none.
-    if isinstance(value, str) and re.search(r"\d\s*[KMGT]?i?B\b", value):
+    if isinstance(value, str) and _WITH_SIZES.search(value):
         return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
     match = _CALL.match(value) if isinstance(value, str) else None
     if match is None or match[1] not in ("uniform", "gaussian", "zipf"):

@@ -11,42 +11,13 @@ from pydantic_core import ErrorDetails
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check import check_references, memory_needed
-from hydrotest.spec.hosts import LocalHost, NetnsHost
 from hydrotest.spec.lines import Document, Path_, read_document
-from hydrotest.spec.models import (
-    Cassandra,
-    CassandraSecurity,
-    Experiment,
-    Hdfs,
-    Kafka,
-    KafkaSecurity,
-    Objective,
-    Search,
-    Spark,
-    Systems,
-    WarmUp,
-)
-from hydrotest.spec.scale import Lab, MachineType, Scale, scaled
-from hydrotest.spec.tests import Combined, Concurrency, Fault, Isolated, Levels, Profile, Saturated, Soak, Stretch
-from hydrotest.spec.workloads import (
-    CassandraLoad,
-    Command,
-    Dataflow,
-    HdfsRead,
-    HdfsWrite,
-    Headers,
-    KafkaConsume,
-    KafkaProduce,
-    Mix,
-    SparkPerf,
-)
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.parts import model_at, tags
+from hydrotest.spec.scale import scaled
 
-_MODELS = (
-    Experiment, Systems, Kafka, Cassandra, Hdfs, KafkaProduce, KafkaConsume, Dataflow, CassandraLoad, HdfsWrite, HdfsRead, Mix, Objective, LocalHost,
-    NetnsHost, Lab, MachineType, Scale,
-    Spark, SparkPerf, Command, Isolated, Combined, Soak, Fault, Levels, Concurrency, Saturated, Profile, Stretch, Search, WarmUp, Headers,
-    KafkaSecurity, CassandraSecurity,
-)  # fmt: skip
+SHORT = "test"
+"""The key that a test's name becomes (`- levels: {…}`); nobody writes it."""
 
 
 def load_experiment(file: Path) -> tuple[Experiment, Document]:
@@ -88,9 +59,9 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
     kind = detail["type"]
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        return f"unknown key {key!r} in {_parent(place)}", _similar(key)
+        return f"unknown key {key!r} in {_parent(place)}", _similar(key, detail)
     if kind == "missing":
-        return f"{name} lacks the key {detail['loc'][-1]!r}", None
+        return f"{name} lacks the key {detail['loc'][-1]!r}", _meaning(detail)
     if kind == "union_tag_not_found":
         return f"{name} lacks the key {_tag(detail)!r}", f"It is one of {_tags(detail)}."
     if kind == "union_tag_invalid":
@@ -100,7 +71,11 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
         return f"{name}: {detail['msg'].removeprefix('Value error, ')}", None
     if kind == "literal_error":
         return f"{name}: {detail['input']!r} is not known", f"It is {detail.get('ctx', {}).get('expected')}."
-    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {detail['input']!r})", None
+    if kind in ("model_attributes_type", "model_type", "dict_type"):
+        return f"{name} must be settings, one key in each line or in braces (given: {detail['input']!r})", _example(detail)
+    if kind == "list_type":
+        return f"{name} must be a list (given: {detail['input']!r})", "Write it in brackets: [one, another]."
+    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {detail['input']!r})", _meaning(detail)
 
 
 def _tag(detail: ErrorDetails) -> str:
@@ -108,15 +83,29 @@ def _tag(detail: ErrorDetails) -> str:
 
 
 def _tags(detail: ErrorDetails) -> str:
-    expected = detail.get("ctx", {}).get("expected_tags")
-    return str(expected) if expected else "kafka-produce, kafka-consume, cassandra, spark-perf, command"
+    return ", ".join(repr(tag) for tag in tags(_tag(detail)))
 
 
 def _parent(place: Path_) -> str:
     return ".".join(str(part) for part in place[:-1]) or "the experiment"
 
 
-def _similar(key: str) -> str | None:
-    known = sorted({field for model in _MODELS for field in model.model_fields} - {"test"})
+def _meaning(detail: ErrorDetails) -> str | None:
+    """What the key that is missing, or has a wrong value, is for."""
+    *above, key = detail["loc"]
+    field = model_at(above).model_fields.get(str(key))
+    return None if field is None or field.description is None else f"Write `{key}: …`: {field.description}"
+
+
+def _example(detail: ErrorDetails) -> str:
+    """The keys that settings must have, or may."""
+    fields = model_at(detail["loc"]).model_fields
+    needed = [key for key, field in fields.items() if field.is_required() and key != SHORT]
+    return f"Write {{{', '.join(f'{key}: …' for key in needed or sorted(set(fields) - {SHORT})[:3])}}}."
+
+
+def _similar(key: str, detail: ErrorDetails) -> str:
+    """The key that is meant, among those of this part of the file."""
+    known = sorted(set(model_at(detail["loc"][:-1]).model_fields) - {SHORT})
     close = difflib.get_close_matches(key, known, n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"Known keys are {', '.join(known)}."
+    return f"Did you mean {close[0]!r}?" if close else f"Known keys here are {', '.join(known)}."

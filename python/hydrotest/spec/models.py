@@ -150,7 +150,7 @@ class Systems(Model):
 
     def present(self) -> dict[str, AnySystem]:
         """Those that the experiment has, by name, in the order in which they are started."""
-        every: dict[str, AnySystem | None] = {"kafka": self.kafka, "cassandra": self.cassandra, "hdfs": self.hdfs, "spark": self.spark}
+        every: dict[str, AnySystem | None] = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: system for name, system in every.items() if system is not None}
 
 

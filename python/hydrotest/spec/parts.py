@@ -1,0 +1,76 @@
+"""The parts of an experiment file, as the models themselves say: which models there are, which one stands where, which kinds each choice has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.models import Experiment
+
+
+def models_in(kind: Any) -> Iterator[type[Model]]:
+    """The models that a field's type names, not those below them."""
+    if isinstance(kind, type) and issubclass(kind, Model):
+        yield kind
+    elif get_origin(kind) is not Literal:
+        for argument in get_args(kind)[: 1 if get_origin(kind) is Annotated else None]:
+            yield from models_in(argument)
+
+
+@cache
+def every_model() -> list[type[Model]]:
+    """All that an experiment file is made of, from the outside in."""
+    found: list[type[Model]] = [Experiment]
+    for model in found:
+        for field in model.model_fields.values():
+            found.extend(one for one in dict.fromkeys(models_in(field.annotation)) if one not in found)
+    return found
+
+
+def tag_of(model: type[BaseModel], discriminator: str) -> str | None:
+    """What a model's key `kind`, `connect` or `test` must say; None of one that is no choice of that."""
+    field = model.model_fields.get(discriminator)
+    words = get_args(field.annotation) if field is not None and get_origin(field.annotation) is Literal and field.is_required() else ()
+    return str(words[0]) if len(words) == 1 else None
+
+
+def tags(discriminator: str) -> list[str]:
+    """What `kind`, `connect` or `test` may say."""
+    return [tag for model in every_model() if (tag := tag_of(model, discriminator)) is not None]
+
+
+def model_at(loc: Iterable[str | int]) -> type[Model]:
+    """The innermost model of a pydantic location, in which names of choices stand between the keys; the first choice where none is named."""
+    model: type[Model] = Experiment
+    choices: list[type[Model]] = []
+    to_skip = 0
+    for part in loc:
+        if to_skip:  # a name that the user has given, or a place in a list
+            to_skip -= 1
+        elif len(choices) > 1:
+            model = next((one for one in choices if part in _names(one)), model)
+            choices = []
+        elif part in model.model_fields:
+            kind = model.model_fields[str(part)].annotation
+            choices = list(dict.fromkeys(models_in(kind)))
+            to_skip = _levels(kind)
+        if len(choices) == 1 and not to_skip:
+            model, choices = choices[0], []
+    return choices[0] if choices and not to_skip else model
+
+
+def _names(model: type[Model]) -> set[str | None]:
+    """What a location may call it."""
+    return {model.__name__, *(tag_of(model, key) for key in ("kind", "connect", "test"))}
+
+
+def _levels(kind: Any) -> int:
+    """How many mappings and lists are around what a field's type is about."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (dict, list):
+        return 1 + _levels(arguments[-1])
+    return max((_levels(one) for one in arguments[: 1 if origin is Annotated else None]), default=0) if origin is not Literal else 0
