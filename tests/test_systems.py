@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 import socket
 import subprocess
@@ -9,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.errors import BadInputError, MissingToolError
+from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.models import Cassandra, Kafka
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
-from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id
+from hydrotest.systems.kafka.system import RELEASES, KafkaSystem, Ports, cluster_id
 from hydrotest.systems.properties import properties_text
 
 
@@ -112,6 +114,111 @@ def test_a_failing_maven_is_told_in_its_own_words_and_leaves_nothing(monkeypatch
     with pytest.raises(Exception, match="Could not transfer artifact x"):
         fetching.fetch(fetching.EXPORTER, nothing)
     assert [path.name for path in (tmp_path / "cache" / "hydrotest").iterdir() if path.is_dir()] == []
+
+
+def test_every_file_that_is_fetched_is_pinned() -> None:
+    bundles = {bundle for bundles in fetching.BUNDLES.values() for bundle in bundles} | set(RELEASES.values())
+    for bundle in bundles:
+        pins = bundle.pins()
+        assert any(Path(name).name.startswith(f"{bundle.version_jar}-") for name in pins)
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in pins.values())
+
+
+MAVEN = """\
+#!/bin/sh
+for option; do case "$option" in -DoutputDirectory=*) into="${option#*=}" ;; esac; done
+case "$*" in *--strict-checksums*) ;; *) exit 3 ;; esac
+mkdir -p "$into" && cp -r SERVED/. "$into"
+"""
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """What a stand-in for mvn copies; pinned are `a.jar` and `b.jar` with `a` and `b` in them."""
+    folder = tmp_path / "served"
+    (tmp_path / "bin").mkdir()
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.jar").write_text(name)
+    (tmp_path / "bin/mvn").write_text(MAVEN.replace("SERVED", str(folder)))
+    (tmp_path / "bin/mvn").chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    pins = {f"{name}.jar": hashlib.sha256(name.encode()).hexdigest() for name in ("a", "b")}
+    monkeypatch.setattr(fetching.Bundle, "pins", lambda self: pins)
+    return folder
+
+
+@pytest.mark.usefixtures("served")
+def test_what_was_pinned_is_fetched_once() -> None:
+    said: list[str] = []
+    folder = fetching.fetch(fetching.EXPORTER, said.append)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.jar", "b.jar"]
+    said.clear()
+    fetching.fetch(fetching.EXPORTER, said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize("change", ["exchanged", "added", "missing", "no archive"])
+def test_what_was_not_pinned_is_not_used(served: Path, change: str) -> None:
+    match change:
+        case "exchanged":
+            (served / "a.jar").write_text("A")
+        case "added":
+            (served / "c.jar").write_text("c")
+        case "missing":
+            (served / "b.jar").unlink()
+        case _:
+            (served / "c.tar.gz").write_text("c")
+    with pytest.raises(RunFailedError) as caught:
+        fetching.fetch(fetching.EXPORTER, nothing)
+    assert "mirror" in (caught.value.hint or "")
+    assert not fetching.EXPORTER.folder.exists()
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("change", ["exchanged", "added", "missing", "a link"])
+def test_a_set_in_the_cache_that_has_changed_is_fetched_again(tmp_path: Path, change: str) -> None:
+    folder = fetching.fetch(fetching.EXPORTER, nothing)
+    match change:
+        case "exchanged":
+            (folder / "a.jar").write_text("A")
+        case "added":
+            (folder / "c.jar").write_text("c")
+        case "missing":
+            (folder / "b.jar").unlink()
+        case _:
+            folder.rename(tmp_path / "elsewhere")
+            folder.symlink_to(tmp_path / "elsewhere")
+            (folder / "a.jar").write_text("A")
+    fetching.fetch(fetching.EXPORTER, nothing)
+    assert fetching.find_flaw(folder, fetching.EXPORTER.pins()) is None
+    assert change != "a link" or (tmp_path / "elsewhere/a.jar").read_text() == "A"
+
+
+@pytest.mark.usefixtures("served")
+def test_a_set_that_an_earlier_version_fetched_is_used() -> None:
+    folder = fetching.fetch(fetching.EXPORTER, nothing)
+    (folder / "manifest.json").write_text("{}")
+    said: list[str] = []
+    fetching.fetch(fetching.EXPORTER, said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "newest"),
+    [
+        (["3.9.1", "3.10.0"], "3.10.0"),
+        (["4.0-rc1", "4.0"], "4.0"),
+        (["4.0", "4.0.1"], "4.0.1"),
+        (["5.0-beta1", "4.1.9"], "5.0-beta1"),
+        ([], None),
+    ],
+)
+def test_the_newest_jar_is_so_by_number(tmp_path: Path, versions: list[str], newest: str | None) -> None:
+    for version in [*versions, *reversed(versions)]:
+        (tmp_path / f"kafka-clients-{version}.jar").touch()
+    assert fetching.version_in(tmp_path, "kafka-clients") == newest
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")

@@ -201,7 +201,7 @@ def test_a_damaged_or_interrupted_fetch_mends_itself(tmp_path: Path, monkeypatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     said: list[str] = []
     folder = fetch(EXPORTER, said.append)
-    assert find_flaw(folder) is None
+    assert find_flaw(folder, EXPORTER.pins()) is None
     said.clear()
     assert fetch(EXPORTER, said.append) == folder
     assert said == []  # a second call fetches nothing
@@ -209,10 +209,10 @@ def test_a_damaged_or_interrupted_fetch_mends_itself(tmp_path: Path, monkeypatch
     jar.write_bytes(jar.read_bytes()[:-100])
     fetch(EXPORTER, said.append)
     assert "has changed" in said[0]
-    assert find_flaw(folder) is None
-    (folder / "manifest.json").unlink()
+    assert find_flaw(folder, EXPORTER.pins()) is None
+    (folder / "added.jar").touch()
     fetch(EXPORTER, said.append)
-    assert find_flaw(folder) is None
+    assert find_flaw(folder, EXPORTER.pins()) is None
 
 
 def test_up_status_down(text: str, tmp_path: Path) -> None:

@@ -1,19 +1,17 @@
 """Systems from Maven Central into a cache outside the project, by one pinned POM each.
 
-A cached set is used only if every file has the size and checksum that it was fetched with, so an
-interrupted or damaged fetch is found and mended by fetching again.
+The SHA-256 of every file is pinned beside its POM. A set is used only if it has these files and no others, so that what was interrupted, damaged or exchanged, on the
+way, in a mirror or in the cache, is found; it is mended by fetching again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import tarfile
 import tempfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -21,10 +19,10 @@ from pathlib import Path
 from hydrotest.errors import MissingToolError, RunFailedError
 from hydrotest.hosts.command import run_here
 from hydrotest.places import cache_home
-from hydrotest.store.folder import write_whole
 from hydrotest.store.lock import Lock
 
-MANIFEST = "manifest.json"
+OLD_MANIFEST = "manifest.json"
+"""In sets that earlier versions have fetched; it counts for nothing."""
 Say = Callable[[str], None]
 
 
@@ -40,6 +38,11 @@ class Bundle:
     def pom_bytes(self) -> bytes:
         """The pinned POM."""
         return resources.files(self.package).joinpath(self.pom).read_bytes()
+
+    def pins(self) -> dict[str, str]:
+        """The SHA-256 of each of its files, by name below its folder; written as `sha256sum` does."""
+        text = resources.files(self.package).joinpath(Path(self.pom).with_suffix(".sha256").name).read_text()
+        return {name: digest for digest, name in (line.split(maxsplit=1) for line in text.splitlines())}
 
     @property
     def folder(self) -> Path:
@@ -74,38 +77,45 @@ def fetch(bundle: Bundle, say: Say) -> Path:
     folder = bundle.folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with Lock(folder.with_name(folder.name + ".lock")):
-        flaw = find_flaw(folder)
+        flaw = find_flaw(folder, bundle.pins())
         if flaw is None:
             return folder
         if folder.exists():
             say(f"{bundle.name}: the cached copy is damaged ({flaw}); fetching it again")
-            shutil.rmtree(folder)
+            if folder.is_symlink():
+                folder.unlink()  # what it leads to is somebody else's
+            else:
+                shutil.rmtree(folder)
         say(f"{bundle.name}: fetching {folder.name}")
         _fetch_into(bundle, folder)
         say(f"{bundle.name}: {len(list(folder.rglob('*.jar')))} jars in the cache")
     return folder
 
 
-def find_flaw(folder: Path) -> str | None:
-    """What is wrong with a cached set; None if nothing is."""
-    try:
-        manifest: dict[str, list[object]] = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError):
-        return "it has no manifest" if folder.exists() else "it is not there"
-    for name, (size, digest) in manifest.items():
-        path = folder / name
-        if not path.is_file():
+def find_flaw(folder: Path, pins: Mapping[str, str]) -> str | None:
+    """What is wrong with a set; None if it is what was pinned."""
+    if not folder.exists():
+        return "it is not there"
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != OLD_MANIFEST}
+    for name, digest in pins.items():
+        if name not in found:
             return f"{name} is missing"
-        if path.stat().st_size != size or _digest(path) != digest:
+        if _digest(found[name]) != digest:
             return f"{name} has changed"
-    return None
+    added = sorted(found.keys() - pins.keys())
+    return f"{added[0]} does not belong to it" if added else None
 
 
 def version_in(folder: Path, jar: str) -> str | None:
     """The version in the name of the newest `jar` below a folder."""
-    found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", path.name) for path in sorted(folder.rglob(f"{jar}-*.jar"))]
-    versions = [match[1] for match in found if match]
-    return versions[-1] if versions else None
+    found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", path.name) for path in folder.rglob(f"{jar}-*.jar")]
+    return max((match[1] for match in found if match), key=_by_number, default=None)
+
+
+def _by_number(version: str) -> list[tuple[int, str]]:
+    """3.10 is behind 3.9, and a release behind its candidates (4.0-rc1)."""
+    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.findall(r"\d+|[a-zA-Z]+", version)]
+    return [*parts, (0, "")]
 
 
 def _fetch_into(bundle: Bundle, folder: Path) -> None:
@@ -120,29 +130,49 @@ def _fetch_into(bundle: Bundle, folder: Path) -> None:
     try:
         pom = partial / "pom.xml"
         pom.write_bytes(bundle.pom_bytes())
-        jars = partial / "jars"
-        _copy_dependencies(maven, pom, jars, None)
-        if any(_is_damaged(path) for path in jars.iterdir()):
-            # Maven's own repository holds a damaged file: leave it alone and resolve into a fresh one.
+        jars, own = partial / "jars", partial / "repository"
+        flaw = _resolve(maven, bundle, pom, jars, None)
+        if flaw is not None:
+            # Maven's own repository may hold a damaged file: leave it alone and resolve into a fresh one.
             shutil.rmtree(jars)
-            _copy_dependencies(maven, pom, jars, partial / "repository")
-            shutil.rmtree(partial / "repository")
-        for archive in jars.glob("*.tar.gz"):
-            with tarfile.open(archive) as tar:
-                # Of a distribution only the jars are needed; the rest is documentation.
-                members = [member for member in tar.getmembers() if member.name.endswith(".jar")]
-                tar.extractall(jars, members=members, filter="data")
-            archive.unlink()
-        files = [path for path in sorted(jars.rglob("*")) if path.is_file()]
-        manifest = {str(path.relative_to(jars)): [path.stat().st_size, _digest(path)] for path in files}
-        write_whole(jars / MANIFEST, json.dumps(manifest, indent=1))
+            flaw = _resolve(maven, bundle, pom, jars, own)
+        if flaw is not None:
+            raise RunFailedError(
+                f"{bundle.name}: what Maven has fetched is not what hydrotest was made for: {flaw}",
+                "Look for what serves other files in Maven's settings (a mirror, a proxy); or give a distribution of your own as `home:`.",
+            )
         jars.rename(folder)
     finally:
         shutil.rmtree(partial)
 
 
+def _resolve(maven: str, bundle: Bundle, pom: Path, jars: Path, repository: Path | None) -> str | None:
+    """Fetches a set into a folder; what is wrong with it."""
+    _copy_dependencies(maven, pom, jars, repository)
+    for archive in jars.glob("*.tar.gz"):
+        try:
+            with tarfile.open(archive) as tar:
+                # Of a distribution only the jars are needed; the rest is documentation.
+                members = [member for member in tar.getmembers() if member.name.endswith(".jar")]
+                tar.extractall(jars, members=members, filter="data")
+        except (tarfile.TarError, EOFError, OSError) as error:
+            return f"{archive.name} cannot be unpacked ({error})"
+        archive.unlink()
+    return find_flaw(jars, bundle.pins())
+
+
 def _copy_dependencies(maven: str, pom: Path, into: Path, repository: Path | None) -> None:
-    argv = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={into}", "-DincludeScope=runtime"]
+    argv = [
+        maven,
+        "-q",
+        "-B",
+        "--strict-checksums",
+        "-f",
+        str(pom),
+        "dependency:copy-dependencies",
+        f"-DoutputDirectory={into}",
+        "-DincludeScope=runtime",
+    ]
     if repository is not None:
         argv.append(f"-Dmaven.repo.local={repository}")
     code, output = run_here(argv, pom.with_name("maven.log"))
@@ -152,22 +182,6 @@ def _copy_dependencies(maven: str, pom: Path, into: Path, repository: Path | Non
         raise RunFailedError(
             f"Maven could not fetch it:\n  {said}", "Check the network and Maven's settings, then call `hydrotest fetch` again."
         )
-
-
-def _is_damaged(path: Path) -> bool:
-    if path.name.endswith(".tar.gz"):
-        try:
-            with tarfile.open(path) as archive:
-                return not archive.getmembers()
-        except (tarfile.TarError, EOFError, OSError):
-            return True
-    if path.suffix != ".jar":
-        return False
-    try:
-        with zipfile.ZipFile(path) as jar:
-            return jar.testzip() is not None
-    except zipfile.BadZipFile:
-        return True
 
 
 def _digest(path: Path) -> str:
