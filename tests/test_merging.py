@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from hydrotest.analysis.latency import mean_us, window_histogram
 from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import HEADER, empty, read_log
 from hydrotest.store.merging import merged_load, merged_seconds
 from hydrotest.store.records import Counts, Load, Outcome, Second, ThreadUse
+from tests.made_up import MadeUpRun
 
 
 def second(at: float, completed: int, in_flight: list[int], threads: int = 1) -> Second:
@@ -105,6 +107,27 @@ def test_the_files_of_several_are_found(tmp_path: Path) -> None:
     for name in [*names, layout.seconds("ingest-1"), layout.seconds("ing")]:
         (tmp_path / name).write_text(json.dumps({}))
     assert layout.of_all_generators(tmp_path / names[0]) == [tmp_path / name for name in names]
+
+
+def test_the_files_of_many_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    names = [layout.seconds("ingest", number) for number in range(12)]
+    (tmp_path / "load").mkdir()
+    for name in names:
+        (tmp_path / name).write_text(json.dumps({}))
+    assert layout.of_all_generators(tmp_path / names[0]) == [tmp_path / name for name in names]
+
+
+def test_trials_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """From the thousandth on their folders have four digits."""
+    made = MadeUpRun(tmp_path)
+    numbers = [1001, 101, 2, 1000, 100, 999]
+    for number in numbers:
+        made.number = number - 1
+        made.trial("search", 1_000.0, search="1")
+    read = RunFolder.open(made.folder.path).trials()
+    assert [trial.number for trial in read] == sorted(numbers)
+    assert all(made.folder.folder_of(trial).is_dir() for trial in read)
+    assert made.folder.folder_of(read[0]).name.startswith("002-")
 
 
 @given(st.lists(st.tuples(st.integers(0, empty().highest_trackable_value), st.integers(1, 10**6)), min_size=1, max_size=60))

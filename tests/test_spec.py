@@ -362,7 +362,7 @@ def test_bad_input_names_line_and_remedy(case: str, tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"", "is empty"),
-        (b"\x00\x01\x02", "characters that YAML forbids"),
+        (b"\x00\x01\x02", r"U\+0000"),
         (b"\xff\xfe\xff", "is not text"),
         (b"- just\n- a list\n", "must be a mapping"),
         (b"[" * 200, "nested deeper"),
@@ -669,3 +669,13 @@ def test_lists_that_are_kept_by_hand_are_whole() -> None:
     assert documented == set(every_model())
     assert {action for actions in POSSIBLE.values() for action in actions} == set(get_args(Fault.model_fields["action"].annotation))
     assert IN_DATA.keys() <= set(Systems.model_fields)
+
+
+@pytest.mark.parametrize(
+    "text", [b"name: good\n# \x07\n", b"name: good\nhosts: \xe4\n", b"name: good\n? [a]\n", b"name: good\nhosts: " + b"[" * 21 + b"]" * 21]
+)
+def test_what_is_no_yaml_has_its_line_and_a_remedy(tmp_path: Path, text: bytes) -> None:
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, text))
+    assert caught.value.line == 2
+    assert caught.value.hint

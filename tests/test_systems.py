@@ -8,18 +8,20 @@ import shutil
 import socket
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.models import Cassandra, Kafka
+from hydrotest.spec.models import Cassandra, Kafka, Spark
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
 from hydrotest.systems.kafka.system import RELEASES, KafkaSystem, Ports, cluster_id
 from hydrotest.systems.properties import properties_text
+from hydrotest.systems.spark.home import OLDER, requirements
 
 
 def nothing(_text: str) -> None: ...
@@ -122,6 +124,12 @@ def test_every_file_that_is_fetched_is_pinned() -> None:
         pins = bundle.pins()
         assert any(Path(name).name.startswith(f"{bundle.version_jar}-") for name in pins)
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in pins.values())
+
+
+def test_older_releases_of_spark_are_pinned() -> None:
+    for release in OLDER:
+        assert re.fullmatch(rf"pyspark=={re.escape(release)}\.\d+ --hash=sha256:[0-9a-f]{{64}}\n", requirements(release))
+    assert set(OLDER) == set(get_args(Spark.model_fields["release"].annotation)) - {"4.2"}
 
 
 MAVEN = """\

@@ -39,6 +39,8 @@ def job_jar(job: str, classpath: str, version: str) -> Path:
 
 def _compile(sources: dict[str, bytes], classpath: str, jar: Path) -> None:
     compiler = find_javac()
+    for left in jar.parent.glob(f".{jar.stem}-*"):
+        shutil.rmtree(left)  # of a killed call: the lock is ours, so nobody works in it
     work = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=jar.parent))
     try:
         for name, text in sources.items():

@@ -218,7 +218,11 @@ def _check_rates(experiment: Experiment, test: Combined | Soak | Fault, index: i
     for name in test.rates:
         checker.known(name, test.workloads, "the workload", ("tests", index, test.test, "rates", name))
         if not isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad):
-            raise checker.fail(("tests", index, test.test, "rates", name), f"{name} has no rate of its own")
+            raise checker.fail(
+                ("tests", index, test.test, "rates", name),
+                f"{name} has no rate of its own",
+                "Leave it out here; kafka-produce and cassandra workloads have one.",
+            )
     pressed = [name for name in test.workloads if isinstance(experiment.workloads[name], KafkaProduce | CassandraLoad)]
     if not pressed:
         raise checker.fail(place, "nothing in this test has a rate", "Add a kafka-produce or a cassandra workload.")

@@ -54,7 +54,9 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
             raise checker.fail(place, f"{name} needs the system kafka", "Add it under `systems`.")
         if workload.replication > len(kafka.hosts):
             raise checker.fail(
-                (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
+                (*place, "replication"),
+                f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}",
+                "Lower `replication`, or add hosts to kafka.",
             )
         _check_records(workload, kafka, place, checker)
     elif isinstance(workload, KafkaConsume):
@@ -70,7 +72,7 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
                 raise checker.fail((*place, "reads"), f"{workload.reads!r} writes no files", "Name an hdfs-write workload.")
         elif (workload.replication or 1) > len(experiment.systems.hdfs.datanodes):
             raise checker.fail((*place, "replication"), f"replication {workload.replication} needs as many DataNodes; there are "
-                               f"{len(experiment.systems.hdfs.datanodes)}")  # fmt: skip
+                               f"{len(experiment.systems.hdfs.datanodes)}", "Lower `replication`, or add hosts to `datanodes`.")  # fmt: skip
     elif isinstance(workload, Dataflow):
         _check_dataflow(experiment, name, workload, checker)
     elif isinstance(workload, SparkPerf):
@@ -85,6 +87,7 @@ def check_workload(experiment: Experiment, name: str, checker: Checker) -> None:
             raise checker.fail(
                 (*place, "replication"),
                 f"replication {workload.replication} needs as many nodes; there are {len(experiment.systems.cassandra.hosts)}",
+                "Lower `replication`, or add hosts to cassandra.",
             )
         needed = REPLICAS_NEEDED.get(workload.consistency, 1)
         if workload.replication < needed:
@@ -123,7 +126,9 @@ def _check_dataflow(experiment: Experiment, name: str, workload: Dataflow, check
     assert kafka is not None
     if workload.replication > len(kafka.hosts):
         raise checker.fail(
-            (*place, "replication"), f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}"
+            (*place, "replication"),
+            f"replication {workload.replication} needs as many brokers; there are {len(kafka.hosts)}",
+            "Lower `replication`, or add hosts to kafka.",
         )
     if kafka.security is not None:
         raise checker.fail(place, "a pipeline speaks to Kafka plainly", "Leave `security` out.")

@@ -49,11 +49,16 @@ def read_document(file: Path) -> Document:
     except OSError as error:
         raise BadInputError(f"cannot be read: {error.strerror}", "Name an experiment file.", file=file) from error
     if len(raw) > SIZE_BYTES_MAX:
-        raise BadInputError(f"has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", file=file)
+        raise BadInputError(
+            f"has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", "Name an experiment file.", file=file
+        )
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadInputError("is not text in UTF-8", "Name an experiment file in YAML.", file=file) from error
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BadInputError(
+            "is not text in UTF-8", "Name an experiment file in YAML, or save it in UTF-8.", file=file, line=line
+        ) from error
     return parse_document(text, file)
 
 
@@ -65,8 +70,10 @@ def parse_document(text: str, file: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise BadInputError(f"is not YAML: {error.problem}", error.context, file=file, line=line) from error
-    except yaml.YAMLError as error:
-        raise BadInputError("is not YAML text: it holds characters that YAML forbids", file=file) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise BadInputError(f"is not YAML text: it holds the character U+{error.character:04X}, which YAML forbids", "Remove it.",
+                            file=file, line=line) from error  # fmt: skip
     if node is None:
         raise BadInputError("is empty", "See experiments/ for files to begin with.", file=file)
     lines: dict[Path_, int] = {}
@@ -88,7 +95,7 @@ def _check_events(text: str, file: Path) -> None:
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             depth -= 1
         if depth > DEPTH_MAX:
-            raise BadInputError(f"is nested deeper than {DEPTH_MAX} levels", file=file, line=line)
+            raise BadInputError(f"is nested deeper than {DEPTH_MAX} levels", "Look for brackets that are not closed.", file=file, line=line)
 
 
 class _Builder:
@@ -110,7 +117,9 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                raise BadInputError("a key must be a word", file=self.file, line=line)
+                raise BadInputError(
+                    "a key must be a word", "Put a text into quotes where it holds brackets, braces or a colon.", file=self.file, line=line
+                )
             key = str(key_node.value)
             if key in out:
                 first = self.lines[(*path, key)]

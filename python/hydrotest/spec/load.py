@@ -24,7 +24,8 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
     """Reads and validates an experiment file. Raises `BadInputError`; nothing is started."""
     document = read_document(file)
     if not isinstance(document.value, dict):
-        raise BadInputError("is no experiment: it must be a mapping with name, hosts, systems, …", file=file, line=1)
+        raise BadInputError("is no experiment: it must be a mapping with name, hosts, systems, …", "See experiments/ for files to begin with.",
+                            file=file, line=1)  # fmt: skip
     try:
         experiment = Experiment.model_validate(document.value)
     except ValidationError as error:

@@ -18,6 +18,8 @@ from hydrotest.store.lock import Lock, is_held
 from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
+REBUILT = "`hydrotest show` rebuilds summary.json; what else is damaged has to come from a copy, or from another run."
+
 
 class RunFolder:
     """Reads and writes one run's folder."""
@@ -83,7 +85,7 @@ class RunFolder:
         except FileNotFoundError as error:
             raise BadInputError("is not there", "The run ended before it was written; run again with --resume.", file=path) from error
         except ValueError as error:
-            raise BadInputError(f"is damaged: {error}", file=path) from error
+            raise BadInputError(f"is damaged: {error}", REBUILT, file=path) from error
 
     def has(self, name: str) -> bool:
         """True if the folder holds this file."""
@@ -129,7 +131,9 @@ class RunFolder:
             try:
                 trials.append(Trial.model_validate_json(path.read_text()))
             except ValidationError as error:
-                raise BadInputError(f"is damaged: {error.errors()[0]['msg']}", file=path) from error
+                raise BadInputError(
+                    f"is damaged: {error.errors()[0]['msg']}", "Remove this trial's folder; the others are read then.", file=path
+                ) from error
         return sorted(trials, key=lambda trial: trial.number)
 
     def folder_of(self, trial: Trial) -> Path:

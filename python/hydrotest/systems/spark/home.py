@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib import resources
 from pathlib import Path
 
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
@@ -17,8 +18,8 @@ from hydrotest.systems.fetch import Say, version_in
 
 CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
 """By the version of Scala; the package of Spark 3.5 is for 2.12."""
-OLDER = {"3.5": "3.5.9"}
-"""Releases beside the one that is installed with hydrotest, pinned; each is a package of some 300 MB."""
+OLDER = {"3.5": "pyspark-3.5.txt"}
+"""Releases beside the one that is installed with hydrotest, each pinned by version and SHA-256 in a file of pip's; each is a package of some 300 MB."""
 
 
 def find_spark(home: str | None, release: str | None = None, say: Say = lambda text: None) -> tuple[Path, str]:
@@ -30,7 +31,7 @@ def find_spark(home: str | None, release: str | None = None, say: Say = lambda t
     if own is not None:
         folder = Path(own).expanduser()
     elif release in OLDER:
-        folder = fetch_older(OLDER[release], say)
+        folder = fetch_older(release, say)
     else:
         installed = importlib.util.find_spec("pyspark")
         if installed is None or installed.origin is None:
@@ -44,17 +45,27 @@ def find_spark(home: str | None, release: str | None = None, say: Say = lambda t
     return folder, version
 
 
-def fetch_older(version: str, say: Say) -> Path:
+def requirements(release: str) -> str:
+    """What pip is to install for an older release."""
+    return resources.files("hydrotest.systems.spark").joinpath(OLDER[release]).read_text()
+
+
+def fetch_older(release: str, say: Say) -> Path:
     """A release's folder in the cache; fetched by pip, whole or not at all."""
+    wanted = requirements(release)
+    version = wanted.split()[0].removeprefix("pyspark==")
     target = cache_home() / f"spark-{version}"
     target.parent.mkdir(parents=True, exist_ok=True)
     with Lock(target.with_name(target.name + ".lock")):
         if not target.exists():
+            for left in target.parent.glob(f".{target.name}-*"):
+                shutil.rmtree(left)  # of a killed fetch: the lock is ours, so nobody works in it
             say(f"spark: fetching {version}")
             work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
             try:
-                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check",
-                        "--target", str(work / "packages"), f"pyspark=={version}"]  # fmt: skip
+                (work / "requirements.txt").write_text(wanted)
+                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--require-hashes",
+                        "--target", str(work / "packages"), "--requirement", str(work / "requirements.txt")]  # fmt: skip
                 code, output = run_here(argv, work / "pip.log")
                 if code != 0:
                     raise RunFailedError(f"pyspark {version} cannot be fetched: {last_lines(output)}", "Give `home:` or SPARK_HOME.")
