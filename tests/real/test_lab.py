@@ -163,6 +163,9 @@ WHOLE = EXPERIMENT.replace("rates: [20K]", "rates: [2K], duration: 8 s") + "warm
 
 @pytest.mark.parametrize("end", ["kill -9", *(pytest.param(end, marks=pytest.mark.long) for end in ("by itself", "Ctrl-C"))])
 def test_a_run_leaves_nothing_however_it_ends(tmp_path: Path, end: str) -> None:
+    """Its data lie behind a link, in a place with a blank and a letter beyond ASCII: mounts and devices are known by other names than the experiment gives."""
+    (tmp_path / "Größe Ω").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "Größe Ω")
     file = tmp_path / "lab.yaml"
     file.write_text(WHOLE.replace("one:   {connect: netns,", f"one: {{connect: netns, data: {tmp_path / 'data'},"))
     run = subprocess.Popen([HYDROTEST, "run", file, "--out", tmp_path / "run"], stderr=subprocess.PIPE, text=True)
