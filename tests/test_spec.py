@@ -69,6 +69,18 @@ CASES = {
         5,
         "starts the master itself",
     ),
+    "Spark without authentication": (
+        "  kafka: {hosts: [here]}\n",
+        "  spark: {master: here, workers: [here], config: {spark.authenticate: false}}\n  kafka: {hosts: [here]}\n",
+        5,
+        "by a secret that hydrotest makes for the run",
+    ),
+    "a secret of Spark that would be in the run folder": (
+        "  kafka: {hosts: [here]}\n",
+        "  spark: {master: here, workers: [here], config: {spark.authenticate.secret: mine}}\n  kafka: {hosts: [here]}\n",
+        5,
+        "by a secret that hydrotest makes for the run",
+    ),
     "an executor too small for Spark": (
         "  kafka: {hosts: [here]}\n",
         "  spark: {master: here, workers: [here], memory: 256 MiB}\n  kafka: {hosts: [here]}\n",

@@ -6,22 +6,27 @@ import hashlib
 import re
 import shutil
 import socket
+import stat
 import subprocess
 from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
 
 import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.models import Cassandra, Kafka, Spark
+from hydrotest.spec.models import Cassandra, Hdfs, Kafka, Spark
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
+from hydrotest.systems.credentials import write_private
+from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.kafka.system import RELEASES, KafkaSystem, Ports, cluster_id
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.spark.home import OLDER, requirements
+from hydrotest.systems.spark.system import SparkSystem
 
 
 def nothing(_text: str) -> None: ...
@@ -61,6 +66,44 @@ def test_the_experiments_config_has_the_last_word(tmp_path: Path) -> None:
     settings = cassandra.settings(0, tmp_path)
     assert settings["concurrent_writes"] == 1
     assert settings["rpc_address"] == "127.0.0.1"
+
+
+def test_what_authenticates_spark_is_in_private_files_only(tmp_path: Path) -> None:
+    """In those of services and applications alike, and the experiment's own properties do not take it away."""
+    host: Host = LocalHost("here", tmp_path)
+    spec = Spark(master="here", workers=["here"], config={"spark.ui.enabled": True, "spark.authenticate": False})
+    spark = SparkSystem(spec, host, [host], "r", tmp_path, nothing)
+    service = spark._configuration(tmp_path / "service") / "spark-defaults.conf"
+    application = spark.write_application(tmp_path / "spark.conf", host, tmp_path / "events", {"spark.cores.max": 1})
+    secrets = set()
+    for file in (service, application):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        properties = dict(line.split(" ", 1) for line in file.read_text().splitlines())
+        assert properties["spark.authenticate"] == "true"
+        secrets.add(properties["spark.authenticate.secret"])
+    assert len(secrets) == 1
+    assert [len(bytes.fromhex(secret)) for secret in secrets] == [32]
+    assert "spark.ui.enabled true" in application.read_text().splitlines()
+    assert "spark.authenticate.secret" not in spark.application(host, tmp_path / "events", {})
+
+
+def test_a_private_file_is_private_whatever_was_there(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("a longer text than the one that comes")
+    there.chmod(0o644)
+    for path in (there, tmp_path / "new"):
+        assert write_private(path, b"secret").read_bytes() == b"secret"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_hdfs_asks_who_comes(tmp_path: Path) -> None:
+    host: Host = LocalHost("here", tmp_path)
+    hdfs = HdfsSystem(Hdfs(namenode="here", datanodes=["here"]), host, [host], "r", tmp_path, nothing)
+    site = ElementTree.parse(hdfs._folder(host, "hdfs-namenode", {}) / "conf" / "hdfs-site.xml")
+    properties = {one.findtext("name"): one.findtext("value") for one in site.iter("property")}
+    assert properties["dfs.permissions.enabled"] == "true"
+    # Of clients: nobody else reads what is written.
+    assert CLIENT["fs.permissions.umask-mode"] == "077"
 
 
 def test_a_port_is_held_by_address(tmp_path: Path) -> None:

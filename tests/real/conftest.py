@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,13 @@ import pytest_asyncio
 from hydrotest.analysis.measured import Measured
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
+from hydrotest.run.scratch import PREFIX
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.records import Trial
 
+LISTEN = "0A"
+"""A port's state in /proc/net/tcp."""
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 # Systems live for a minute or two here, and nothing that is tested is a speed: what C2 compiles would cost more than it brings.
 # C1's frames are larger: Spark's long lineages (`als`) are read by recursion.
@@ -75,6 +80,66 @@ def own_processes(marker: str) -> list[str]:
             continue
         if marker in text and state != "Z" and int(entry.name) != os.getpid():
             found.append(f"{entry.name} {text}")
+    return found
+
+
+def files_with(secret: str, base: Path) -> list[Path]:
+    """Files below a folder that hold a secret, whatever their format."""
+    return [path for path in base.rglob("*") if path.is_file() and not path.is_symlink() and secret.encode() in path.read_bytes()]
+
+
+def private_files_with(secret: str, base: Path) -> list[Path]:
+    """Those that only their owner can read, in a folder of a run that nobody else can enter."""
+    return [path for path in files_with(secret, base) if is_private(path)]
+
+
+def readable_with(secret: str, base: Path) -> list[Path]:
+    """The others."""
+    return [path for path in files_with(secret, base) if not is_private(path)]
+
+
+def is_private(path: Path) -> bool:
+    """True for a file of mode 0600 within the scratch directory of a run, itself of mode 0700."""
+    scratch = next((folder for folder in path.parents if folder.name.startswith(PREFIX)), None)
+    return scratch is not None and stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(scratch.stat().st_mode) == 0o700
+
+
+def listening(root: int) -> list[tuple[int, IPv4Address | IPv6Address]]:
+    """(process, address) of each TCP port that a process below `root` listens on, in the network that it is in."""
+    found: list[tuple[int, IPv4Address | IPv6Address]] = []
+    for pid in below(root):
+        try:
+            links = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()}
+            tables = [(Path(f"/proc/{pid}/net") / table).read_text() for table in ("tcp", "tcp6")]
+        except OSError:  # it has just ended
+            continue
+        for fields in (line.split() for table in tables for line in table.splitlines()[1:]):
+            if fields[3] == LISTEN and f"socket:[{fields[9]}]" in links:
+                found.append((pid, _address(fields[1].partition(":")[0])))
+    return found
+
+
+def _address(text: str) -> IPv4Address | IPv6Address:
+    """As the kernel prints it: words of four bytes, each with the last byte first; IPv4 within IPv6 as what it is."""
+    packed = b"".join(bytes.fromhex(text[at : at + 8])[::-1] for at in range(0, len(text), 8))
+    address = ip_address(packed)
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+
+
+def below(root: int) -> list[int]:
+    """The living descendants of a process."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:  # it has just ended
+            continue
+        children.setdefault(parent, []).append(int(entry.name))
+    found, left = [], [root]
+    while left:
+        own = children.get(left.pop(), [])
+        found += own
+        left += own
     return found
 
 

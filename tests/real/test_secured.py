@@ -20,7 +20,7 @@ from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.systems.credentials import Authority
-from tests.real.conftest import own_processes
+from tests.real.conftest import own_processes, readable_with
 
 pytestmark = pytest.mark.real
 PLAN = TrialPlan("secured", "search", 0.5, 1.5, patience_s=30.0)
@@ -46,14 +46,16 @@ tests: [levels: {workload: store, rates: [500]}]
 
 
 def nobody_hears(cluster: Cluster, base: Path) -> None:
-    """The password is in no command line, no log, and nowhere in the run folder."""
-    if cluster.login is None:
-        return
-    password = cluster.login.password
-    assert password not in repr(cluster)
-    assert own_processes(password) == []
-    told = [path for path in [*base.glob("*.log"), *(base / "run").rglob("*")] if path.is_file() and password.encode() in path.read_bytes()]
-    assert told == []
+    """Password and private key are in no command line, no log, and nowhere in the run folder; files that hold them are private ones."""
+    tls, login = cluster.tls, cluster.login
+    secrets = [login.password] if login is not None else []
+    # In the middle of the key, which a file may break into other lines than the one that it is in.
+    secrets += [tls.key.read_text().splitlines()[1]] if tls is not None and tls.key is not None else []
+    assert secrets
+    for secret in secrets:
+        assert secret not in repr(cluster)
+        assert own_processes(secret) == []
+        assert readable_with(secret, base) == []
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,12 @@ JVM_OVERHEAD_BYTES = 512 << 20
 SPARK_HEAP_BYTES_MIN = 480 << 20
 """1.5 times what Spark keeps for itself (UnifiedMemoryManager), and what a collector leaves out of a heap that it tells of."""
 
+SPARK_AUTHENTICATION = frozenset(
+    {"spark.authenticate", "spark.authenticate.secret", "spark.authenticate.secret.file", "spark.authenticate.secret.driver.file",
+     "spark.authenticate.secret.executor.file", "spark.redaction.regex"}
+)  # fmt: skip
+"""What cannot be configured; by the last, Spark keeps secrets out of its event log."""
+
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
 EMULATED_RESERVE_BYTES = 128 << 20
@@ -142,6 +148,10 @@ def _check_spark(experiment: Experiment, checker: Checker) -> None:
     if "spark.master" in spark.config:
         raise checker.fail(
             ("systems", "spark", "config", "spark.master"), "hydrotest starts the master itself, and knows its address", "Leave it out."
+        )
+    for key in sorted(SPARK_AUTHENTICATION & spark.config.keys()):
+        raise checker.fail(
+            ("systems", "spark", "config", key), "Spark authenticates by a secret that hydrotest makes for the run", "Leave it out."
         )
     for what in ("memory", "driver_memory"):
         if getattr(spark, what) < SPARK_HEAP_BYTES_MIN:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,17 @@ def new_password() -> str:
     return secrets.token_urlsafe(24)
 
 
+def new_secret() -> str:
+    """A secret that services share: 32 random bytes, in hexadecimal digits, which every configuration format takes as they are."""
+    return secrets.token_hex(32)
+
+
 def write_private(path: Path, data: bytes) -> Path:
-    """Writes a file that only its owner can read."""
-    path.touch(mode=0o600)
-    path.write_bytes(data)
+    """Writes a file that only its owner can read, also where one is there that others can."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.truncate()
+        file.write(data)
     return path
 
 

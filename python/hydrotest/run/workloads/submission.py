@@ -13,8 +13,6 @@ from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import driver_service
 from hydrotest.store import layout
-from hydrotest.store.folder import write_whole
-from hydrotest.systems.properties import properties_text
 from hydrotest.systems.spark.system import SparkSystem
 
 
@@ -33,8 +31,7 @@ def submission(
     events = (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
     events.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
-    properties = folder / "spark.conf"
-    write_whole(properties, properties_text(system.application(host, events, extra or {})))
+    properties = system.write_application(folder / "spark.conf", host, events, extra or {})
     jar = job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version)
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip

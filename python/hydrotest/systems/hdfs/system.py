@@ -27,8 +27,8 @@ DEAD_AFTER_S = 30
 """A DataNode that has not been heard of for so long is dead; HDFS's own is 10.5 min, in which no run would see its blocks copied."""
 HEARTBEAT_S = 1
 HEARD_S = 3 * HEARTBEAT_S
-CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True}
-"""What every client must have set."""
+CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True, "fs.permissions.umask-mode": "077"}
+"""What every client must have set. Whatever is made belongs to the run's user, who is the superuser, and to nobody else."""
 
 
 class HdfsSystem(System):
@@ -105,8 +105,7 @@ class HdfsSystem(System):
             # Else the NameNode takes the address that a DataNode's connection came from, which on one machine is not the one that it listens at.
             "dfs.datanode.use.datanode.hostname": True,
             **CLIENT,
-            # Whoever reaches the lab's network, or loopback, is a user of this run.
-            "dfs.permissions.enabled": False,
+            "dfs.permissions.enabled": True,
         }
         (conf / "hdfs-site.xml").write_text(site_text({**common, **own, **self.spec.config}), encoding="utf-8")
         for resource in ("log4j.properties", "gauges.yaml"):

@@ -1,4 +1,9 @@
-"""Spark standalone: a master and its workers. Drivers are pressed by `load.spark`."""
+"""Spark standalone: a master and its workers. Drivers are pressed by `load.spark`.
+
+Whoever can submit an application runs code as the user of the workers. So master, workers, drivers and executors authenticate to each
+other by a secret of the run. It stands in property files that only their owner can read; a worker gives it to its executors in the
+environment. Source: Spark's "Security" page, "Spark RPC"; `SecurityManager` and `CommandUtils` of its deploy package.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,20 @@ from hydrotest.hosts.base import Host, Service
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import System, claim_port, processors_option
+from hydrotest.systems.credentials import new_secret, write_private
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
+from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.home import find_spark
+
+CONF = "conf"
+DAEMON: dict[str, PropertyValue] = {
+    # The REST server takes submissions without authentication, and the web pages take requests to end an application.
+    "spark.master.rest.enabled": False,
+    "spark.ui.killEnabled": False,
+}
+"""Properties of a master or worker."""
 
 
 class SparkSystem(System):
@@ -38,6 +53,8 @@ class SparkSystem(System):
         self._status_url = ""
         self._slots = 0
         """Of all workers."""
+        self._authentication: dict[str, PropertyValue] = {"spark.authenticate": True, "spark.authenticate.secret": new_secret()}
+        """For private files only."""
         self._holder: Callable[[], Awaitable[None]] | None = None
 
     async def take(self, leave: Callable[[], Awaitable[None]]) -> None:
@@ -61,9 +78,9 @@ class SparkSystem(System):
         self._port = claim_port(self.master, self.spec.port, "spark")
         folder = self.master.scratch(self.run) / "spark-master"
         folder.mkdir(parents=True, exist_ok=True)
-        self.conf = _configuration(folder)
         status = self.master.free_port()
         arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status)]
+        self.conf = folder / CONF
         await self._daemon(self.master, "spark-master", folder, "org.apache.spark.deploy.master.Master", arguments)
         self._status_url = f"http://{self.master.address}:{status}/json/"
         await self._await_ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE")
@@ -90,7 +107,7 @@ class SparkSystem(System):
         return await self._await_ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
 
     async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
-        conf = _configuration(folder)
+        conf = self._configuration(folder)
         argv = [str(self.home / "bin" / "spark-class"), main, *arguments]
         env = self.environment(host, conf, folder) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
         if self.spec.jvm:
@@ -107,8 +124,21 @@ class SparkSystem(System):
         return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
                 "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
+    def _configuration(self, folder: Path) -> Path:
+        """A configuration folder of our own: none of the distribution's or the user's settings may slip in."""
+        conf = folder / CONF
+        conf.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (conf / "log4j2.properties").write_bytes(resources.files("hydrotest.systems.spark").joinpath("log4j2.properties").read_bytes())
+        write_private(conf / "spark-defaults.conf", properties_text(DAEMON | self._authentication).encode())
+        return conf
+
+    def write_application(self, file: Path, host: Host, events: Path, own: Mapping[str, PropertyValue]) -> Path:
+        """The properties file of an application on this cluster; its contents see `application`. Only its owner can read it."""
+        return write_private(file, properties_text(self.application(host, events, own) | self._authentication).encode())
+
     def application(self, host: Host, events: Path, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-        """Settings of an application on this cluster whose driver runs on `host`, with its `own`; the experiment's `config` has the last word."""
+        """Settings of an application on this cluster whose driver runs on `host`, with its `own`; the experiment's `config` has the last
+        word. Without what authenticates it."""
         defaults: dict[str, PropertyValue] = {
             "spark.master": self.url,
             "spark.submit.deployMode": "client",
@@ -128,14 +158,6 @@ class SparkSystem(System):
             "spark.eventLog.compress": False,
         }
         return defaults | dict(own) | self.spec.config
-
-
-def _configuration(folder: Path) -> Path:
-    """A configuration folder of our own: none of the distribution's or the user's settings may slip in."""
-    conf = folder / "conf"
-    conf.mkdir(parents=True, exist_ok=True)
-    (conf / "log4j2.properties").write_bytes(resources.files("hydrotest.systems.spark").joinpath("log4j2.properties").read_bytes())
-    return conf
 
 
 def _status(answer: Any) -> dict[str, Any]:

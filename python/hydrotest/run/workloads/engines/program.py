@@ -23,7 +23,6 @@ from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.java import find_java
-from hydrotest.systems.properties import properties_text
 from hydrotest.systems.spark.system import SparkSystem
 
 PAUSES = 2.0
@@ -133,8 +132,7 @@ class JobEngine(ProgramEngine):
         jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
         events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
         events.mkdir(parents=True, exist_ok=True)
-        properties = folder / "spark.conf"
-        write_whole(properties, properties_text(system.application(self.host, events, {"spark.jars": ",".join(map(str, jars))})))
+        properties = system.write_application(folder / "spark.conf", self.host, events, {"spark.jars": ",".join(map(str, jars))})
         argv = [
             str(system.home / "bin" / "spark-submit"),
             "--properties-file",
