@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -84,8 +85,14 @@ def own_processes(marker: str) -> list[str]:
 
 
 def files_with(secret: str, base: Path) -> list[Path]:
-    """Files below a folder that hold a secret, whatever their format."""
-    return [path for path in base.rglob("*") if path.is_file() and not path.is_symlink() and secret.encode() in path.read_bytes()]
+    """Files below a folder that hold a secret, whatever their format. Systems at work add and remove some meanwhile."""
+    found = []
+    for folder, _, names in os.walk(base):
+        for path in (Path(folder) / name for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file() and secret.encode() in path.read_bytes():
+                    found.append(path)
+    return found
 
 
 def private_files_with(secret: str, base: Path) -> list[Path]:
