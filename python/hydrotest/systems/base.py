@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import BadInputError, HydrotestError, SystemFailedError, TrialFailedError
+from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
@@ -58,15 +58,11 @@ class System(ABC):
         return next((service for service in self.services if service.name == name), None)
 
     async def stop(self) -> list[str]:
-        """Stops all services, last first, going on past errors; returns what went wrong."""
-        problems = []
-        for service in reversed(self.services):
-            try:
-                await service.stop()
-            except (HydrotestError, OSError) as error:
-                problems.append(f"{service.name}: {error}")
-        self.services = []
-        return problems
+        """Stops all services, at once: each says good-bye to others that are still there, and would wait in vain for those that are not (a
+        last broker, for a quorum). Goes on past errors; returns what went wrong."""
+        services, self.services = self.services, []
+        ended = await asyncio.gather(*(service.stop() for service in services), return_exceptions=True)
+        return [f"{service.name}: {error}" for service, error in zip(services, ended, strict=True) if error is not None]
 
     async def _launch(self, host: Host, service: Service, gauges_url: str | None) -> None:
         self.services.append(await RunningService.start(host, service, gauges_url, self._on_death))
