@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import uuid
 from base64 import urlsafe_b64encode
@@ -77,13 +78,11 @@ class KafkaSystem(System):
         ]
         if self.spec.security is not None:
             self._secured = Secured.make(self.spec.security, self.hosts[0].scratch(self.run) / "kafka-credentials")
+        files = [self._write_properties(index) for index in range(len(self.hosts))]
         cluster = cluster_id(uuid.uuid4().bytes)
-        for index, host in enumerate(self.hosts):
-            folder = host.scratch(self.run) / f"kafka-{index}"
-            folder.mkdir(parents=True, exist_ok=True)
-            properties = folder / "server.properties"
-            write_private(properties, properties_text(self.properties(index, folder / "data")).encode())
-            await _format(java, classpath, properties, cluster, host)
+        await asyncio.gather(*(_format(java, classpath, file, cluster, host) for file, host in zip(files, self.hosts, strict=True)))
+        for index, (host, properties) in enumerate(zip(self.hosts, files, strict=True)):
+            folder = properties.parent
             gauges = _resource("gauges.yaml", folder)
             exporter_port = self._ports[index].exporter
             heap = f"{self.spec.heap // 2**20}m"
@@ -99,6 +98,11 @@ class KafkaSystem(System):
             await self._launch(host, Service(f"kafka-{index}", argv, folder, log), url)
         await self._make_logins()
         await self.until_ready()
+
+    def _write_properties(self, index: int) -> Path:
+        folder = self.hosts[index].scratch(self.run) / f"kafka-{index}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return write_private(folder / "server.properties", properties_text(self.properties(index, folder / "data")).encode())
 
     async def _make_logins(self) -> None:
         """Tells the cluster, by the brokers' own listener, of logins that its properties do not hold."""
