@@ -30,7 +30,7 @@ async def start_systems(site: Site, systems: Mapping[str, System], listener: Lis
         finally:
             for task in starts:
                 task.cancel()
-            await asyncio.wait(starts)
+            await asyncio.gather(*starts, return_exceptions=True)
 
 
 async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> None:
