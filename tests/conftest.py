@@ -1,5 +1,12 @@
 """What all tests share."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 from tests.unstable import pytest_sessionfinish, pytest_terminal_summary
@@ -9,3 +16,32 @@ __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 # A machine that is busy with something else makes no property wrong.
 settings.register_profile("hydrotest", deadline=None)
 settings.load_profile("hydrotest")
+
+FAKE_NODE = f"""#!{sys.executable} -IS
+import json, os, signal, sys, time
+
+def say(event, **more):
+    print(json.dumps({{"event": event, **more}}), flush=True)
+
+def hang():
+    while True:
+        time.sleep(3600)
+
+subcommand = sys.argv[1]
+settings = json.loads(sys.stdin.readline())
+"""
+
+
+@pytest.fixture
+def fake_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has every node be a script in the place of hydrotest-node, which is started, told and ended as the real one is. Its body has
+    `subcommand`, `settings`, and what helps to misbehave."""
+
+    def make(body: str) -> None:
+        script = tmp_path / "fake-node"
+        script.write_text(FAKE_NODE + body)
+        script.chmod(0o755)
+        for module in ("local", "command"):
+            monkeypatch.setattr(f"hydrotest.hosts.{module}.node_binary", lambda: script)
+
+    return make

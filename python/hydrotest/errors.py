@@ -51,5 +51,15 @@ class TrialFailedError(HydrotestError):
     """One trial is void; the run may go on."""
 
 
+class OverdueError(TrialFailedError):
+    """Something did not answer in time. Says who, how long was waited, and why so long."""
+
+    def __init__(self, who: str, what: str, seconds: float, why: str) -> None:
+        super().__init__(f"{who} did not {what} within {seconds:.4g} s ({why})")
+        self.who = who
+        self.seconds = seconds
+        self.why = why
+
+
 class SystemFailedError(RunFailedError):
     """A system under test did not start, or died."""

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.locales import utf8_environment
 from hydrotest.hosts.node import Node
 
+ASK = Patience.of(an_answer_by_a_slow_machine=SLOW * 100.0)
+"""The node itself waits for a system at most so long in all: for a connection, for leaders, and for each request."""
 PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
 """Environment of a program whose output or error lines we read: in the user's locale numbers, dates and the word "error" are written otherwise."""
 
@@ -120,10 +123,10 @@ class Host(Protocol):
         ...
 
 
-async def ask(host: Host, subcommand: str, settings: Mapping[str, Any]) -> Any:
-    """Starts a node for one answer. Raises `TrialFailedError` with the node's own words."""
+async def ask(host: Host, subcommand: str, settings: Mapping[str, Any], patience: Patience = ASK) -> Any:
+    """Starts a node for one answer. Raises `TrialFailedError` with the node's own words, or if it gives none in that time."""
     node = await host.node(subcommand, settings)
     try:
-        return (await node.expect("done"))["result"]
+        return (await node.expect("done", patience))["result"]
     finally:
         await node.close()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import PLAIN_LOCALE, Host, Service
+from hydrotest.hosts.deadlines import SLOW, Patience, cancelled, until
 from hydrotest.hosts.local import node_binary
-from hydrotest.hosts.node import how_it_ended
+from hydrotest.hosts.node import Event, Node, how_it_ended
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 GRACE_S = 5.0
+SHORT = Patience.of(a_tool_that_takes_seconds=SLOW * 100.0)
+HERE = Patience.of(a_compiler_or_a_download=3600.0)
+LOOK_S = 0.25
+"""Between two looks at whether a log has grown."""
 ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
 LINE_SHOWN = 400
 """Characters of a log's line in a message: exceptions of the JVM systems carry their reason at their end."""
@@ -25,15 +32,19 @@ def _settings(name: str, argv: Sequence[str], log: Path) -> dict[str, Any]:
     return Service(name, argv, log.parent, log, PLAIN_LOCALE, GRACE_S).settings()
 
 
-async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> tuple[str, float]:
+async def run_command(
+    name: str, argv: Sequence[str], host: Host, log: Path, patience: Patience = SHORT, silence: Patience | None = None
+) -> tuple[str, float]:
     """Runs a command in its log's folder; its output and the CPU-seconds that it used.
 
-    Raises `TrialFailedError` with its last words if it fails.
+    Raises `TrialFailedError` with its last words if it fails, and `OverdueError` if it takes longer than `patience`, or says nothing in
+    its log for as long as `silence`; it is ended then.
     """
     node = await host.node("supervise", _settings(name, argv, log))
     try:
         await node.expect("spawned")
-        ended = await node.expect("exited")
+        work = _exited(node, name, patience)
+        ended = await (work if silence is None else while_it_speaks(work, name, log, silence))
     finally:
         await node.close()
     output = log.read_text(encoding="utf-8", errors="replace")
@@ -42,22 +53,69 @@ async def run_command(name: str, argv: Sequence[str], host: Host, log: Path) -> 
     return output, float(ended["cpu_s"])
 
 
-def run_here(argv: Sequence[str], log: Path) -> tuple[int | None, str]:
-    """Runs a command on this machine, without an event loop; its exit code (None: ended by a signal) and output."""
+async def _exited(node: Node, name: str, patience: Patience) -> Event:
+    """The supervisor's word that the command has ended. It is not killed, so that it can end what it supervises."""
+
+    async def exited() -> Event | None:
+        event = await node.next_event()
+        if event is None:
+            raise TrialFailedError(await node.epitaph())
+        if event["event"] == "failed":
+            raise TrialFailedError(f"{name}: {event['error']}")
+        return event if event["event"] == "exited" else None
+
+    return await until(exited, patience, name, "end")
+
+
+async def while_it_speaks(work: Coroutine[Any, Any, Event], name: str, log: Path, silence: Patience) -> Event:
+    """What `work` brings, for as long as the log grows."""
+    task = asyncio.create_task(work)
+    try:
+        size = -1
+        while not task.done():
+            size = await until(lambda: _grown(log, size, task), silence, name, "say anything in its log", LOOK_S)  # noqa: B023 - awaited here
+        return task.result()
+    finally:
+        await cancelled(task)
+
+
+async def _grown(log: Path, before: int, task: asyncio.Task[Event]) -> int | None:
+    """A log's size, and one, where it has grown beyond `before` or whoever writes to it has ended."""
+    now = log.stat().st_size + 1 if log.exists() else 1
+    return now if now > before or task.done() else None
+
+
+def run_here(argv: Sequence[str], log: Path, patience: Patience = HERE) -> tuple[int | None, str]:
+    """Runs a command on this machine, without an event loop; its exit code (None: ended by a signal) and output. Raises `OverdueError`
+    if it takes longer."""
     supervisor = subprocess.Popen([node_binary(), "supervise"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                   bufsize=0, start_new_session=True)  # fmt: skip
     assert supervisor.stdin is not None
     assert supervisor.stdout is not None
     code: int | None = None
-    with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
-        with contextlib.suppress(BrokenPipeError):  # one that is gone already says nothing below
-            supervisor.stdin.write(json.dumps(GREETING) + "\n" + json.dumps(_settings(argv[0], argv, log)) + "\n")
-        events = (understood(argv[0], line) for line in supervisor.stdout)
-        first = next(events, None)
-        check_hello(argv[0], first if first is not None and first["event"] == "hello" else None)
-        for event in events:
-            if event["event"] == "exited":
-                code = event["code"]
+    overdue = threading.Event()
+
+    def end() -> None:
+        overdue.set()
+        supervisor.kill()
+
+    timer = threading.Timer(patience.seconds, end)
+    timer.start()
+    try:
+        with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
+            with contextlib.suppress(BrokenPipeError):  # one that is gone already says nothing below
+                supervisor.stdin.write(json.dumps(GREETING) + "\n" + json.dumps(_settings(argv[0], argv, log)) + "\n")
+            events = (understood(argv[0], line) for line in supervisor.stdout)
+            first = next(events, None)
+            if not overdue.is_set():
+                check_hello(argv[0], first if first is not None and first["event"] == "hello" else None)
+            for event in events:
+                if event["event"] == "exited":
+                    code = event["code"]
+    finally:
+        timer.cancel()
+    if overdue.is_set():
+        raise patience.overdue(argv[0], "end")
     return code, log.read_text(encoding="utf-8", errors="replace")
 
 

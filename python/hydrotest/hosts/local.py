@@ -45,7 +45,7 @@ async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], op
         # Ctrl-C is the controller's to handle: nodes end when their stdin does.
         start_new_session=True,
     )  # fmt: skip
-    node = Node(f"{subcommand} on {host}", process)
+    node = Node(f"{subcommand} on {host}", process, float(settings.get("grace_s", 0.0)))
     try:
         await node.greet()
     except BaseException:  # a cancelled start must not leave its node behind either
@@ -97,9 +97,11 @@ class LocalHost:
         if self._burden is not None:
             burden, self._burden = self._burden, None
             has_lasted = burden.is_running
-            await burden.close()
+            problem = await burden.close()
             if not has_lasted:
                 raise TrialFailedError(await burden.epitaph())
+            if problem is not None:
+                raise TrialFailedError(problem)
         if factor < 1:
             burden = await self.node("burden", {"left": factor})
             try:

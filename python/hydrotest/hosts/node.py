@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from hydrotest.errors import TrialFailedError
+from hydrotest.errors import OverdueError, TrialFailedError
+from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 LINE_BYTES_MAX = 256 << 20
 """The longest event is a generator's account of its records."""
+STDERR_BYTES_KEPT = 64 << 10
+ANSWER = Patience(60.0, "it has only to start, or to look something up")
+END_S_MAX = 30.0
+"""From the end of its stdin to the end of a node; a supervisor has its service's grace as well."""
+KILL = Patience(10.0, "what is killed is gone at once, unless it hangs in the kernel")
 
 Event = dict[str, Any]
 
@@ -24,10 +31,12 @@ def how_it_ended(exited: Event) -> str:
 class Node:
     """One hydrotest-node process on some host."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, grace_s: float = 0.0) -> None:
+        """`grace_s`: what it gives to that which it supervises, once its stdin ends."""
         self.name = name
         self._process = process
-        self._stderr: list[str] = []
+        self._grace_s = grace_s
+        self._stderr = b""
         self._drain = asyncio.create_task(self._read_stderr())
 
     @property
@@ -41,13 +50,17 @@ class Node:
         return self._process.returncode is None
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Sends one JSON line. A node that is gone already shows so in its events."""
+        """Sends one JSON line. A node that is gone already shows so in its events. Raises `OverdueError` if it takes nothing in; it is
+        killed then."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await self._process.stdin.drain()
+            await within(self._process.stdin.drain(), ANSWER, self.name, "take in what it was told")
         except (BrokenPipeError, ConnectionResetError):
-            self._stderr.append("it was gone before it could be told what to do")
+            self._stderr += b"\nit was gone before it could be told what to do"
+        except OverdueError:
+            await self.kill()
+            raise
 
     async def greet(self) -> None:
         """Says which version of the protocol is spoken here, and hears which there. Raises `MissingToolError` where that is not the same."""
@@ -64,17 +77,39 @@ class Node:
         await self.send({"command": command, **fields})
 
     async def events(self) -> AsyncIterator[Event]:
-        """Everything that the node says until it ends."""
-        assert self._process.stdout is not None
-        try:
-            async for line in self._process.stdout:
-                yield understood(self.name, line)
-        except ValueError as error:  # a line cut by the node's death, or longer than any event
-            await self.kill()
-            raise TrialFailedError(await self.epitaph()) from error
+        """Everything that the node says until it ends, however long it is silent. Raises `TrialFailedError` for what is no event."""
+        while (event := await self.next_event()) is not None:
+            yield event
 
-    async def expect(self, wanted: str) -> Event:
-        """The next event of this kind. Raises `TrialFailedError` with the node's own words if it fails or ends first."""
+    async def next_event(self, patience: Patience | None = None) -> Event | None:
+        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is no event, and `OverdueError` if
+        it says nothing for so long; it is killed then."""
+        assert self._process.stdout is not None
+        line = b""
+        try:
+            read = self._process.stdout.readline()
+            line = await (read if patience is None else within(read, patience, self.name, "say anything"))
+            event = understood(self.name, line) if line else None
+        except ValueError as error:  # not JSON, or longer than any event
+            await self.kill()
+            if line and not line.endswith(b"\n"):  # cut by its death
+                raise TrialFailedError(await self.epitaph()) from error
+            raise TrialFailedError(f"{self.name} said something that is no event: {error}") from error
+        except OverdueError:
+            await self.kill()
+            raise
+        return event
+
+    async def expect(self, wanted: str, patience: Patience = ANSWER) -> Event:
+        """The next event of this kind. Raises `TrialFailedError` with the node's own words if it fails or ends first, and `OverdueError` if
+        none comes in that time; it is killed then."""
+        try:
+            return await within(self._expect(wanted), patience, self.name, f"say {wanted!r}")
+        except OverdueError:
+            await self.kill()
+            raise
+
+    async def _expect(self, wanted: str) -> Event:
         async for event in self.events():
             if event["event"] == wanted:
                 return event
@@ -82,29 +117,44 @@ class Node:
                 raise TrialFailedError(f"{self.name}: {event['error']}")
         raise TrialFailedError(await self.epitaph())
 
-    async def close(self) -> None:
-        """Closes stdin, which ends the node and all that it started; waits until it has."""
+    async def close(self) -> str | None:
+        """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if it does not. What went wrong
+        then, for those who report it; nothing else is raised, since what is closed is often not what failed."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        await self._process.wait()
-        await self._drain
+        patience = Patience.of(its_service=self._grace_s, its_own_end=END_S_MAX)
+        problem = None
+        try:
+            await within(self._process.wait(), patience, self.name, "end")
+        except OverdueError as error:
+            if self.is_running:
+                problem = f"{error.message}; it {'was killed' if await self.kill() else 'hangs in the kernel, and stays'}"
+        await cancelled(self._drain, KILL.seconds)
+        return problem
 
-    async def kill(self) -> None:
-        """Ends the node without asking."""
+    async def kill(self) -> bool:
+        """Ends the node without asking; False if it hangs in the kernel, where nothing ends it."""
         if self._process.returncode is None:
             self._process.kill()
-        await self._process.wait()
+        with contextlib.suppress(OverdueError):  # whether it has ended is what is returned
+            await within(self._process.wait(), KILL, self.name, "end")
+        return not self.is_running
 
     async def epitaph(self) -> str:
-        """How the node ended, in words."""
-        code = await self._process.wait()
-        await self._drain
-        how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        said = f": {self._stderr[-1]}" if self._stderr else ""
-        return f"{self.name} {how}{said}"
+        """How the node ended, in words. One that says nothing more is no use: it is killed if it does not end."""
+        with contextlib.suppress(OverdueError):  # what it is then is told below
+            await within(self._process.wait(), KILL, self.name, "end")
+        code = self._process.returncode
+        if code is None:
+            await self.kill()
+            how = "closed its output without ending"
+        else:
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        await cancelled(self._drain, KILL.seconds)
+        said = self._stderr.decode(errors="replace").strip().splitlines()
+        return f"{self.name} {how}{f': {said[-1].strip()}' if said else ''}"
 
     async def _read_stderr(self) -> None:
         assert self._process.stderr is not None
-        async for line in self._process.stderr:
-            self._stderr.append(line.decode(errors="replace").rstrip())
-            del self._stderr[:-50]
+        while chunk := await self._process.stderr.read(STDERR_BYTES_KEPT):
+            self._stderr = (self._stderr + chunk)[-STDERR_BYTES_KEPT:]

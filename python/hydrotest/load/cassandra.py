@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.base import ASK, Host, ask
 from hydrotest.hosts.cluster import Cluster
+from hydrotest.hosts.deadlines import Patience
 from hydrotest.load.native import Generator, shared
 from hydrotest.spec.check_workloads import SHARES_MAX
 from hydrotest.spec.workloads import CassandraLoad
@@ -14,6 +15,8 @@ from hydrotest.spec.workloads import CassandraLoad
 SATURATING_IN_FLIGHT = 128
 """Requests in flight that keep a small ring busy; Cassandra's own default is 128 native transport threads."""
 POPULATE_S_MAX = 3600.0
+SCAN_ROWS_PER_S_MIN, SCAN_BYTES_PER_S_MIN = 500.0, 1e6
+"""A hundredth of what a scan reads on two cores: hosts may be given a small part of one."""
 WRITERS_PER_TRIAL = SHARES_MAX
 
 
@@ -54,7 +57,9 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
     """Reads and checks every row of the table."""
     level = workload.consistency if workload.consistency not in ("ANY", "EACH_QUORUM") else "ONE"
     question = {"ask": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level}
-    result: dict[str, Any] = await ask(host, "ask", {"cassandra": question})
+    row_s = max(1 / SCAN_ROWS_PER_S_MIN, workload.columns * workload.column_size / SCAN_BYTES_PER_S_MIN)
+    patience = Patience.of(an_answer=ASK.seconds, all_rows=workload.keys.size * row_s)
+    result: dict[str, Any] = await ask(host, "ask", {"cassandra": question}, patience)
     return result
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hydrotest.analysis.spark_failure import in_brief
-from hydrotest.errors import TrialFailedError
+from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import POLL_S, READY_S_MAX, Application, Submitted
 from hydrotest.store.folder import write_whole
@@ -50,24 +50,23 @@ class FlowDriver(Submitted):
         return result
 
     async def _await(self, wanted: str, number: int, seconds_max: float) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + seconds_max
-        while loop.time() < give_up:
-            line = self._next_line()
-            if line is None:
-                if self._death is not None:
-                    raise TrialFailedError(self._death)
-                await asyncio.sleep(POLL_S)
-                continue
-            if self._note(line) or line.get("number", 0) != number:
-                continue  # told by the way, or the answer to what nobody waits for any more
-            if line["event"] == "failed":
-                raise TrialFailedError(f"{self.name}: {in_brief(line['error'], self._hosts)}")
-            if line["event"] == wanted:
-                return line
-        # It does one thing after the other: what it hangs in would keep all else waiting, too.
-        await self.stop()
-        raise TrialFailedError(f"the driver of {self.name} did not come to an end with it within {seconds_max:g} s; see {self._log}")
+        async def look() -> dict[str, Any] | None:
+            while (line := self._line_or_death()) is not None:
+                if self._note(line) or line.get("number", 0) != number:
+                    continue  # told by the way, or the answer to what nobody waits for any more
+                if line["event"] == "failed":
+                    raise TrialFailedError(f"{self.name}: {in_brief(line['error'], self._hosts)}")
+                if line["event"] == wanted:
+                    return line
+            return None
+
+        try:
+            patience = Patience.of(what_it_was_asked_to_do=seconds_max)
+            return await until(look, patience, f"the driver of {self.name}, see {self._log},", "come to an end with it", POLL_S)
+        except OverdueError:
+            # It does one thing after the other: what it hangs in would keep all else waiting, too.
+            await self.stop()
+            raise
 
     def _note(self, line: dict[str, Any]) -> bool:
         """Keeps what is told by the way. False if it is an answer."""

@@ -6,13 +6,14 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.node import Event, Node
 from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
 from hydrotest.store import layout
@@ -25,6 +26,13 @@ NICE = -10
 
 START_LEAD_S = 0.1
 """From `go` to second 0: every generator has heard of it and its threads are up."""
+
+CONNECT = Patience.of(connections_to_all_nodes_by_a_slow_machine=SLOW * 100.0)
+"""The generator itself waits for leaders, transactions and each connection at most so long in all."""
+SILENT_S_MAX = 60.0
+"""A generator speaks once a second as long as it presses."""
+DRAIN_S = SLOW * 60.0
+"""From the end of its load: the generator waits 15 s for what is unanswered, up to 30 s for transactions, and writes its account."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,16 @@ class Generator:
 
     follows: bool = False
     """True if it reads what the others write, until they have ended and all is read."""
+
+    @property
+    def seconds(self) -> float:
+        """The longest that it presses, or reads."""
+        return float(self.settings.get("pressure", self.settings)["seconds"])
+
+    @property
+    def give_up_s(self) -> float:
+        """The age at which its oldest operation ends its load."""
+        return float(self.settings.get("pressure", {}).get("give_up_s") or 0.0)
 
     @classmethod
     def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, share: Share, subcommand: str, settings: dict[str, Any],
@@ -114,6 +132,7 @@ class RunningGenerator:
         self.generator = generator
         self.node = node
         self.nice: int | None = None
+        self.hangs = False
 
     @classmethod
     async def start(cls, generator: Generator) -> RunningGenerator:
@@ -121,21 +140,25 @@ class RunningGenerator:
         node = await generator.host.node(generator.subcommand, generator.settings)
         running = cls(generator, node)
         try:
-            ready = await node.expect("ready")
+            ready = await node.expect("ready", CONNECT)
         except BaseException:  # a cancelled start must not leave its node behind either
             await node.close()
             raise
         running.nice = ready["nice"]
         return running
 
-    async def finish(self, folder: Path, on_second: OnSecond) -> Load:
-        """Takes in everything until the node is done. Raises `TrialFailedError` if it fails or dies."""
+    async def finish(self, folder: Path, on_second: OnSecond, patience_s: float = 0.0) -> Load:
+        """Takes in everything until the node is done. `patience_s`: how long it may be held still on purpose. Raises `TrialFailedError` if
+        it fails, dies, or falls silent while it presses; what comes after that is for who waits for all."""
         generator = self.generator
         files = _Files(folder)
         name, number = generator.workload, generator.number
         outcome: Outcome | None = None
+        silence = Patience.of(a_word_each_second=SILENT_S_MAX, what_is_held_still_on_purpose=patience_s)
+        # Near its end it may have begun to drain by then, and be silent for good reason.
+        speaks_until = time.monotonic() + generator.seconds - silence.seconds
         try:
-            async for event in self.node.events():
+            while (event := await self.node.next_event(silence if time.monotonic() < speaks_until else None)) is not None:
                 match event.pop("event"):
                     case "second":
                         files.write(layout.seconds(name, number), json.dumps(event))
@@ -158,11 +181,18 @@ class RunningGenerator:
                     in_flight=generator.in_flight, is_even=generator.is_even, burst=generator.burst, outcome=outcome, nice=self.nice,
                     hosts=[generator.host.name])  # fmt: skip
 
+    async def end(self) -> None:
+        """Ends its node; one that hangs is not asked first."""
+        if self.hangs:
+            await self.node.kill()
+        await self.node.close()
+
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
-                         drains: Sequence[Callable[[], Awaitable[None]]] = ()) -> list[Load]:  # fmt: skip
+                         drains: Sequence[Callable[[], Awaitable[None]]] = (), patience_s: float = 0.0) -> list[Load]:  # fmt: skip
     """Runs generators together: all connected before the first record, all beginning at one time. What the generators of one
-    workload did is one load. `drains` bring to where followers read what is on its way when the others have ended. Whatever happens, none is left behind."""
+    workload did is one load. `drains` bring to where followers read what is on its way when the others have ended. `patience_s`: how long
+    they may be held still on purpose. Raises `TrialFailedError`, also where one does not end. Whatever happens, none is left behind."""
     running: list[RunningGenerator] = []
     try:
         for generator in generators:
@@ -172,24 +202,44 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
         for one in running:
             await one.node.command("go", start_wall_s=start_wall_s)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one.finish(folder, on_second)) for one in running]
+            tasks = {one: group.create_task(one.finish(folder, on_second, patience_s)) for one in running}
             followers = [one for one in running if one.generator.follows]
-            if followers:
-                # Should one fail, the group cancels this wait.
-                await asyncio.wait([task for one, task in zip(running, tasks, strict=True) if one not in followers])
-                for drain in drains:
-                    await drain()
-                for one in followers:
-                    await one.node.command("written")
+            pressing = {one: task for one, task in tasks.items() if one not in followers}
+            await _ended(pressing, _patience([one.generator for one in pressing], patience_s))
+            for drain in drains:
+                await drain()
+            for one in followers:
+                await one.node.command("written")
+            await _ended({one: tasks[one] for one in followers}, Patience.of(what_was_written_last=DRAIN_S, what_is_held_still=patience_s))
         by_workload: dict[str, list[Load]] = defaultdict(list)
-        for task in tasks:
+        for task in tasks.values():
             by_workload[task.result().workload].append(task.result())
         return [merged_load(loads) for loads in by_workload.values()]
     except BaseExceptionGroup as failures:
         raise _first(failures) from failures
     finally:
-        for one in running:
-            await one.node.close()
+        # All at once, since each may take its time.
+        await asyncio.gather(*(one.end() for one in running))
+
+
+def _patience(generators: Sequence[Generator], held_s: float) -> Patience:
+    """How long generators may take from `go` to their accounts."""
+    return Patience.of(the_load=max((one.seconds for one in generators), default=0.0),
+                       operations_to_become_hopeless=max((one.give_up_s for one in generators), default=0.0),
+                       what_is_held_still=held_s, answers_and_accounts=DRAIN_S)  # fmt: skip
+
+
+async def _ended(tasks: Mapping[RunningGenerator, asyncio.Task[Load]], patience: Patience) -> None:
+    """Waits until all of them are over. Raises an `OverdueError` that names those that are not in time. Should one fail, the group that
+    they are of cancels this wait."""
+    if not tasks:
+        return
+    _, hanging = await asyncio.wait(tasks.values(), timeout=patience.seconds)
+    if hanging:
+        late = [one for one, task in tasks.items() if task in hanging]
+        for one in late:
+            one.hangs = True
+        raise patience.overdue(", ".join(one.node.name for one in late), "end")
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

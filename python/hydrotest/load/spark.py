@@ -16,6 +16,7 @@ from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.deadlines import Patience, cancelled, until
 from hydrotest.hosts.node import Node, how_it_ended
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import write_whole
@@ -99,28 +100,45 @@ class Submitted:
             await asyncio.wait([self._watch], timeout=GRACE_S)
 
     async def stop(self) -> None:
-        """Ends it; its control file goes first, so that it can close its event log."""
+        """Ends it; its control file goes first, so that it can close its event log. Raises `TrialFailedError` where it had to be killed, or
+        hangs."""
         self._control.unlink(missing_ok=True)
         await asyncio.wait([self._watch], timeout=GRACE_S)
-        await self._node.close()
-        await self._watch
+        problem = await self._node.close()
+        await cancelled(self._watch, GRACE_S)
+        if problem is not None:
+            raise TrialFailedError(f"the driver of {self.name}: {problem}")
 
     async def _follow(self) -> None:
         how = "its supervisor ended"
-        async for event in self._node.events():
-            if event["event"] == "exited":
-                how = how_it_ended(event)
-            elif event["event"] == "failed":
-                how = event["error"]
+        try:
+            async for event in self._node.events():
+                if event["event"] == "exited":
+                    how = how_it_ended(event)
+                elif event["event"] == "failed":
+                    how = event["error"]
+        except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a driver that is not followed counts as dead
+            how = f"as far as is known: {error}"
+        self._death = f"the driver of {self.name} ended {how}"  # also where its log cannot be read
         said = self._log.read_text(errors="replace") if self._log.exists() else ""
         cause = means(said, self._hosts)
-        self._death = f"the driver of {self.name} ended {how}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
+        self._death = f"{self._death}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
+
+    def _line_or_death(self) -> dict[str, Any] | None:
+        """The next line that it has written; None if there is none yet. Raises `TrialFailedError` if there will be none."""
+        line = self._next_line()
+        if line is None and self._death is not None:
+            raise TrialFailedError(self._death)
+        return line
 
     def _next_line(self) -> dict[str, Any] | None:
         """The next line that it has written; None if there is none yet."""
         if not self._told:
             texts, self._read = _whole_lines(self._out, self._read)
-            self._told.extend(json.loads(text) for text in texts)
+            try:
+                self._told.extend(json.loads(text) for text in texts)
+            except ValueError as error:  # a full disk has cut a line
+                raise TrialFailedError(f"the driver of {self.name} wrote a line that is no JSON to {self._out}: {error}") from error
         return self._told.popleft() if self._told else None
 
 
@@ -176,48 +194,44 @@ class Driver(Submitted):
         """The next line of this kind, while its beats say that one will come. `first_word_s`: without any beat."""
         self._new_beats()  # those of before tell nothing of it
         watch = JobWatch(seconds_max, time.time(), self._hosts, first_word_s)
-        while True:
-            line = self._next_line()
+
+        async def look() -> dict[str, Any] | None:
+            line = self._line_or_death()
             if line is not None and line["event"] == wanted:
                 return line
-            if line is None and self._death is not None:
-                raise TrialFailedError(self._death)
             for beat in self._new_beats():
                 watch.tell(beat)
             why = watch.look(time.time())
             if why is not None:
                 raise JobHungError(why, watch.began_s)
-            await asyncio.sleep(POLL_S)
+            return None
+
+        # The watch has the first word: it knows why.
+        patience = Patience.of(the_job=seconds_max, its_driver_to_begin=first_word_s, the_watch_over_it=STALL_S)
+        return await until(look, patience, f"the driver of {self.name}", f"tell of its {wanted}", POLL_S)
 
     def _new_beats(self) -> list[Beat]:
         texts, self._heard = _whole_lines(self._beats, self._heard)
-        return [Beat.model_validate_json(text) for text in texts]
+        try:
+            return [Beat.model_validate_json(text) for text in texts]
+        except ValueError as error:
+            raise TrialFailedError(f"the driver of {self.name} wrote a line that is no beat to {self._beats}: {error}") from error
 
     async def rested(self, seconds_max: float = 60.0) -> list[Iteration]:
         """Waits until nothing runs any more, so that nothing runs into what comes next; what ended meanwhile."""
         ended: list[Iteration] = []
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + seconds_max
-        while (left := give_up - loop.time()) > 0:
-            line = await self._await_line(None, left)
-            if line.pop("event") == "resting":
-                return ended
-            ended.append(Iteration.model_validate(line))
-            self.iterations += 1
-        raise TrialFailedError(f"the driver of {self.name} did not come to rest within {seconds_max:g} s; see {self._log}")
 
-    async def _await_line(self, wanted: str | None, seconds_max: float) -> dict[str, Any]:
-        """The next line of this kind; of any kind with None."""
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + seconds_max
-        while loop.time() < give_up:
-            line = self._next_line()
-            if line is not None and (wanted is None or line["event"] == wanted):
-                return line
-            if line is None and self._death is not None:
-                raise TrialFailedError(self._death)
-            await asyncio.sleep(POLL_S)
-        raise TrialFailedError(f"the driver of {self.name} said no {wanted or 'word'} within {seconds_max:g} s; see {self._log}")
+        async def look() -> bool:
+            while (line := self._line_or_death()) is not None:
+                if line.pop("event") == "resting":
+                    return True
+                ended.append(Iteration.model_validate(line))
+                self.iterations += 1
+            return False
+
+        patience = Patience.of(a_task_to_be_cut_short=seconds_max)
+        await until(look, patience, f"the driver of {self.name}, see {self._log},", "come to rest", POLL_S)
+        return ended
 
 
 def _whole_lines(path: Path, start: int) -> tuple[list[bytes], int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
-from hydrotest.load.cassandra import SATURATING_IN_FLIGHT
+from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
 from hydrotest.run.trial import TrialPlan, log_path
 from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
@@ -23,6 +24,14 @@ SATURATED_GUESS_PER_S = 600_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
 SATURATED_GUESS_BYTES_PER_S = 200e6
 """Of large records it makes fewer, and their number takes the disk's room: so many bytes a second at most are reckoned with."""
+RECORDS_PER_S_MIN, BYTES_PER_S_MIN = 1_000.0, 1e6
+"""Kafka's tools take a number of records, which takes as long as it takes; a broker with a tenth of a core brings more a second."""
+SILENCE = Patience.of(a_line_every_five_seconds=SLOW * 60.0)
+"""ProducerPerformance prints its progress, and so does cassandra-stress once it is warm."""
+TOOL_S_MAX = SLOW * 100.0
+"""For a JVM to start, and to sum up."""
+STRESS_WARM_UP_S_MAX = 2 * 50_000 / 100.0
+"""cassandra-stress warms each of its operations up by 50,000, of which a ring with a small part of a core answers hundreds a second."""
 JVM_WARM_UP_S = 10.0
 """Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
 
@@ -60,6 +69,12 @@ def _tool_config(bench: Bench, pressable: Produce) -> Path | None:
     return tool_properties(pressable.cluster, pressable.host.scratch(bench.run))
 
 
+def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_PER_S_MIN) -> Patience:
+    """For a tool of Kafka's that has so many records to write or to read."""
+    slowest = min(planned_per_s, RECORDS_PER_S_MIN, BYTES_PER_S_MIN / source.spec.record_bytes)
+    return Patience.of(its_records=records / slowest, the_tool_itself=TOOL_S_MAX)
+
+
 async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: float | None, number: int, log: Path) -> StockResult:
     topic = pressable.topic(number)
     await kafka_load.create_topic(pressable.host, pressable.cluster, topic, pressable.spec)
@@ -71,7 +86,8 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
             find_java(), _kafka_classpath(bench), pressable.cluster.addresses, _tool_config(bench, pressable), topic, pressable.spec, records,
             rate, warm_up,
         )  # fmt: skip
-        return parse_producer(*await run_command(command.name, command.argv, pressable.host, log), asked=records)
+        patience = _for_records(records, pressable, speed)
+        return parse_producer(*await run_command(command.name, command.argv, pressable.host, log, patience, SILENCE), asked=records)
     finally:
         await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.cluster, topic), topic)
 
@@ -81,7 +97,9 @@ async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> 
     source = pressable.source
     command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, _tool_config(bench, source),
                                      pressable.topic, pressable.records, group)  # fmt: skip
-    return parse_consumer(*await run_command(command.name, command.argv, pressable.host, log))
+    # It prints nothing before its end, and ends itself where nothing comes for a minute.
+    patience = _for_records(pressable.records, source)
+    return parse_consumer(*await run_command(command.name, command.argv, pressable.host, log, patience))
 
 
 async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float | None, in_flight: int | None, log: Path) -> StockResult:
@@ -95,7 +113,9 @@ async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float |
     keyspace = pressable.stock_keyspace
     if not pressable.stock_filled:
         filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, pressable.spec, threads, scratch)
-        await run_command(filling.name, filling.argv, pressable.host, log.with_suffix(".populate.out"))
+        filled = Patience.of(all_rows=POPULATE_S_MAX, the_tool_itself=TOOL_S_MAX)
+        await run_command(filling.name, filling.argv, pressable.host, log.with_suffix(".populate.out"), filled, SILENCE)
         pressable.stock_filled = True
     command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.window_s, threads, rate, scratch)
-    return parse_stress(*await run_command(command.name, command.argv, pressable.host, log))
+    patience = Patience.of(its_window=plan.window_s, its_warm_up=STRESS_WARM_UP_S_MAX, the_tool_itself=TOOL_S_MAX)
+    return parse_stress(*await run_command(command.name, command.argv, pressable.host, log, patience))

@@ -10,12 +10,15 @@ from typing import Any
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
+from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.systems.fetch import Say
 
 DISK_BYTES = 256 << 20
 DISK_S = 3.0
 """A slow emulated disk is given so much of its own speed."""
+DISK_BYTES_PER_S_MIN = 1e6
+"""No disk is slower."""
 DISK_PARTS = 4
 """A small one is filled to one of so many parts."""
 NULL_S = 0.5
@@ -64,8 +67,9 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
         # All hosts so far are on one machine: a generator's own ceiling is measured once.
         "null_s": NULL_S if is_first else 0.0, "has_quota": bool((host.emulated() or {}).get("cores")), "sink": None,
     }  # fmt: skip
+    patience = Patience.of(writing_and_reading_a_file=2 * disk_bytes / DISK_BYTES_PER_S_MIN, cores_and_link=SLOW * 60.0)
     if neighbour is None:
-        found = await ask(host, "ceiling", settings)
+        found = await ask(host, "ceiling", settings, patience)
         if is_emulated:
             # What was measured is its loopback.
             found["network_bytes_per_s"] = None
@@ -75,7 +79,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
         try:
             await asyncio.to_thread(neighbour.unshape_link)
             await sink.expect("ready")
-            found = await ask(host, "ceiling", settings | {"sink": listen})
+            found = await ask(host, "ceiling", settings | {"sink": listen}, patience)
             found["network_bytes_per_s"] = (await sink.expect("done"))["result"]["bytes_per_s"]
         finally:
             await asyncio.to_thread(neighbour.shape_link)

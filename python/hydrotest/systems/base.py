@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
+from hydrotest.errors import BadInputError, OverdueError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
+from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
 from hydrotest.systems.service import OnDeath, RunningService, last_words
 
-READY_S_MAX = 120.0
+READY = Patience(180.0, "a cold start takes a minute on a slow machine")
 POLL_S = 0.25
 
 
@@ -69,23 +70,27 @@ class System(ABC):
 
     async def _await_ready(self, question: Mapping[str, Any], satisfied: Callable[[Any], bool]) -> Any:
         """Asks the service itself until it answers as wanted; a log line proves nothing."""
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + READY_S_MAX
         reason = "it never answered"
-        while loop.time() < give_up:
+
+        async def look() -> tuple[Any] | None:
+            nonlocal reason
             for service in self.services:
                 if service.death is not None:
                     raise SystemFailedError(f"{self.name} did not start: {service.death}")
             try:
                 answer = await ask(self.hosts[0], "ask", question)
-                if satisfied(answer):
-                    return answer
-                reason = f"it answered {answer}"
             except TrialFailedError as error:
                 reason = error.message
-            await asyncio.sleep(POLL_S)
-        words = "".join(last_words(service.log) for service in self.services)
-        raise SystemFailedError(f"{self.name} did not become ready within {READY_S_MAX:g} s: {reason}{words}")
+                return None
+            reason = f"it answered {answer}"
+            return (answer,) if satisfied(answer) else None
+
+        try:
+            (found,) = await until(look, READY, self.name, "become ready", POLL_S)
+        except OverdueError as error:
+            words = "".join(last_words(service.log) for service in self.services)
+            raise SystemFailedError(f"{self.name} did not become ready within {READY.seconds:g} s: {reason}{words}") from error
+        return found
 
 
 def jars_of(bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: Say) -> tuple[list[Path], str]:

@@ -10,9 +10,12 @@ from typing import Literal
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import LINE_SHOWN, telling_lines
+from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Node, how_it_ended
 
 LOG_LINES_SHOWN = 8
+HEARD_S_MAX = 5.0
+"""From the end of a supervisor to where its last words have been taken in."""
 OnDeath = Callable[[str], None]
 
 
@@ -62,9 +65,14 @@ class RunningService:
 
     async def _follow(self, node: Node) -> None:
         how = "its supervisor ended"
-        async for event in node.events():
-            if event["event"] == "exited":
-                how = how_it_ended(event)
+        try:
+            async for event in node.events():
+                if event["event"] == "exited":
+                    how = how_it_ended(event)
+                elif event["event"] == "failed":
+                    how = f"since its supervisor failed: {event['error']}"
+        except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a service that is not followed counts as dead
+            how = f"as far as is known: {error}"
         if not self._stopping:
             self.death = f"{self.name} on {self.host.name} ended {how}{last_words(self.log)}"
             if not self.may_end:
@@ -101,17 +109,22 @@ class RunningService:
         return True
 
     async def stop(self) -> None:
-        """Asks it to end, waits, and makes sure."""
+        """Asks it to end, waits, and makes sure. Raises `SystemFailedError` where it had to be killed, or hangs."""
         self._stopping = True
-        if self._node is not None:
-            await self._node.close()
+        problem = None if self._node is None else await self._node.close()
         if self._watch is not None:
-            await self._watch
+            await cancelled(self._watch, HEARD_S_MAX)
+        if problem is not None:
+            raise SystemFailedError(f"{self.name} on {self.host.name}: {problem}")
 
 
 def last_words(log: Path) -> str:
     """The log's last lines, for a message; where the whole log is."""
     if not log.exists():
         return ""
-    shown = "\n    ".join(line[:LINE_SHOWN] for line in telling_lines(log.read_text(errors="replace"))[-LOG_LINES_SHOWN:])
+    try:
+        lines = telling_lines(log.read_text(errors="replace"))
+    except OSError as error:
+        return f"; its log cannot be read: {error}"
+    shown = "\n    ".join(line[:LINE_SHOWN] for line in lines[-LOG_LINES_SHOWN:])
     return f"; its log {log} says:\n    {shown}" if shown else ""

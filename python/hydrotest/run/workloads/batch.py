@@ -13,7 +13,7 @@ from hydrotest.hosts.command import last_lines
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing
+from hydrotest.run.workloads.base import Bench, Pressable, Pressing, remove_quietly
 from hydrotest.run.workloads.submission import Kept
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.workloads import Command, SparkPerf
@@ -174,7 +174,7 @@ class Batch(Pressable):
         return Part(self.name, self.spec.kind, background=_Looping(self))
 
     async def finish(self) -> None:
-        await self.kept.leave()
+        await remove_quietly(self.bench, self.kept.leave(), f"the driver of {self.name}")
 
 
 class _Looping(Background):
@@ -241,8 +241,12 @@ class _Running(Background):
     async def end(self) -> Load:
         if self.node is not None:
             has_lasted = self.node.is_running
-            await self.neighbour.bench.runner.sampling.unwatch(self.neighbour.host.name, self.neighbour.name)
-            await self.node.close()
+            try:
+                await self.neighbour.bench.runner.sampling.unwatch(self.neighbour.host.name, self.neighbour.name)
+            finally:
+                problem = await self.node.close()
+            if problem is not None:
+                raise TrialFailedError(f"{self.neighbour.name}: {problem}")
             if not has_lasted:
                 # It pressed nothing, or not to the end.
                 said = last_lines(self.log.read_text(errors="replace")) if self.log.exists() else ""

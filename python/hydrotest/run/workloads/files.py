@@ -6,6 +6,8 @@ import json
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
@@ -18,6 +20,9 @@ from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
 
 HEAP = "-Xmx256m"
+BYTES_PER_S_MIN = 1e6
+"""Of one copy; no disk or link that is not made slower on purpose brings less."""
+JVM_S_MAX = SLOW * 60.0
 
 
 class Files(Workload):
@@ -76,10 +81,17 @@ class Files(Workload):
         classpath = ":".join(self.system.classpath)
         jar = job_jar("files", classpath, f"hdfs-{self.system.version}")
         argv = [str(find_java()), HEAP, "-cp", f"{jar}:{classpath}", MAINS["files"], str(folder / "settings.json")]
-        output, _ = await run_command(
-            label, argv, self.host, (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-        )
+        log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+        output, _ = await run_command(label, argv, self.host, log, self._patience())
         return output
+
+    def _patience(self) -> Patience:
+        """For a pass over all files, by the slowest of the hosts."""
+        specs = [host.spec for host in self.bench.hosts.values() if isinstance(host, NetnsHost)]
+        given = [bits / 8 for spec in specs for bits in (spec.disk, spec.network) if bits is not None]
+        copies = self.written.replication or self.system.spec.replication
+        total = self.written.files * self.written.file_size * copies
+        return Patience.of(a_JVM=JVM_S_MAX, all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given]))
 
     async def finish(self) -> None:
         if self._passes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -10,9 +9,10 @@ from abc import abstractmethod
 from pathlib import Path
 
 from hydrotest.analysis.spark_failure import means
-from hydrotest.errors import TrialFailedError
+from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.node import Node
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load import kafka as load_kafka
@@ -61,19 +61,25 @@ class ProgramEngine(Engine):
         self._node = await self.host.node("supervise", service.settings())
         await self._node.expect("spawned")
         await self.bench.runner.sampling.watch(self.host.name, self.name, self._node.pid)
-        give_up = time.monotonic() + BEGIN_S_MAX
-        while not ready.exists():
-            await self._must_live()
-            if time.monotonic() > give_up:
-                raise TrialFailedError(f"{self.name} did not become ready (it makes {ready.name!r} once it takes records): {self._said()}")
-            await asyncio.sleep(POLL_S)
+
+        async def look() -> bool:
+            if not ready.exists():
+                self._must_live()
+            return ready.exists()
+
+        patience = Patience.of(a_program_to_take_records=BEGIN_S_MAX)
+        try:
+            await until(look, patience, self.name, f"become ready (it makes {ready.name!r} once it takes records)", POLL_S)
+        except OverdueError as error:
+            raise TrialFailedError(f"{error.message}: {self._said()}") from error
 
     async def drained(self, places: Places) -> float | None:
         """Nothing came for longer than its batches ever kept us waiting: then all is through."""
-        give_up = time.monotonic() + self.spec.drain
         last, came, longest = -1, time.time(), QUIET_S / PAUSES
-        while time.monotonic() < give_up:
-            await self._must_live()
+
+        async def look() -> float | None:
+            nonlocal last, came, longest
+            self._must_live()
             found = 0
             for topic in (*places.branches.values(), places.aggregate):
                 found += await load_kafka.records_in(self.host, self.cluster, topic)
@@ -84,10 +90,17 @@ class ProgramEngine(Engine):
             # Silence before anything came is no end.
             elif found and now - came >= PAUSES * longest:
                 return came
-            await asyncio.sleep(POLL_S)
-        return None
+            return None
 
-    async def _must_live(self) -> None:
+        patience = Patience.of(what_is_on_its_way=self.spec.drain)
+        try:
+            return await until(look, patience, self.name, "come to rest", POLL_S)
+        except OverdueError as error:
+            if error.who != self.name:  # a question that was not answered
+                raise
+            return None
+
+    def _must_live(self) -> None:
         if self._node is None or not self._node.is_running:
             raise TrialFailedError(f"{self.name} ended by itself: {self._said()}")
 
@@ -99,9 +112,11 @@ class ProgramEngine(Engine):
 
     async def end(self) -> None:
         if self._node is not None:
-            await self._node.close()
+            node, self._node = self._node, None
+            problem = await node.close()
             await self.bench.runner.sampling.unwatch(self.host.name, self.name)
-            self._node = None
+            if problem is not None:
+                raise TrialFailedError(f"{self.name}: {problem}")
 
 
 class PlainEngine(ProgramEngine):

@@ -11,6 +11,7 @@ from typing import Any
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.load.flow import FlowDriver
 from hydrotest.load.spark import READY_S_MAX, Application
 from hydrotest.run.workloads.base import Bench
@@ -138,11 +139,8 @@ class SparkEngine(Engine):
 
     async def drained(self, places: Places) -> float | None:
         # One that was taken away on purpose comes back.
-        patience_s = READY_S_MAX + BEGIN_S_MAX
-        try:
-            await asyncio.wait_for(self._whole.wait(), patience_s)
-        except TimeoutError:
-            raise TrialFailedError(f"{self.driver_name} did not come back within {patience_s:g} s") from None
+        patience = Patience.of(a_driver_to_start=READY_S_MAX, its_queries_to_begin=BEGIN_S_MAX)
+        await within(self._whole.wait(), patience, self.driver_name, "come back")
         driver = self._kept.driver
         if driver is None or not driver.is_alive:
             raise TrialFailedError(f"{self.driver_name} is gone" if driver is None else driver.death or "")

@@ -1,0 +1,82 @@
+"""Deadlines: nothing is waited for without one. Each follows from what is planned, and says so when it passes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hydrotest.errors import OverdueError
+
+SLOW = 3.0
+"""A machine may be so many times as slow as those on which the figures were taken: no deadline raises an alarm for that."""
+POLL_S = 0.05
+LAST_LOOK_S = 0.2
+"""A machine that stood still past a deadline finds its timers due and its pipes full at once: what is in the pipes counts."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long something may take, and why so long."""
+
+    seconds: float
+    why: str
+
+    @classmethod
+    def of(cls, **parts_s: float) -> Patience:
+        """The sum of some parts, by what each is for: `Patience.of(load=8, drain=180)`."""
+        why = ", ".join(f"{seconds:.4g} s for {what.replace('_', ' ')}" for what, seconds in parts_s.items() if seconds)
+        return cls(sum(parts_s.values()), why)
+
+    def overdue(self, who: str, what: str) -> OverdueError:
+        """The error that says who did not do what in this time."""
+        return OverdueError(who, what, self.seconds, self.why)
+
+
+async def within(work: Awaitable[T], patience: Patience, who: str, what: str) -> T:
+    """What `work` brings. Raises `OverdueError` (“`who` did not `what` within …”) and cancels the work if it takes longer."""
+    task = asyncio.ensure_future(work)
+    try:
+        for seconds in (patience.seconds, LAST_LOOK_S):
+            done, _ = await asyncio.wait([task], timeout=seconds)
+            if done:
+                return task.result()
+        raise patience.overdue(who, what)
+    finally:
+        await cancelled(task)
+
+
+async def until(look: Callable[[], Awaitable[T | None]], patience: Patience, who: str, what: str, every_s: float = POLL_S) -> T:
+    """Looks again and again until it finds something other than None or False. Raises `OverdueError` after that time, and what
+    looking raises at once."""
+
+    async def found() -> T:
+        while not (seen := await look()):
+            await asyncio.sleep(every_s)
+        return seen
+
+    return await within(found(), patience, who, what)
+
+
+def until_here(look: Callable[[], T | None], patience: Patience, who: str, what: str, every_s: float = POLL_S) -> T:
+    """`until` for code outside an event loop."""
+    give_up = time.monotonic() + patience.seconds
+    while not (seen := look()):
+        if time.monotonic() > give_up:
+            raise patience.overdue(who, what)
+        time.sleep(every_s)
+    return seen
+
+
+async def cancelled(task: asyncio.Future[T], seconds: float = 0.0) -> BaseException | None:
+    """Waits so long for a task in the background, then cancels it, and waits until it is over; what it failed with. For tasks whose
+    failure is told elsewhere, or to be told by the caller."""
+    if not task.done():
+        await asyncio.wait([task], timeout=seconds)
+    task.cancel()  # nothing happens to one that is over
+    await asyncio.wait([task])
+    return None if task.cancelled() else task.exception()
