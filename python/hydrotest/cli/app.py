@@ -19,7 +19,7 @@ from rich.text import Text
 
 from hydrotest import __version__
 from hydrotest.cli.progress import LiveProgress, PlainProgress
-from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, EXIT_MISSED, BadInputError, HydrotestError, RunFailedError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.local import cores, free_bytes, memory_bytes
 from hydrotest.hosts.locales import takes_letters
@@ -181,7 +181,7 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
                 ended = _execute(spec, folder, live, only)
         else:
             ended = _execute(spec, folder, PlainProgress(console), only)
-        write_report(folder, spec, ended.summary)
+        _report_on(ended, folder, spec)
     finally:
         folder.unlock()
     if as_json:
@@ -196,6 +196,15 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     for reason in reasons:
         console.print(f"missed: {reason}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     return EXIT_MISSED if reasons else EXIT_DONE
+
+
+def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
+    """Writes the report; where that fails, the summary is printed all the same."""
+    try:
+        write_report(folder, spec, ended.summary)
+    except Exception as error:  # noqa: BLE001 - the summary is there, and is what matters
+        failed = RunFailedError(f"the report cannot be written: {error}", f"`hydrotest report {folder.path}` writes it anew.")
+        ended.error = ended.error or failed
 
 
 def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:

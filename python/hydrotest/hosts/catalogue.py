@@ -37,9 +37,9 @@ class Site:
         """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
         emulated = [host for host in self.hosts.values() if isinstance(host, NetnsHost)]
         self._unhurried += 1
-        for host in emulated:
-            host.group.limit_cores(None)
         try:
+            for host in emulated:
+                host.group.limit_cores(None)
             yield
         finally:
             self._unhurried -= 1

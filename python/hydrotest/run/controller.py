@@ -10,8 +10,9 @@ import sys
 import time
 import traceback
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hydrotest import __version__
@@ -21,11 +22,12 @@ from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import remove_data, start_systems, stop_systems, watch_services
+from hydrotest.run.raising import remove_data, start_systems, watch_services
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch, clear_abandoned
 from hydrotest.run.standing import scratch_root
 from hydrotest.run.survey import survey
+from hydrotest.run.teardown import Teardown, each
 from hydrotest.run.tests import make_test
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
@@ -61,7 +63,7 @@ class Controller:
         self.scratch = Scratch(scratch_root(experiment), self.run_id)
         self.site = Site({})
         self.systems: dict[str, System] = {}
-        self.sampling: Sampling | None = None
+        self.teardown = Teardown(listener)
         self.runner: TrialRunner | None = None
         self.environment: dict[str, Any] = {}
 
@@ -80,26 +82,37 @@ class Controller:
         except OSError as caught:
             error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
         except Exception as caught:  # noqa: BLE001 - a fault of ours must not cost the data already taken
-            self.folder.journal("internal error", traceback=traceback.format_exc())
-            error = RunFailedError(
-                f"hydrotest itself failed: {type(caught).__name__}: {caught}", "The journal holds the details; please report it."
-            )
+            error = self._internal(caught)
         except asyncio.CancelledError:
             error = RunFailedError("interrupted", f"What was measured is kept; `hydrotest run --resume --out {self.folder.path}` goes on.")
         finally:
-            await _to_the_end(self._tear_down())
+            await self.teardown.carry_out()
         if self.runner is not None and self.runner.died.done() and not isinstance(error, SystemFailedError):
             error = SystemFailedError(self.runner.died.result(), "Earlier trials are kept; `--resume` goes on after them.")
-        if error is not None and not self.folder.trials():
+        if error is not None and not self._has_trials():
             status = "failed"
-        return Ended(status, error, self._conclude(status, error))
+        return self._conclude(status, error)
+
+    def _has_trials(self) -> bool:
+        return any((self.folder.path / layout.TRIALS).glob(f"*/{layout.TRIAL}"))
+
+    def _internal(self, caught: Exception) -> RunFailedError:
+        """What is told of a fault of ours; call it where it is handled."""
+        hint = "The journal holds the details; please report it."
+        try:
+            self.folder.journal("internal error", traceback=traceback.format_exc())
+        except OSError as full:
+            hint = f"Its details cannot be written: {full}"
+        return RunFailedError(f"hydrotest itself failed: {type(caught).__name__}: {caught}", hint)
 
     async def _prepare(self) -> None:
         self.listener.phase("preparing hosts")
         for path in clear_abandoned(self.scratch.path.parent):
             self.listener.say(f"removed what a killed run left: {path.name}")
+        self.teardown.add("removing data", partial(remove_data, self.scratch))
         self.scratch.claim()
         self.site = await make_site(self.experiment, self.scratch.path)
+        self.teardown.add("removing the lab", self.site.clear)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -116,16 +129,17 @@ class Controller:
         def started(system: System, seconds: float) -> None:
             self.folder.journal("system ready", system=system.name, version=system.version, seconds=seconds)
 
-        await start_systems(self.site, self.systems, self.listener, started)
+        await start_systems(self.site, self.systems, self.listener, started, self.teardown)
         self.environment["systems"] = [
             {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
         ]
         self._write_environment()
-        self.sampling = Sampling(self.site.hosts, self.listener)
-        await self.sampling.start()
-        await watch_services(self.sampling, self.systems)
+        sampling = Sampling(self.site.hosts, self.listener)
+        self.teardown.add("stopping the samplers", sampling.stop)
+        await sampling.start()
+        await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
-        self.runner = TrialRunner(self.folder, self.sampling, self.listener, died, next_number=max(taken, default=0) + 1)
+        self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1)
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")
@@ -154,19 +168,7 @@ class Controller:
                 await self._account(workloads)
 
     async def _account(self, workloads: dict[str, Workload]) -> None:
-        for workload in workloads.values():
-            await workload.finish()
-
-    async def _tear_down(self) -> None:
-        self.listener.phase("tearing down")
-        if self.sampling is not None:
-            try:
-                await self.sampling.stop()
-            except HydrotestError as error:
-                self.listener.say(f"while stopping the samplers: {error.message}")
-        await stop_systems(self.site, self.systems, self.listener)
-        if self.scratch.path.exists():
-            remove_data(self.scratch, self.listener)
+        await each("not everything could be accounted for", [workload.finish for workload in workloads.values()])
 
     def _write_environment(self) -> None:
         if self.runner is not None:
@@ -194,23 +196,45 @@ class Controller:
             "exporter_cores": {service: sum(cores) / len(cores) for service, cores in exporters.items()},
         }
 
-    def _conclude(self, status: Status, error: HydrotestError | None) -> dict[str, Any]:
+    def _conclude(self, status: Status, error: HydrotestError | None) -> Ended:
+        """Writes what is told of the run at its end; the summary also where the rest cannot be. Raises `RunFailedError` if not even that."""
+        unwritten: list[str] = []
+
+        def attempt(work: Callable[[], None]) -> None:
+            try:
+                work()
+            except Exception as caught:  # noqa: BLE001 - the summary matters more; what it lacks is told
+                unwritten.append(f"at the end of the run: {type(caught).__name__}: {caught}")
+
+        if self.teardown.problems:
+            attempt(lambda: self.folder.journal("teardown", problems=self.teardown.problems))
         # A resumed run whose systems did not start says nothing new of those that earlier trials ran on.
         if self.environment and (self.runner is not None or not self.folder.has(layout.ENVIRONMENT)):
-            self._write_environment()
-        self.folder.journal("run ended", status=status, error=error.message if error else None)
-        summary = summarise_run(self.folder, self.experiment, status, iso(time.time()))
+            attempt(self._write_environment)
+        attempt(lambda: self.folder.journal("run ended", status=status, error=error.message if error else None))
+        try:
+            summary = summarise_run(self.folder, self.experiment, status, iso(time.time()))
+        except Exception as caught:  # noqa: BLE001 - that the run ended, and how, is told all the same
+            error = error or self._internal(caught)
+            unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
+            summary = summarise_run(_Untried(self.folder.path), self.experiment, status, iso(time.time()))
+            summary["problems"].append(unwritten[-1])
         if error is not None:
             summary["error"] = error.message
-        self.folder.write_json(layout.SUMMARY, summary)
-        return summary
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Waits until `work` is over, however often it is interrupted meanwhile."""
-    task = asyncio.create_task(work)
-    while not task.done():
         try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            continue
+            self.folder.write_json(layout.SUMMARY, summary)
+        except OSError as caught:
+            told = f"; the run had ended with: {error.message}" if error is not None else ""
+            raise RunFailedError(
+                f"the summary cannot be written: {caught}{told}", "`hydrotest show` makes it anew from what is there."
+            ) from caught
+        for problem in list(unwritten):
+            attempt(partial(self.listener.say, problem))
+        return Ended(status, error, summary)
+
+
+class _Untried(RunFolder):
+    """A run folder as if no trial had ended."""
+
+    def trials(self) -> list[Trial]:
+        return []

@@ -6,13 +6,16 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+from hydrotest.errors import RunFailedError
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import remove_data, start_systems, stop_systems, watch_services
+from hydrotest.run.raising import remove_data, start_systems, watch_services
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch
+from hydrotest.run.teardown import Teardown
 from hydrotest.run.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.load import load_experiment
@@ -34,9 +37,11 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
     folder.create(text.encode())
     # What is made on the machine has a name of ours, and one of its own.
     scratch = Scratch(base, uuid.uuid4().hex[:8])
-    scratch.claim()
-    try:
+    async with Teardown(listener) as teardown:
+        teardown.add("removing data", partial(remove_data, scratch))
+        scratch.claim()
         site = await make_site(experiment, scratch.path)
+        teardown.add("removing the lab", site.clear)
         hosts = site.hosts
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -45,14 +50,11 @@ async def opened(text: str, base: Path, listener: Listener) -> AsyncIterator[Ben
                 died.set_result(how)
 
         systems = make_systems(experiment, hosts, RUN, base, on_death)
+        await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         sampling = Sampling(hosts, listener)
-        try:
-            await start_systems(site, systems, listener, lambda system, seconds: None)
-            await sampling.start()
-            await watch_services(sampling, systems)
-            yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
-        finally:
-            await sampling.stop()
-            await stop_systems(site, systems, listener)
-    finally:
-        remove_data(scratch, listener)
+        teardown.add("stopping the samplers", sampling.stop)
+        await sampling.start()
+        await watch_services(sampling, systems)
+        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.unhurried)
+    if teardown.problems:
+        raise RunFailedError("; ".join(teardown.problems))

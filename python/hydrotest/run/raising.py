@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from hydrotest.hosts.catalogue import Site
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.scratch import Scratch
+from hydrotest.run.teardown import Teardown
 from hydrotest.systems.base import System
 
 
-async def start_systems(site: Site, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None]) -> None:
+async def start_systems(
+    site: Site, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
+) -> None:
     """Starts all at once, since none needs another and most of a start is waiting; `started` hears of each, with the seconds that it took.
-    Raises `SystemFailedError` when one does not start; the others are no longer being started then."""
+    `teardown` stops them. Raises `SystemFailedError` when one does not start; the others are no longer being started then."""
 
     async def start(system: System) -> None:
         begin = time.monotonic()
@@ -24,6 +29,8 @@ async def start_systems(site: Site, systems: Mapping[str, System], listener: Lis
 
     with site.unhurried():
         listener.phase(f"starting {', '.join(systems)}")
+        for system in systems.values():
+            teardown.add(f"stopping {system.name}", partial(_stop, site, system))
         starts = [asyncio.create_task(start(system)) for system in systems.values()]
         try:
             await asyncio.gather(*starts)
@@ -40,19 +47,28 @@ async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> N
             await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
 
 
-async def stop_systems(site: Site, systems: Mapping[str, System], listener: Listener) -> None:
-    """Stops each, the last one first, then removes the site; says what went wrong, and goes on."""
-    with site.unhurried():
-        for system in reversed(list(systems.values())):
-            for problem in await system.stop():
-                listener.say(f"while stopping {system.name}: {problem}")
-    for problem in await site.clear():
-        listener.say(f"while removing the lab: {problem}")
+async def _stop(site: Site, system: System) -> Sequence[str]:
+    """Stops a system, with all of the machine's cores for it where its hosts can be given them. What went wrong."""
+    problems: list[str] = []
+    block = contextlib.ExitStack()
+    try:
+        block.enter_context(site.unhurried())
+    except OSError as error:  # a host's group that is gone, or cannot be written to, stops nobody
+        problems.append(f"its hosts keep their quotas: {error}")
+    problems += await system.stop()
+    try:
+        block.close()
+    except OSError as error:
+        problems.append(f"its hosts do not have their quotas again: {error}")
+    return problems
 
 
-def remove_data(scratch: Scratch, listener: Listener) -> None:
-    """Removes all that stopped systems kept; says what resists."""
+async def remove_data(scratch: Scratch) -> Sequence[str]:
+    """Removes all that stopped systems kept; what resists."""
+    if not scratch.path.exists():
+        return []
     try:
         scratch.remove()
     except OSError as error:
-        listener.say(f"{scratch.path} could not be removed ({error}); `hydrotest down` does it later")
+        return [f"{scratch.path} stays ({error}); `hydrotest down` removes it later"]
+    return []

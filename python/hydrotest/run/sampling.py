@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 
 from hydrotest.analysis.usage import CPU_BUSY
-from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Counting, Host
+from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.node import Node
 from hydrotest.run.events import Listener
 from hydrotest.store.samples import SampleBuffer
@@ -15,6 +16,10 @@ from hydrotest.store.samples import SampleBuffer
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 SPEED_MS = 500
 """1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
+SILENCE = Patience.of(a_reading_each_second=60.0)
+DROPS = Patience.of(a_question_to_the_kernel=30.0)
+HEARD_S_MAX = 5.0
+"""From the end of a sampler to where its last readings have been taken in."""
 
 
 class Sampling:
@@ -28,6 +33,8 @@ class Sampling:
         self._drops: dict[str, Counting] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
+        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Resolved with the reason when a sampler has ended unasked, or can no longer be heard."""
 
     async def start(self) -> None:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
@@ -52,36 +59,35 @@ class Sampling:
         """Stops following it."""
         await self._nodes[host].command("unwatch", service=service)
 
-    async def stop(self) -> None:
-        """Ends all samplers. Raises what any of them failed with."""
+    async def stop(self) -> list[str]:
+        """Ends all samplers, each whatever became of the others; what went wrong with it."""
         self._stopping = True
-        try:
-            for node in self._nodes.values():
-                await node.close()
-            for task in self._tasks:
-                await task
-        finally:
-            for drops in self._drops.values():
-                drops.close()
-
-    def problem(self) -> str | None:
-        """Why sampling no longer works; None while it does."""
+        problems = [problem for node in self._nodes.values() if (problem := await node.close()) is not None]
         for task in self._tasks:
-            if task.done() and task.exception() is not None:
-                return str(task.exception())
-        return None
+            await cancelled(task, HEARD_S_MAX)
+        for name, drops in self._drops.items():
+            try:
+                await within(asyncio.to_thread(drops.close), DROPS, f"the counter of {name}'s queues", "end")
+            except Exception as error:  # noqa: BLE001 - of a namespace that is gone; the others are left all the same
+                problems.append(f"the counter of {name}'s queues: {error}")
+        return problems
 
     async def _follow(self, name: str, node: Node) -> None:
-        async for event in node.events():
-            if event["event"] == "sample":
-                if name in self._drops:
-                    event["host"] |= await self._drops[name].read()
-                self.buffer.add(name, event)
-                self._show(name)
-            elif event["event"] == "failed":
-                raise RunFailedError(f"the sampler on {name} failed: {event['error']}")
-        if not self._stopping:
-            raise RunFailedError(f"sampling stopped: {await node.epitaph()}")
+        """Takes in a sampler's readings. Nobody awaits this: whatever ends it unasked is told by `lost`."""
+        try:
+            while (event := await node.next_event(SILENCE)) is not None:
+                if event["event"] == "sample":
+                    if name in self._drops:
+                        event["host"] |= await within(self._drops[name].read(), DROPS, f"the counter of {name}'s queues", "answer")
+                    self.buffer.add(name, event)
+                    self._show(name)
+                elif event["event"] == "failed":
+                    raise RunFailedError(event["error"])
+            reason = await node.epitaph()
+        except Exception as error:  # noqa: BLE001 - see above
+            reason = str(error) if isinstance(error, HydrotestError) else f"{type(error).__name__}: {error}"
+        if not self._stopping and not self.lost.done():
+            self.lost.set_result(f"the sampler on {name} is lost: {reason}")
 
     def _show(self, name: str) -> None:
         rows = self.buffer.newest_hosts(name)

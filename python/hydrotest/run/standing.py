@@ -7,27 +7,28 @@ import contextlib
 import json
 import os
 import signal
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-from hydrotest.errors import RunFailedError, SystemFailedError
-from hydrotest.hosts.catalogue import Site, make_site
+from hydrotest.errors import OverdueError, RunFailedError, SystemFailedError
+from hydrotest.hosts.catalogue import make_site
+from hydrotest.hosts.deadlines import SLOW, Patience, until_here
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.places import data_root
 from hydrotest.run.events import Listener
-from hydrotest.run.raising import remove_data, start_systems, stop_systems
+from hydrotest.run.raising import remove_data, start_systems
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
 from hydrotest.run.survey import survey
+from hydrotest.run.teardown import Teardown
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import write_whole
-from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
 
 STATE = "up.json"
-DOWN_S_MAX = 60.0
+DOWN = Patience.of(services_to_end_and_a_lab_to_be_removed=SLOW * 100.0)
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,22 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
     for path in clear_abandoned(root):
         listener.say(f"removed what a killed run left: {path.name}")
     scratch = Scratch(root, uuid.uuid4().hex[:8])
-    scratch.claim()
-    site = Site({})
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    systems: dict[str, System] = {}
-    try:
 
-        def on_death(how: str) -> None:
-            if not died.done():
-                died.set_result(how)
+    def on_death(how: str) -> None:
+        if not died.done():
+            died.set_result(how)
 
+    async with Teardown(listener) as teardown:
+        teardown.add("removing data", partial(remove_data, scratch))
+        scratch.claim()
         site = await make_site(experiment, scratch.path)
+        teardown.add("removing the lab", site.clear)
         systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
         if site.lab is not None:
             listener.phase("measuring what the emulated hosts give")
             await survey(site.hosts, scratch.path.name, listener.say)
-        await start_systems(site, systems, listener, lambda system, seconds: None)
+        await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         endpoints = {name: system.endpoints for name, system in systems.items()}
         services = [service for system in systems.values() for service in system.services]
         hosts = [
@@ -88,9 +89,6 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         write_whole(scratch.path / STATE, json.dumps(asdict(state)))
         announce(endpoints)
         raise SystemFailedError(await died)
-    finally:
-        await stop_systems(site, systems, listener)
-        remove_data(scratch, listener)
 
 
 def standing(experiment: Experiment) -> list[StandingUp]:
@@ -111,9 +109,9 @@ def take_down(experiment: Experiment) -> tuple[int, list[Path]]:
     held = standing(experiment)
     for one in held:
         os.kill(one.pid, signal.SIGTERM)
-    give_up = time.monotonic() + DOWN_S_MAX
-    while standing(experiment):
-        if time.monotonic() > give_up:
-            raise RunFailedError(f"process {held[0].pid} did not end within {DOWN_S_MAX:g} s", "End it by hand.")
-        time.sleep(0.2)
+    if held:
+        try:
+            until_here(lambda: not standing(experiment), DOWN, f"process {held[0].pid}", "end", 0.2)
+        except OverdueError as error:
+            raise RunFailedError(error.message, "End it by hand.") from error
     return len(held), clear_abandoned(scratch_root(experiment))

@@ -9,14 +9,17 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
+from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
+from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
 from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
+from hydrotest.run.teardown import each
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Load, Purpose, Tenancy, Trial
 
@@ -121,8 +124,7 @@ async def _disturbed(disturbance: Disturbance | None, begun: asyncio.Event) -> A
     else:
         await task
     finally:
-        task.cancel()  # nothing happens to one that is over
-        await asyncio.wait([task])
+        await cancelled(task)  # what it failed with is raised above; where a run is being ended, its end is what is told
 
 
 @asynccontextmanager
@@ -138,14 +140,11 @@ async def _pressing(backgrounds: Sequence[Background]) -> AsyncIterator[list[Loa
             await background.begin()
         yield did
     finally:
-        failure: TrialFailedError | None = None
-        for background in begun:
-            try:
-                did.append(await background.end())
-            except TrialFailedError as error:  # the others must be ended all the same
-                failure = failure or error
-        if failure is not None:
-            raise failure
+        await each("a background could not be ended", [partial(_end, background, did) for background in begun])
+
+
+async def _end(background: Background, did: list[Load]) -> None:
+    did.append(await background.end())
 
 
 @dataclass
@@ -204,8 +203,9 @@ class TrialRunner:
             async with _pressing([part.background for part in parts if part.background is not None]) as beside:
                 async with _disturbed(disturbance, begun):
                     pressed = await run_generators(
-                        generators, folder, on_go, self._on_second(), [part.drain for part in parts if part.drain is not None]
-                    )
+                        generators, folder, on_go, self._on_second(), [part.drain for part in parts if part.drain is not None],
+                        plan.patience_s,
+                    )  # fmt: skip
                 if not generators:
                     await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before
@@ -216,12 +216,17 @@ class TrialRunner:
                     loads[part.workload] = await part.account(loads[part.workload], loads)
             return [loads[part.workload] for part in parts]
 
+        removals = [part.tear_down for part in parts if part.tear_down is not None]
         try:
-            return await self.record(number, plan, [part.nothing() for part in parts], body, disturbance)
-        finally:
-            for part in parts:
-                if part.tear_down is not None:
-                    await part.tear_down()
+            trial = await self.record(number, plan, [part.nothing() for part in parts], body, disturbance)
+        except BaseException:
+            try:
+                await each("what a trial made could not be removed", removals)
+            except HydrotestError as error:  # what came first is raised
+                self.listener.say(error.message)
+            raise
+        await each("what a trial made could not be removed", removals)
+        return trial
 
     async def record(self, number: int, plan: TrialPlan, empty: list[Load], body: Callable[[], Awaitable[list[Load]]],
                      disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
@@ -254,9 +259,10 @@ class TrialRunner:
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)
-        problem = self.sampling.problem()
-        if problem is not None:
-            raise RunFailedError(problem, "Without samples nothing can be said of the hosts; `--resume` goes on after the last trial.")
+        if self.sampling.lost.done():
+            raise RunFailedError(
+                self.sampling.lost.result(), "Without samples nothing can be said of the hosts; `--resume` goes on after the last trial."
+            )
         if death is not None:
             raise SystemFailedError(
                 f"trial {number} ({plan.slug}) is void: {death}", "Earlier trials are kept; `--resume` goes on after them."
@@ -264,17 +270,16 @@ class TrialRunner:
         return trial
 
     async def _unless_dead(self, work: Awaitable[list[Load]]) -> list[Load]:
+        """The loads, unless a system or a sampler is gone first: what goes on without them is void."""
         task = asyncio.ensure_future(work)
         try:
-            watched: set[asyncio.Future[list[Load]] | asyncio.Future[str]] = {task, self.died}
+            watched: set[asyncio.Future[list[Load]] | asyncio.Future[str]] = {task, self.died, self.sampling.lost}
             await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise TrialFailedError(self.died.result())
-            return task.result()
+            if task.done():
+                return task.result()
+            raise TrialFailedError((self.died if self.died.done() else self.sampling.lost).result())
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+            await cancelled(task)
 
     def _on_second(self) -> OnSecond:
         last: dict[tuple[str, int], tuple[float, int]] = {}
