@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.verdict import COMPILING_MAX
-from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.run.attempts import until_done, until_through
 from hydrotest.run.events import Listener
 from hydrotest.run.trial import Disturbance, Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
@@ -126,19 +128,20 @@ class Workload(ABC):
         self.is_prepared = False
 
     async def prepare(self) -> None:
-        """Sets up and warms the system; once."""
+        """Sets up and warms the system; once. Tried again while it fails: raises `TrialsFailedError` after some times."""
         if not self.is_prepared:
             with self.bench.unhurried():
-                await self._prepare()
-            await self._settle()
+                await until_through(self.bench, f"preparing {self.name}", self._prepare)
+            await until_through(self.bench, f"preparing {self.name}", self._settle)
             self.is_prepared = True
 
     @abstractmethod
     async def _prepare(self) -> None:
-        """Sets up, on emulated hosts that have all of the machine's cores meanwhile."""
+        """Sets up, on emulated hosts that have all of the machine's cores meanwhile. May be called again after it has raised
+        `TrialFailedError`."""
 
     async def _settle(self) -> None:  # noqa: B027 - most are warm by then
-        """What is to be done on hosts as they are measured later."""
+        """What is to be done on hosts as they are measured later. May be called again, too."""
 
     async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
         """Accounts for what is left and removes what was made."""
@@ -198,9 +201,8 @@ class Rated(Pressable):
                 self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
                 before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
                 offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
-                trial = await self.trial(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S), Pressing(rate_per_s=offered))
-                if trial.status == "failed":
-                    raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
+                plan = TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S)
+                trial = await until_done(self.bench, partial(self.trial, plan, Pressing(rate_per_s=offered)))
                 outcome = trial.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S
                 if outcome is not None and outcome.counts.completed:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from hydrotest.analysis.integrity import normalised, rows_fates, size
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS
-from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.errors import TrialFailedError
 from hydrotest.load import cassandra as load_cassandra
+from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
 from hydrotest.spec.workloads import CassandraLoad
-from hydrotest.store.records import Fates, Load, Outcome
+from hydrotest.store.records import Fates, Load, Outcome, Trial
 
 KEYSPACE_NAME_MAX = 48
 """Cassandra's own bound."""
@@ -45,14 +46,15 @@ class Store(Rated):
 
     async def _populate(self) -> None:
         self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
-        number = self.bench.runner.claim()
         self._begin()
-        filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number)
         plan = TrialPlan(f"populate-{self.name}", "populate", 0.0, self.spec.keys.size / 10_000)
-        trial = await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, filling, account=self._noted)])
-        if trial.status == "failed":
-            raise RunFailedError(f"the table for {self.name} cannot be populated: {trial.reason}")
-        outcome = trial.load(self.name).outcome
+
+        async def attempt() -> Trial:
+            number = self.bench.runner.claim()
+            filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number)
+            return await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, filling, account=self._noted)])
+
+        outcome = (await until_done(self.bench, attempt)).load(self.name).outcome
         written = 0 if outcome is None else size(normalised(outcome.extra["acked_keys"]))
         self._filled = written == self.spec.keys.size
         if not self._filled:

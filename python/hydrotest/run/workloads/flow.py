@@ -10,9 +10,9 @@ from typing import Any
 
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate, windows_hop
 from hydrotest.analysis.measured import Measured
-from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
+from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, remove_quietly
 from hydrotest.run.workloads.engines.base import Places
@@ -62,9 +62,7 @@ class Flow(Follower):
     async def _settle(self) -> None:
         # What goes through then is where the search begins: on hosts as they are.
         self.bench.listener.phase(f"warming up {self.name}")
-        trial = await self._warm_up()
-        if trial.status == "failed":
-            raise RunFailedError(f"{self.name} cannot be warmed up: {trial.reason}")
+        await until_done(self.bench, self._warm_up)
 
     async def _warm_up(self) -> Trial:
         """Presses by the same rate until it is through no sooner than before. Again for each new driver: no trial may tell of cold code. The last

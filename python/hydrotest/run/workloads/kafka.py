@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from hydrotest.analysis.integrity import kafka_fates, normalised, size
-from hydrotest.errors import RunFailedError
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
+from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, remove_quietly
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, KafkaProduce
@@ -113,19 +113,30 @@ class Consume(Follower):
         self.source: Produce = source
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
+        self._fillings = 0
+        """How often it was tried to fill a topic."""
         self._reads_committed = spec.isolation == "read_committed"
 
     async def _prepare(self) -> None:
         await self.source.prepare()
         self.bench.listener.phase(f"filling a topic for {self.name}")
+        trial = await until_done(self.bench, self._fill)
+        self._filled = trial.load(self.source.name).outcome
+
+    async def _fill(self) -> Trial:
+        """Fills a topic, another one each time: what a failed attempt has left in its own is in no account."""
+        if self._fillings:
+            await self._remove()
+            self.topic = self.source.topic(f"{self.name}-{self._fillings}")
+        self._fillings += 1
         await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, SATURATING, plan))
-        trial = await self.bench.runner.press(number, plan, [filling])
-        if trial.status == "failed":
-            raise RunFailedError(f"the topic for {self.name} cannot be filled: {trial.reason}")
-        self._filled = trial.load(self.source.name).outcome
+        return await self.bench.runner.press(number, plan, [filling])
+
+    async def _remove(self) -> None:
+        await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, self.topic), self.topic)
 
     @property
     def records(self) -> int:
@@ -166,5 +177,5 @@ class Consume(Follower):
         return Part(self.name, self.spec.kind, generators, account=account)
 
     async def finish(self) -> None:
-        if self.is_prepared:
-            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, self.topic), self.topic)
+        if self._fillings:
+            await self._remove()
