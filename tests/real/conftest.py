@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 
 from hydrotest.analysis.measured import Measured
+from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.scratch import PREFIX
@@ -25,6 +26,8 @@ from hydrotest.store.records import Trial
 
 LISTEN = "0A"
 """A port's state in /proc/net/tcp."""
+SOON = Patience.of(a_slow_machine=90.0)
+"""For what comes within seconds."""
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
 # Systems live for a minute or two here, and nothing that is tested is a speed: what C2 compiles would cost more than it brings.
 # C1's frames are larger: Spark's long lineages (`als`) are read by recursion.
@@ -148,6 +151,51 @@ def below(root: int) -> list[int]:
         found += own
         left += own
     return found
+
+
+def nodes_of(controller: int, subcommand: str) -> list[int]:
+    """Nodes that a process has started; those of another run on this machine are not ours to harm."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (entry / "cmdline").read_bytes().split(b"\0")
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:  # it has just ended
+            continue
+        if parent == controller and text[0].endswith(b"hydrotest-node") and subcommand.encode() in text:
+            found.append(int(entry.name))
+    return found
+
+
+class Pressed(Silent):
+    """Hears how trials go on."""
+
+    def __init__(self) -> None:
+        self.rates: list[float] = []
+
+    def second(self, workload: str, rate: float, p99_ms: float | None) -> None:
+        self.rates.append(rate)
+
+    async def goes_on(self, seconds: int = 1) -> None:
+        """Waits until a generator has told of so many more seconds."""
+        wanted = len(self.rates) + seconds
+
+        async def look() -> bool:
+            return len(self.rates) >= wanted
+
+        await until(look, SOON, "the generator", "press")
+
+
+@pytest.fixture
+def pressed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Bench], Pressed]:
+    """Has the trials of a bench heard, until the test ends."""
+
+    def hear(bench: Bench) -> Pressed:
+        hearing = Pressed()
+        monkeypatch.setattr(bench.runner, "listener", hearing)
+        return hearing
+
+    return hear
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from hydrotest.hosts.deadlines import until_here
 from hydrotest.systems.fetch import EXPORTER, fetch, find_flaw
-from tests.real.conftest import HYDROTEST, own_processes
+from tests.real.conftest import HYDROTEST, SOON, nodes_of, own_processes
 
 pytestmark = pytest.mark.real
 
@@ -83,7 +83,7 @@ def test_a_broker_killed_in_mid_trial_ends_the_run_and_keeps_what_was_measured(
 ) -> None:
     process = start_run(text)
     wait_for(process, "search ingest at")
-    time.sleep(1.5)
+    until_here(lambda: nodes_of(process.pid, "produce"), SOON, "a generator", "start")
     os.kill(broker_pid(tmp_path), signal.SIGKILL)
     summary, err = check_left(tmp_path, process, 3)
     assert summary["status"] == "partial"
@@ -92,6 +92,27 @@ def test_a_broker_killed_in_mid_trial_ends_the_run_and_keeps_what_was_measured(
     trials = [json.loads(path.read_text()) for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json"))]
     assert trials[-1]["status"] == "failed"
     assert any(trial["status"] == "done" and trial["purpose"] == "saturated" for trial in trials)
+
+
+@pytest.mark.long
+def test_a_sampler_killed_in_mid_trial_ends_the_run_and_keeps_what_was_measured(
+    text: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = start_run(text)
+    wait_for(process, "search ingest at")
+    until_here(lambda: nodes_of(process.pid, "produce"), SOON, "a generator", "start")
+    (sampler,) = nodes_of(process.pid, "sample")
+    os.kill(sampler, signal.SIGKILL)
+    summary, err = check_left(tmp_path, process, 3)
+    assert summary["status"] == "partial"
+    assert "sample on here" in summary["error"]
+    assert "signal 9" in summary["error"]
+    assert summary["error"] in err.replace("\n", " ")
+    trials = [json.loads(path.read_text()) for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json"))]
+    # The trial in which it was lost is void; those before count.
+    assert [trial["status"] for trial in trials if trial["purpose"] == "search"] == ["failed"]
+    assert any(trial["status"] == "done" and trial["purpose"] == "saturated" for trial in trials)
+    assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
 
 
 @pytest.mark.parametrize(
@@ -120,10 +141,7 @@ def test_nothing_outlives_a_killed_controller_and_resume_goes_on(
     wait_for(process, "search ingest at")
     process.kill()
     process.wait()
-    give_up = time.monotonic() + 30
-    while own_processes(str(tmp_path)) and time.monotonic() < give_up:
-        time.sleep(0.2)
-    assert own_processes(str(tmp_path)) == []
+    until_here(lambda: not own_processes(str(tmp_path)), SOON, "what the run had started", "end")
     before = sorted(path.parent.name for path in (tmp_path / "run" / "trials").glob("*/trial.json"))
     shown = subprocess.run([str(HYDROTEST), "show", str(tmp_path / "run"), "--json"], capture_output=True, text=True, check=True)
     jsonschema.validate(json.loads(shown.stdout), SCHEMA)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from hydrotest.analysis.integrity import kafka_fates
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import ask
+from hydrotest.hosts.deadlines import until
 from hydrotest.load import cassandra as cassandra_load
 from hydrotest.load import kafka as kafka_load
+from hydrotest.load import native
 from hydrotest.load.native import run_generators
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
@@ -22,6 +25,7 @@ from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.systems.base import claim_port
+from tests.real.conftest import SOON, Pressed, nodes_of
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("test", "search", 1.0, 3.0, patience_s=30.0)
@@ -179,30 +183,50 @@ async def test_only_our_own_topics_and_keyspaces_are_removed(bench: Bench) -> No
 
 
 async def test_gauges_and_services_are_sampled(bench: Bench) -> None:
-    await asyncio.sleep(5)
-    path = bench.runner.folder.trial_path(901, "gauges")
-    bench.runner.sampling.buffer.flush(path)
     import polars as pl  # noqa: PLC0415
 
-    gauges = set(pl.read_parquet(path / "samples/gauges.parquet")["gauge"].to_list())
+    path = bench.runner.folder.trial_path(901, "gauges")
     wanted = ("kafka_broker_request_handler_idle", "kafka_network_processor_wait", "kafka_log_flush_mean_ms", "kafka_under_replicated_partitions",
               "cassandra_pending_tasks", "cassandra_blocked_tasks", "cassandra_compactions_pending", "jvm_gc_collection_seconds_sum")  # fmt: skip
-    for name in wanted:
-        assert any(gauge.startswith(name) for gauge in gauges), name
+    seen: set[str] = set()
+
+    async def look() -> bool:
+        bench.runner.sampling.buffer.flush(path)
+        file = path / "samples/gauges.parquet"
+        seen.update(pl.read_parquet(file)["gauge"].to_list() if file.exists() else [])
+        return all(any(gauge.startswith(name) for gauge in seen) for name in wanted)
+
+    await until(look, SOON, "the samplers", f"tell of {wanted}", 1.0)
     services = pl.read_parquet(path / "samples/services.parquet")
     assert set(services["service"].to_list()) == {"kafka-0", "cassandra-0"}
     assert services["exporter_cpu_us"].max() != 0
 
 
-async def test_a_killed_generator_costs_its_trial_and_nothing_else(pressables: dict[str, Rated]) -> None:
+async def test_a_generator_that_stands_still_costs_its_trial_and_nothing_else(
+    bench: Bench, pressables: dict[str, Rated], pressed: Callable[[Bench], Pressed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "SILENT_S_MAX", 5.0)
+    hearing = pressed(bench)
+    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("still", "search", 1.0, 600.0)))
+    await hearing.goes_on()
+    (generator,) = nodes_of(os.getpid(), "produce")
+    os.kill(generator, signal.SIGSTOP)
+    trial = await task
+    assert trial.status == "failed"
+    assert "produce on here" in (trial.reason or "")
+    assert not Path(f"/proc/{generator}").exists()
+    after = await pressables["ingest"].open_loop(5_000, PLAN)
+    assert after.status == "done"
+
+
+async def test_a_killed_generator_costs_its_trial_and_nothing_else(
+    bench: Bench, pressables: dict[str, Rated], pressed: Callable[[Bench], Pressed]
+) -> None:
+    hearing = pressed(bench)
     task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("killed", "search", 1.0, 8.0)))
-    await asyncio.sleep(4)
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        text = entry.read_bytes().split(b"\0")
-        if len(text) > 1 and text[0].endswith(b"hydrotest-node") and text[1] == b"produce":
-            parent = int((entry.parent / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid():  # another run on this machine is not ours to harm
-                os.kill(int(entry.parent.name), signal.SIGKILL)
+    await hearing.goes_on()
+    (generator,) = nodes_of(os.getpid(), "produce")
+    os.kill(generator, signal.SIGKILL)
     trial = await task
     assert trial.status == "failed"
     assert "ended by signal 9" in (trial.reason or "")

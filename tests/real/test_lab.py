@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,14 @@ import pytest
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.catalogue import Site, lab_of, make_site
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.deadlines import until
 from hydrotest.hosts.lab.netns import HostAway, NetnsHost
 from hydrotest.hosts.lab.network import Network
 from hydrotest.run.scratch import Scratch
 from hydrotest.run.survey import survey
 from hydrotest.spec.load import load_experiment
 from hydrotest.systems.base import shared_port
-from tests.real.conftest import own_processes
+from tests.real.conftest import SOON, own_processes
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
 
@@ -218,7 +220,12 @@ def test_a_standing_lab_is_told_of_and_taken_down(tmp_path: Path) -> None:
 
 async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratch) -> None:
     making = asyncio.create_task(site_of(tmp_path, scratch))
-    await asyncio.sleep(0.05)
+
+    async def begins() -> bool:
+        assert not making.done()
+        return bool(traces(scratch.path.name))
+
+    await until(begins, SOON, "the lab", "begin to be", 0.005)
     making.cancel()
     with pytest.raises(asyncio.CancelledError):
         await making
@@ -297,11 +304,57 @@ async def test_a_paused_host_goes_on(tmp_path: Path, scratch: Scratch) -> None:
         f"import time\nfor _ in range(30):\n    print(time.time(), flush=True)\n    open({str(ticked)!r}, 'w').close()\n    time.sleep(0.1)"
     )
     ticking = asyncio.create_task(run_command("tick", [sys.executable, "-c", code], one, tmp_path / "tick.log"))
-    while not ticked.exists():
+
+    async def ticks() -> bool:
         assert not ticking.done()
-        await asyncio.sleep(0.02)
+        return ticked.exists()
+
+    await until(ticks, SOON, "it", "tick")
     await one.take_away("pause")
-    await asyncio.sleep(2)
+
+    async def stands_still() -> bool:
+        return set(states_of(str(ticked))) == {"T"}
+
+    await until(stands_still, SOON, "it", "stand still")
+    written = (tmp_path / "tick.log").read_text()
+    # Nothing of the host goes on while as much is done on another.
+    await run_command("beside", ["sleep", "0.5"], site.hosts["two"], tmp_path / "beside.log")
+    assert (tmp_path / "tick.log").read_text() == written
     await one.bring_back("pause")
-    times = [float(line) for line in (await ticking)[0].split()]
-    assert max(after - before for before, after in pairwise(times)) > 1.5
+    assert len((await ticking)[0].split()) == 30
+
+
+def states_of(marker: str) -> list[str]:
+    """States of the processes that mention `marker`, but for who supervises them."""
+    found = []
+    for line in own_processes(marker):
+        with contextlib.suppress(OSError):
+            found.append((Path("/proc") / line.split()[0] / "stat").read_text().rpartition(")")[2].split()[0])
+    return found
+
+
+@pytest.mark.long
+def test_a_namespace_that_vanishes_in_mid_run_costs_the_run_and_leaves_nothing(tmp_path: Path) -> None:
+    """What is in it goes on, and nothing new can be started there: trials fail, and after some of them the run ends."""
+    file = tmp_path / "lab.yaml"
+    file.write_text(WHOLE.replace("one:   {connect: netns,", f"one: {{connect: netns, data: {tmp_path / 'data'},"))
+    run = subprocess.Popen(
+        [HYDROTEST, "run", file, "--out", tmp_path / "run"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stderr is not None
+    try:
+        assert any("trial 1:" in line for line in run.stderr)
+        (name,) = [path.name for path in (tmp_path / "data").glob("hydrotest-run-*")]
+        for namespace in Path("/run/netns").glob(f"{name}*"):
+            subprocess.run(["ip", "netns", "delete", namespace.name], check=True)
+        run.stderr.read()
+        code = run.wait()
+    finally:
+        run.kill()
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (code, summary["status"]) == (3, "partial")
+    assert summary["error"]
+    assert (tmp_path / "run" / "report.html").exists()
+    assert traces(name) == []
+    assert own_processes(str(tmp_path)) == []
+    assert list((tmp_path / "data").iterdir()) == []

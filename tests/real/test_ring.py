@@ -4,7 +4,7 @@ where the others suffice."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from hydrotest.hosts.base import ask
+from hydrotest.hosts.deadlines import until
 from hydrotest.run.events import Silent
 from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
@@ -20,6 +21,7 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.records import Fates, Outcome, Trial
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
+from tests.real.conftest import SOON, Pressed
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
@@ -72,7 +74,7 @@ def fates_told(bench: Bench) -> Fates:
     return Fates.model_validate(told[-1]["fates"])
 
 
-async def test_a_node_that_joins_is_found(tmp_path: Path) -> None:
+async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Bench], Pressed]) -> None:
     """The client hears of it in mid-run, and asks it for the rows that it has taken over."""
     two_of_three = RING.replace("{hosts: [one, two, three]", "{hosts: [one, two]").replace("replication: 3", "replication: 1")
     async with opened(two_of_three, tmp_path / "ring", Silent()) as bench:
@@ -83,16 +85,20 @@ async def test_a_node_that_joins_is_found(tmp_path: Path) -> None:
         three = bench.hosts["three"]
         joining = asyncio.create_task(system.add_node(three, Place("datacenter1", "r3"), print))
         # Most of a start is the JVM's: the load is to be there for what comes after.
-        while three.port_holder(system.storage_port) is None:
+
+        async def listens() -> bool:
             assert not joining.done()
-            await asyncio.sleep(0.2)
+            return three.port_holder(system.storage_port) is not None
+
+        await until(listens, SOON, "the third node", "listen", 0.2)
+        hearing = pressed(bench)
         pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", "level", 1.0, 75.0, patience_s=75.0)))
-        await asyncio.sleep(3)
+        await hearing.goes_on()
         assert not pressing.done()
         assert not joining.done(), "the node had joined before anything was asked"
         await joining
         before = await counted(bench, "cassandra_completed_tasks")
-        await asyncio.sleep(5)
+        await hearing.goes_on(5)
         after = await counted(bench, "cassandra_completed_tasks")
         assert not pressing.done(), "the node took longer to join than the load lasted"
         outcome = outcome_of(await pressing)
@@ -152,7 +158,7 @@ async def test_nodes_that_hold_a_row_take_turns(ring: Bench) -> None:
     assert served == pytest.approx([third] * 3, rel=0.1)
 
 
-async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench) -> None:
+async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench, pressed: Callable[[Bench], Pressed]) -> None:
     """Requests that were out on it fail by name; those after it go to the others, and it is found again when it is back."""
     subject = store(ring, consistency="LOCAL_QUORUM", replication=3, strategy="NetworkTopologyStrategy")
     await subject.fill()
@@ -161,10 +167,11 @@ async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench) -> None
     assert victim is not None
     # A node waits for another as long as its slowest hundredth took so far: warm, that is short.
     outcome_of(await subject.open_loop(LIGHT_RATE, TrialPlan("ring", "level", 1.0, 10.0, patience_s=10.0)))
+    hearing = pressed(ring)
     pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", "fault", 1.0, 40.0, patience_s=40.0)))
-    await asyncio.sleep(5)
+    await hearing.goes_on(3)
     await victim.take_away("kill")
-    await asyncio.sleep(5)
+    await hearing.goes_on(5)
     await victim.bring_back("kill")
     outcome = outcome_of(await pressing)
     await system.until_ready()

@@ -16,10 +16,13 @@ import jsonschema
 import pytest
 
 from hydrotest.analysis.event_log import read_event_log
+from hydrotest.hosts.deadlines import until_here
 from hydrotest.hosts.lab.network import address_of
 from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.workloads import SparkTest
+from hydrotest.store import layout
 from hydrotest.systems.spark.home import find_spark
+from tests.real.conftest import SOON
 from tests.real.test_faults import SCHEMA
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
@@ -105,16 +108,15 @@ def assert_read_as_by_spark(log: Path, folder: Path) -> None:
 
 
 def fetched(url: str) -> str:
-    give_up = time.monotonic() + 60
-    while True:
+    def look() -> str | None:
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:
                 text: str = answer.read().decode()
                 return text
-        except OSError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(0.5)
+        except OSError:  # not there yet
+            return None
+
+    return until_here(look, SOON, url, "answer", 0.5)
 
 
 def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(tmp_path: Path, start_run: Start) -> None:
@@ -143,13 +145,19 @@ def executors_below(folder: Path) -> list[int]:
     return found
 
 
+def stages_ended(folder: Path) -> int:
+    """By the event logs of the run in a folder: Spark writes them out at each stage's end."""
+    return sum(path.read_bytes().count(b'"SparkListenerStageCompleted"') for path in (folder / "run" / layout.SPARK_EVENTS).iterdir())
+
+
 def test_a_killed_executor_costs_time_and_no_answer(tmp_path: Path, start_run: Start) -> None:
     """Spark starts another, and does again what the lost one had done."""
     text = TEXT.format(data=tmp_path / "data", tests="sort-by-key", scale=0.2, shrunk=0.05, driver="512 MiB", more="seed: 7")
     process = start_run(text)
     assert process.stderr is not None
     assert any("trial 1:" in line for line in process.stderr)
-    time.sleep(0.5)
+    before = stages_ended(tmp_path)
+    until_here(lambda: stages_ended(tmp_path) > before, SOON, "the first stage of the trial", "end")
     (executor,) = executors_below(tmp_path)
     os.kill(executor, signal.SIGKILL)
     summary = ended(process, tmp_path)

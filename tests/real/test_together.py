@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.real.conftest import own_processes
+from hydrotest.hosts.deadlines import until_here
+from tests.real.conftest import SOON, nodes_of, own_processes
 from tests.real.test_faults import SCHEMA, check_left, wait_for
 
 pytestmark = pytest.mark.real
@@ -111,7 +111,7 @@ def test_a_soak_tells_what_was_held_drift_growth_and_what_became_of_every_record
 def test_a_killed_driver_costs_its_trial_and_is_started_anew(text: str, tmp_path: Path, start_run: Start) -> None:
     process = start_run(text.replace("[ingest, drain, batch, beside]", "[ingest, batch]"))
     wait_for(process, "together ingest at", 240)
-    time.sleep(1.0)
+    until_here(lambda: nodes_of(process.pid, "produce"), SOON, "a generator", "start")
     drivers = [line for line in own_processes(str(tmp_path)) if "hydrotest.jobs.Batch" in line and "java" in line]
     os.kill(int(drivers[0].split()[0]), signal.SIGKILL)
     wait_for(process, "void: the driver of batch ended by signal 9", 60)
