@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.errors import EXIT_BAD_INPUT, MissingToolError, TrialFailedError
+from hydrotest.errors import EXIT_BAD_INPUT, MissingToolError, OverdueError, TrialFailedError
 from hydrotest.hosts import command, local
+from hydrotest.hosts import node as node_module
 from hydrotest.hosts.command import run_here
+from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.local import start_node
 from hydrotest.hosts.protocol import PROTOCOL, understood
 
@@ -50,6 +52,13 @@ async def test_a_node_of_another_version_is_refused_at_its_start(script: str, th
     assert f"version {PROTOCOL}" in refused.value.message
     assert "make install" in (refused.value.hint or "")
     assert refused.value.exit_code == EXIT_BAD_INPUT
+
+
+async def test_one_that_says_nothing_is_late_and_not_of_another_version(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant("exec sleep 600")
+    monkeypatch.setattr(node_module, "ANSWER", Patience(0.2, "a test"))
+    with pytest.raises(OverdueError):
+        await start_node("here", "ask", {})
 
 
 @pytest.mark.parametrize("script", [NEWER, OLDER, "exit 2"])

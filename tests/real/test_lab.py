@@ -21,6 +21,7 @@ from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import until
 from hydrotest.hosts.lab.netns import HostAway, NetnsHost
 from hydrotest.hosts.lab.network import Network
+from hydrotest.run.sampling import SETTINGS
 from hydrotest.run.scratch import Scratch
 from hydrotest.run.survey import survey
 from hydrotest.spec.load import load_experiment
@@ -95,9 +96,8 @@ async def test_hosts_know_each_other_by_name_and_are_samples_of_their_own(tmp_pa
     code = "import os, socket; print(socket.gethostbyname('two'), os.uname().nodename, len(socket.if_nameindex()))"
     output, _ = await run_command("look", [sys.executable, "-c", code], one, tmp_path / "look.log")
     assert output.split() == [two.address, "one", "2"]
-    sampler = await one.node(
-        "sample", {"proc_root": "/proc", "interval_ms": 100, "gauges_ms": 1000, "speed_ms": None, "emulated": one.emulated()}
-    )
+    own = {"interval_ms": 100, "speed_ms": None, "directory": str(one.data_directory), "emulated": one.emulated()}
+    sampler = await one.node("sample", SETTINGS | own)
     try:
         await sampler.expect("ready")
         before = (await sampler.expect("sample"))["host"]

@@ -66,7 +66,9 @@ class Node:
         """Says which version of the protocol is spoken here, and hears which there. Raises `MissingToolError` where that is not the same."""
         await self.send(GREETING)
         try:
-            hello = await self.expect("hello")
+            hello = await self.expect("hello", ANSWER)
+        except OverdueError:  # slow, and not of another version
+            raise
         except TrialFailedError as error:  # an older one takes the greeting for its settings
             check_hello(self.name, None, error.message.removeprefix(f"{self.name}: "))
         else:
