@@ -28,6 +28,7 @@ def hang():
         time.sleep(3600)
 
 subcommand = sys.argv[1]
+say("hello", protocol=json.loads(sys.stdin.readline())["protocol"])
 settings = json.loads(sys.stdin.readline())
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -202,15 +203,11 @@ class InTheKernel:
     """A process that hangs where no signal reaches it."""
 
     returncode = None
-    pid = 1
+    pid = 2**22 + 1  # above what the kernel gives (pid_max(5))
     stdin = None
 
     def __init__(self) -> None:
         self.stdout = self.stderr = asyncio.StreamReader()
-        self.killed = 0
-
-    def kill(self) -> None:
-        self.killed += 1
 
     async def wait(self) -> int:
         await asyncio.Event().wait()
@@ -221,8 +218,10 @@ class InTheKernel:
 async def test_a_node_that_hangs_in_the_kernel_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "KILL", SHORT)
     process: Any = InTheKernel()
+    killed = []
+    monkeypatch.setattr(nodes.os, "kill", lambda pid, number: killed.append((pid, number)))
     problem = await Node("sample on here", process).close()
-    assert process.killed == 1
+    assert killed == [(process.pid, signal.SIGKILL)]
     assert problem is not None
     assert "stays" in problem
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -137,7 +139,9 @@ class Node:
     async def kill(self) -> bool:
         """Ends the node without asking; False if it hangs in the kernel, where nothing ends it."""
         if self._process.returncode is None:
-            self._process.kill()
+            # Not the process's own `kill`: that looks first whether it has ended, and takes its exit code from the loop, which tells of 255 then.
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OverdueError):  # whether it has ended is what is returned
             await within(self._process.wait(), KILL, self.name, "end")
         return not self.is_running
