@@ -78,12 +78,12 @@ def test_what_authenticates_spark_is_in_private_files_only(tmp_path: Path) -> No
     secrets = set()
     for file in (service, application):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        properties = dict(line.split(" ", 1) for line in file.read_text().splitlines())
+        properties = dict(line.split("=", 1) for line in file.read_text().splitlines())
         assert properties["spark.authenticate"] == "true"
         secrets.add(properties["spark.authenticate.secret"])
     assert len(secrets) == 1
     assert [len(bytes.fromhex(secret)) for secret in secrets] == [32]
-    assert "spark.ui.enabled true" in application.read_text().splitlines()
+    assert "spark.ui.enabled=true" in application.read_text().splitlines()
     assert "spark.authenticate.secret" not in spark.application(host, tmp_path / "events", {})
 
 

@@ -9,6 +9,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,23 @@ warm_up: {least: 1 s, most: 1 s}
 """
 
 
+LAB = """\
+name: lab
+hosts:
+  one: {{connect: netns, data: {data}}}
+  two: {{connect: netns}}
+systems:
+  kafka:     {{hosts: [one, two], heap: 256 MiB}}
+  cassandra: {{hosts: [two], heap: 1 GiB}}
+  hdfs:      {{namenode: one, datanodes: [one, two], heap: 256 MiB, datanode_heap: 256 MiB}}
+  spark:     {{master: one, workers: [two], memory: 512 MiB}}
+workloads:
+  batch: {{kind: spark-perf, tests: [count], scale_factor: 0.02, data_scale: 0.02, on: one}}
+tests: [isolated: [batch]]
+warm_up: {{least: 1 s, most: 1 s}}
+"""
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def everything(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Bench, Path]]:
     """All four systems with a driver that has an executor, and a file in HDFS."""
@@ -71,6 +89,23 @@ async def test_everything_listens_on_loopback_only() -> None:
     # Broker, node, NameNode, DataNode, master, worker, driver and executor.
     assert len({pid for pid, _ in found}) >= 8
     assert [(pid, address) for pid, address in found if not address.is_loopback] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
+async def test_in_a_lab_everything_listens_inside_it(tmp_path: Path) -> None:
+    """On its hosts' own addresses, and nowhere on the machine that the lab is on."""
+    async with opened(LAB.format(data=tmp_path / "data"), tmp_path, Silent()) as bench:
+        batch = make_workloads(bench)["batch"]
+        assert isinstance(batch, Batch)
+        await batch.prepare()
+        found = listening(os.getpid())
+        outside = Path("/proc/self/ns/net").stat().st_ino
+        inside = {pid for pid, _ in found if Path(f"/proc/{pid}/ns/net").stat().st_ino != outside}
+        await batch.finish()
+    known = {ip_address(host.address) for host in bench.hosts.values()}
+    # Two brokers, a node, NameNode, two DataNodes, master, worker, driver and executor.
+    assert len(inside) >= 10
+    assert [(pid, address) for pid, address in found if not (address.is_loopback or (pid in inside and address in known))] == []
 
 
 async def test_a_submission_without_the_secret_is_refused(everything: tuple[Bench, Path], tmp_path: Path) -> None:
