@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,6 +17,7 @@ from hydrotest.places import data_root
 from hydrotest.run.standing import scratch_root
 from hydrotest.spec.check_paths import Roots, check_paths
 from hydrotest.spec.load import load_experiment
+from hydrotest.systems.hdfs.system import _directory, site_text
 from hydrotest.systems.properties import properties_text
 
 EXPERIMENT = """\
@@ -113,3 +115,13 @@ def test_without_such_a_locale_letters_are_not_taken(monkeypatch: pytest.MonkeyP
 def test_properties_are_in_ascii() -> None:
     text = properties_text({"log.dirs": "/a b/ü\\c", "a key": True, "lead": " x", "smile": "😀", "lines": "1\n2"})
     assert text.splitlines() == ["log.dirs=/a b/\\u00fc\\\\c", "a\\ key=true", "lead=\\ x", "smile=\\ud83d\\ude00", "lines=1\\n2"]
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "Größe Ω", "a%20b"])
+def test_hdfs_is_told_of_directories_by_their_names(tmp_path: Path, name: str) -> None:
+    """A DataNode takes the escapes of an URI for letters of the name, and writes elsewhere (seen with 3.5)."""
+    folder = tmp_path / name / "data"
+    assert _directory(folder) == str(folder)
+    assert folder.is_dir()
+    text = site_text({"dfs.datanode.data.dir": _directory(folder)})
+    assert ElementTree.fromstring(text).findtext("property/value") == str(folder)

@@ -108,7 +108,8 @@ def lasted_s(folder: Path, purpose: str) -> float:
 
 
 def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Path, start_run: Start) -> None:
-    process = start_run(WHOLE.format(data=tmp_path / "data"))
+    data = tmp_path / "Größe Ω"  # what HDFS, Spark and its streams make of such a name shows in what they leave
+    process = start_run(WHOLE.format(data=data))
     summary, rows = rows_of(process, tmp_path, 1)
     steps = [("input", None), ("splitter", None), ("persister", "kafka"), ("persister", "directory"), ("persister", "hdfs")]
     acked = rows["flow", "input", None]["acked"]
@@ -133,7 +134,8 @@ def test_every_record_is_found_behind_every_step_and_in_every_sink(tmp_path: Pat
     assert all(row["batches"] > 0 and row["batch_s_median"] > 0 and 0 < row["work_pct"] <= 100 for row in queries.values())
     ops = {row["op"]: row for row in summary["hdfs"] if row["is_limit"]}
     assert set(ops) == {"write", "read"}
-    assert list((tmp_path / "data" / "lake").iterdir()) == []
+    assert list((data / "lake").iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"experiment.yaml", "run", data.name}
     assert all(row["bytes_per_s"] > 0 and row["per_file_bytes_per_s_mean"] > 0 for row in ops.values())
     assert own_processes(str(tmp_path)) == []
 
