@@ -219,7 +219,7 @@ async def test_a_node_that_hangs_in_the_kernel_blocks_nobody(monkeypatch: pytest
     monkeypatch.setattr(nodes, "KILL", SHORT)
     process: Any = InTheKernel()
     killed = []
-    monkeypatch.setattr(nodes.os, "kill", lambda pid, number: killed.append((pid, number)))
+    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append((pid, number)))
     problem = await Node("sample on here", process).close()
     assert killed == [(process.pid, signal.SIGKILL)]
     assert problem is not None
