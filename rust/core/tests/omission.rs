@@ -159,5 +159,6 @@ fn a_closed_loop_hides_it() {
     let found = pressed(u64::MAX, |_| Pace::Closed { in_flight: 1 });
     // One operation in many thousands met the stall: p99.9 knows nothing of a tenth of the time.
     assert!(found.response.value_at_percentile(99.9) < 50_000);
-    assert!(found.response.max() >= STALL_NS / 1_000 - 1_000);
+    // A client that was kept from its core when the stall began met the rest of it.
+    assert!(found.response.max() >= STALL_NS / 2_000);
 }
