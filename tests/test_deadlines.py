@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.errors import OverdueError, TrialFailedError
+from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
 from hydrotest.hosts import node as nodes
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.command import run_command, run_here, while_it_speaks
@@ -164,11 +164,14 @@ async def test_a_node_that_takes_nothing_in_is_killed(host: LocalHost, fake_node
     assert is_gone(node)
 
 
-@pytest.mark.parametrize("line", ["no JSON", "[1]", "7", '{"no": "event"}'])
-async def test_what_is_no_event_fails_the_trial_and_not_hydrotest(line: str, host: LocalHost, fake_node: FakeNode) -> None:
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [("no JSON", TrialFailedError), ("[1]", TrialFailedError), ("7", TrialFailedError), ('{"event": "of later"}', MissingToolError)],
+)
+async def test_what_is_no_event_is_told_and_ends_the_node(line: str, error: type[Exception], host: LocalHost, fake_node: FakeNode) -> None:
     fake_node(f"print({line!r}, flush=True); hang()")
     node = await host.node("ask", {})
-    with pytest.raises(TrialFailedError, match="ask on here"):
+    with pytest.raises(error, match="ask on here"):
         await node.expect("done", LONG)
     assert is_gone(node)
 

@@ -10,8 +10,8 @@ import signal
 from collections.abc import AsyncIterator
 from typing import Any
 
-from hydrotest.errors import OverdueError, TrialFailedError
-from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
+from hydrotest.hosts.deadlines import Patience, cancelled, until, within
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 LINE_BYTES_MAX = 256 << 20
@@ -21,6 +21,9 @@ ANSWER = Patience(60.0, "it has only to start, or to look something up")
 END_S_MAX = 30.0
 """From the end of its stdin to the end of a node; a supervisor has its service's grace as well."""
 KILL = Patience(10.0, "what is killed is gone at once, unless it hangs in the kernel")
+END_POLL_S = 0.01
+LAST_WORDS_S_MAX = 2.0
+"""From the end of a node to the end of its stderr, which something that it started may hold open."""
 
 Event = dict[str, Any]
 
@@ -86,8 +89,8 @@ class Node:
             yield event
 
     async def next_event(self, patience: Patience | None = None) -> Event | None:
-        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is no event, and `OverdueError` if
-        it says nothing for so long; it is killed then."""
+        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is no event, `MissingToolError` for
+        one of another version, and `OverdueError` if it says nothing for so long; it is killed then."""
         assert self._process.stdout is not None
         line = b""
         try:
@@ -99,7 +102,7 @@ class Node:
             if line and not line.endswith(b"\n"):  # cut by its death
                 raise TrialFailedError(await self.epitaph()) from error
             raise TrialFailedError(f"{self.name} said something that is no event: {error}") from error
-        except OverdueError:
+        except (OverdueError, MissingToolError):
             await self.kill()
             raise
         return event
@@ -128,13 +131,23 @@ class Node:
             self._process.stdin.close()
         patience = Patience.of(its_service=self._grace_s, its_own_end=END_S_MAX)
         problem = None
-        try:
-            await within(self._process.wait(), patience, self.name, "end")
-        except OverdueError as error:
-            if self.is_running:
-                problem = f"{error.message}; it {'was killed' if await self.kill() else 'hangs in the kernel, and stays'}"
-        await cancelled(self._drain, KILL.seconds)
+        if not await self._ended(patience):
+            late = patience.overdue(self.name, "end").message
+            problem = f"{late}; it {'was killed' if await self.kill() else 'hangs in the kernel, and stays'}"
+        await cancelled(self._drain, LAST_WORDS_S_MAX)
         return problem
+
+    async def _ended(self, patience: Patience) -> bool:
+        """Waits for the end of the process, but not for that of its pipes, which what it started may hold. False if it does not come in that
+        time."""
+
+        async def look() -> bool:
+            return not self.is_running
+
+        try:
+            return await until(look, patience, self.name, "end", END_POLL_S)
+        except OverdueError:
+            return False
 
     async def kill(self) -> bool:
         """Ends the node without asking; False if it hangs in the kernel, where nothing ends it."""
@@ -142,21 +155,18 @@ class Node:
             # Not the process's own `kill`: that looks first whether it has ended, and takes its exit code from the loop, which tells of 255 then.
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(OverdueError):  # whether it has ended is what is returned
-            await within(self._process.wait(), KILL, self.name, "end")
-        return not self.is_running
+        return await self._ended(KILL)
 
     async def epitaph(self) -> str:
         """How the node ended, in words. One that says nothing more is no use: it is killed if it does not end."""
-        with contextlib.suppress(OverdueError):  # what it is then is told below
-            await within(self._process.wait(), KILL, self.name, "end")
+        await self._ended(KILL)
         code = self._process.returncode
         if code is None:
             await self.kill()
             how = "closed its output without ending"
         else:
             how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        await cancelled(self._drain, KILL.seconds)
+        await cancelled(self._drain, LAST_WORDS_S_MAX)
         said = self._stderr.decode(errors="replace").strip().splitlines()
         return f"{self.name} {how}{f': {said[-1].strip()}' if said else ''}"
 
