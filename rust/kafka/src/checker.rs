@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 
 use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
+use serde::Serialize;
 
 use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, widen};
 use crate::walk::{Aborted, walk};
@@ -159,6 +160,26 @@ impl Partition {
     }
 }
 
+/// A partition that was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Stopped {
+    partition: i32,
+    /// The first offset that was not read, and the one behind the last that there is.
+    read_to: i64,
+    end: i64,
+}
+
+impl Stopped {
+    pub(crate) fn of(partition: &Partition) -> Option<Self> {
+        let end = partition.end_offset.min(partition.written_offset);
+        (partition.passes == 0 && partition.next_offset < end).then_some(Self {
+            partition: partition.index,
+            read_to: partition.next_offset,
+            end,
+        })
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -219,5 +240,23 @@ pub(crate) mod tests {
         assert_eq!(noted(&[0, 1, 1, 2]), (vec![(0, 3)], 1, 0));
         assert_eq!(noted(&[0, 2, 1, 3]), (vec![(0, 4)], 0, 1));
         assert_eq!(noted(&[0, 1, 4, 5]), (vec![(0, 2), (4, 6)], 0, 0));
+    }
+
+    #[test]
+    fn a_partition_is_stopped_in_only_where_something_is_left() {
+        let mut one = partition(3);
+        one.reaches(10, None);
+        one.next_offset = 7;
+        let stopped = Stopped {
+            partition: 3,
+            read_to: 7,
+            end: 10,
+        };
+        assert_eq!(Stopped::of(&one), Some(stopped));
+        one.next_offset = 10;
+        assert_eq!(Stopped::of(&one), None);
+        // Read once already, and begun anew.
+        (one.next_offset, one.passes) = (0, 1);
+        assert_eq!(Stopped::of(&one), None);
     }
 }

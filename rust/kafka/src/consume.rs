@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
-use crate::checker::{Checked, Flaws, Partition};
+use crate::checker::{Checked, Flaws, Partition, Stopped};
 use crate::finder::Finder;
 use crate::lag::count_followed;
 use crate::links::Links;
@@ -90,26 +90,6 @@ pub struct Seen {
     pub doubled: Vec<(u64, u64)>,
     pub duplicated: u64,
     pub out_of_order: u64,
-}
-
-/// A partition that was not read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Stopped {
-    partition: i32,
-    /// The first offset that was not read, and the one behind the last that there is.
-    read_to: i64,
-    end: i64,
-}
-
-impl Stopped {
-    fn of(partition: &Partition) -> Option<Self> {
-        let end = partition.end_offset.min(partition.written_offset);
-        (partition.passes == 0 && partition.next_offset < end).then_some(Self {
-            partition: partition.index,
-            read_to: partition.next_offset,
-            end,
-        })
-    }
 }
 
 /// Runs the generator. `None` if stopped before it began.
