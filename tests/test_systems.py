@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import socket
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree
@@ -295,3 +297,17 @@ def test_a_cluster_s_id_cannot_be_taken_for_an_option(first: int) -> None:
     name = cluster_id(bytes([first, *range(15)]))
     assert len(name) == 22
     assert not name.startswith("-")
+
+
+async def test_a_page_that_is_no_status_yet_is_asked_for_again(tmp_path: Path, fake_node: Callable[[str], None]) -> None:
+    """A web server can be up before what it serves."""
+    fake_node(
+        f"path = {str(tmp_path / 'asked')!r}\n"
+        "with open(path, 'a') as handle: handle.write('x')\n"
+        "pages = ['', '<html>', '{}', '{\"status\": \"ALIVE\"}']\n"
+        "say('done', result={'body': pages[min(os.path.getsize(path), len(pages)) - 1]})\n"
+    )
+    host = LocalHost("here", tmp_path)
+    spark = SparkSystem(Spark(master="here", workers=["here"]), host, [host], "r", tmp_path, nothing)
+    await spark._await_ready({}, lambda answer: json.loads(answer["body"])["status"] == "ALIVE")
+    assert (tmp_path / "asked").read_text() == "xxxx"

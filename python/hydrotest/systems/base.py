@@ -83,7 +83,10 @@ class System(ABC):
                 reason = error.message
                 return None
             reason = f"it answered {answer}"
-            return (answer,) if satisfied(answer) else None
+            try:
+                return (answer,) if satisfied(answer) else None
+            except (ValueError, KeyError):  # a web server that is up before what it serves: an empty page, or half of a status
+                return None
 
         try:
             (found,) = await until(look, READY, self.name, "become ready", POLL_S)
