@@ -113,6 +113,7 @@ tests: [levels: {workload: ingest, rates: [40K]}]
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
 async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
     async with opened(SLOW_LINK, tmp_path, Silent()) as bench:
