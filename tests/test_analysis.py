@@ -21,6 +21,7 @@ from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.summary import finite, summarise_run
+from hydrotest.store import layout
 from hydrotest.units import show_share
 from tests.made_up import MadeUpRun
 
@@ -199,14 +200,15 @@ def test_what_nothing_waited_for_is_no_suspect() -> None:
 def test_just_below_a_threshold_is_named_with_how_far_it_was() -> None:
     """84.8 % of a quota, where 85 % make a suspect, is no other answer than 85.1 %: only a weaker one."""
     broker = Use("cpu", "kafka", 0.2968, 0.35, "cores", throttled=0.1)
-    disk = Use("disk", "kafka", 5e8, 1e9, "bytes/s written")
-    bound = bound_by([disk, broker], [], "latency")
+    disk = Use("disk", "kafka", 7e8, 1e9, "bytes/s written")
+    link = Use("network", "kafka", 5e8, 1e9, "bytes/s out")  # ruled out
+    bound = bound_by([link, disk, broker], [], "latency")
     assert bound.kind == "unknown"
     nearest, further = bound.nearest
     assert (nearest["host"], nearest["resource"], nearest["threshold"]) == ("kafka", "cpu", NEAR_CEILING)
     assert nearest["value"] == pytest.approx(0.848)
     assert nearest["nearness"] == pytest.approx(0.848 / NEAR_CEILING)
-    assert (further["resource"], further["nearness"]) == ("disk", pytest.approx(0.5 / NEAR_CEILING))
+    assert (further["resource"], further["nearness"]) == ("disk", pytest.approx(0.7 / NEAR_CEILING))
     # A threshold is shown as what it was missed by, not rounded up to it.
     assert show_share(nearest["value"], NEAR_CEILING) == "84.8%"
     assert bound_by([replace(broker, used=0.2979)], [], "latency").nearest == []
@@ -223,9 +225,16 @@ def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:
 def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
     made = MadeUpRun(tmp_path)
     made.search()
+    environment = made.folder.read_json(layout.ENVIRONMENT)
+    environment["hosts"][0]["ceilings"]["cpu_cores"] = 1.3  # a core is used
+    made.folder.write_json(layout.ENVIRONMENT, environment)
     (row,) = summarise_run(made.folder, made.experiment, "complete", "now")["limits"]
     assert row["bound_by"]["kind"] == "unknown"
-    assert {one["provable_by"] is not None for one in row["bound_by"]["nearest"] if one["resource"] == "cpu"} <= {True}
+    (nearest,) = row["bound_by"]["nearest"]
+    assert (nearest["host"], nearest["resource"]) == ("here", "cpu")
+    assert nearest["value"] == pytest.approx(1 / 1.3, rel=0.05)
+    assert nearest["provable_by"] == made.experiment.provable_by("here", "cpu")
+    assert nearest["provable_by"] is not None
 
 
 def test_littles_law_on_a_published_row() -> None:

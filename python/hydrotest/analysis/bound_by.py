@@ -106,7 +106,8 @@ def _nearest(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str,
     """What came nearest to being a suspect."""
     found: list[dict[str, Any]] = []
     for use in uses:
-        if use.resource != "memory" and not (use.is_near and use.denied_by):
+        # What is ruled out, by how little was used or by that nothing waited for it, is near to nothing.
+        if use.resource != "memory" and not use.is_far and not (use.is_near and use.denied_by):
             is_held_back = (use.throttled or 0.0) / THROTTLED_MIN > (use.share or 0.0) / NEAR_CEILING
             value, threshold = (use.throttled, THROTTLED_MIN) if is_held_back else (use.share, NEAR_CEILING)
             found.append({"what": "throttled" if is_held_back else "use", "host": use.host, "resource": use.resource, "value": value,

@@ -274,7 +274,7 @@ def soak_sentences(rows: list[dict[str, Any]]) -> list[str]:
                     found.append(
                         f"{load['workload']} {_metric(metric)} drifts by {drift['per_hour']:+.0f} % an hour [{drift['low']:+.0f}, {drift['high']:+.0f}]"
                     )
-            found += [f"{load['workload']} {_metric(c['metric'])} changed after {c['at_s'] / 60:.1f} min from {c['before']:,.3g} to {c['after']:,.3g}"
+            found += [f"{load['workload']} {_metric(c['metric'])} changed after {c['at_s'] / 60:.1f} min from {show_rate(c['before'])} to {show_rate(c['after'])}"
                       for c in load["changes"]]  # fmt: skip
         growth = [s for s in row["services"] if s["growth_bytes_per_hour"] and s["growth_bytes_per_hour"]["sure"]]
         found += [f"{s['service']} grows by {s['growth_bytes_per_hour']['per_hour'] / 1e6:,.0f} MB an hour" for s in growth]
