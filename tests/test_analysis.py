@@ -212,6 +212,9 @@ def test_just_below_a_threshold_is_named_with_how_far_it_was() -> None:
     # A threshold is shown as what it was missed by, not rounded up to it.
     assert show_share(nearest["value"], NEAR_CEILING) == "84.8%"
     assert bound_by([replace(broker, used=0.2979)], [], "latency").nearest == []
+    # Where all is ruled out, the one that was used most is named as that.
+    (fullest,) = bound_by([link, replace(disk, used=1e8)], [], "latency").nearest
+    assert (fullest["resource"], fullest["ruled_out"]) == ("network", True)
 
 
 def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:

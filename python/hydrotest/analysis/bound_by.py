@@ -42,7 +42,8 @@ class BoundBy:
     """What it stands on: what was used at the limit, or what squeezes of it showed."""
     nearest: list[dict[str, Any]] = field(default_factory=list)
     """Where nothing is a suspect: what came nearest to being one, the nearest first. `host`, `resource` (or the internal limit's `what`), `value`, its
-    `threshold`, how near it came (`nearness`: 1 makes a suspect), and what to write to have it proven (`provable_by`), where something can."""
+    `threshold`, how near it came (`nearness`: 1 makes a suspect), what to write to have it proven (`provable_by`), where something can; `ruled_out`: so
+    little of it was used that it is none, and nothing else came nearer."""
     caveats: list[str] = field(default_factory=list)
     """What stands beside it, or against its being confirmed."""
 
@@ -106,18 +107,18 @@ def _nearest(uses: Sequence[Use], internals: Sequence[Gauged]) -> list[dict[str,
     """What came nearest to being a suspect."""
     found: list[dict[str, Any]] = []
     for use in uses:
-        # What is ruled out, by how little was used or by that nothing waited for it, is near to nothing.
-        if use.resource != "memory" and not use.is_far and not (use.is_near and use.denied_by):
+        if use.resource != "memory" and not (use.is_near and use.denied_by):
             is_held_back = (use.throttled or 0.0) / THROTTLED_MIN > (use.share or 0.0) / NEAR_CEILING
             value, threshold = (use.throttled, THROTTLED_MIN) if is_held_back else (use.share, NEAR_CEILING)
             found.append({"what": "throttled" if is_held_back else "use", "host": use.host, "resource": use.resource, "value": value,
-                          "threshold": threshold, "nearness": use.nearness})  # fmt: skip
+                          "threshold": threshold, "nearness": use.nearness, "ruled_out": use.is_far})  # fmt: skip
     found += [
         {"what": internal.limit.what, "host": internal.host, "resource": None, "value": internal.value, "threshold": internal.limit.threshold,
-         "nearness": internal.nearness} for internal in internals
+         "nearness": internal.nearness, "ruled_out": False} for internal in internals
     ]  # fmt: skip
-    found = [one | {"provable_by": None} for one in found if one["nearness"] >= NEAREST_MIN]
-    return sorted(found, key=lambda one: -one["nearness"])[:NEAREST_MAX]
+    ranked = sorted((one | {"provable_by": None} for one in found if one["nearness"] >= NEAREST_MIN), key=lambda one: -one["nearness"])
+    # What is ruled out by how little was used stands there only where nothing else does.
+    return [one for one in ranked if not one["ruled_out"]][:NEAREST_MAX] or ranked[:1]
 
 
 def _out(what: str, why: str, use: Use | None = None) -> dict[str, Any]:

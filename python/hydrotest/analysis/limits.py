@@ -170,7 +170,7 @@ class Limits:
         if suspicion.nearest and is_squeezable:
             nearest = [
                 one | {"provable_by": self.experiment.provable_by(one["host"], one["resource"])}
-                if one["host"] in self.experiment.hosts
+                if one["host"] in self.experiment.hosts and not one["ruled_out"]
                 else one
                 for one in suspicion.nearest
             ]

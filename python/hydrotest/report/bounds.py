@@ -38,7 +38,8 @@ def _nearest(found: Sequence[Line]) -> str:
         how = "held back by its quota in " if one["what"] == "throttled" else ""
         of = " of its periods" if one["what"] == "throttled" else " of its ceiling"
         shown = show_share(one["value"], one["threshold"])
-        named.append(f"the {NAMES[one['resource']]} of {one['host']}, {how}{shown}{of} (a suspect from {one['threshold']:.0%})")
+        out = ", and ruled out" if one["ruled_out"] else ""
+        named.append(f"the {NAMES[one['resource']]} of {one['host']}, {how}{shown}{of} (a suspect from {one['threshold']:.0%}{out})")
     ways = list(dict.fromkeys(one["provable_by"] for one in found if one["provable_by"]))
     proof = f" {ways[0]} would show whether it binds." if ways else ""
     return f" Nearest: {'; '.join(named)}.{proof}"
