@@ -24,18 +24,7 @@ from hydrotest.analysis.compare import (
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
 from tests.made_up import EXPERIMENT, MadeUpRun
-
-TOGETHER = """\
-name: two
-hosts: {here: {connect: local}}
-systems: {kafka: {hosts: [here]}, cassandra: {hosts: [here]}}
-workloads:
-  ingest: {kind: kafka-produce}
-  store: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 9)"}
-tests:
-  - isolated: [ingest, store]
-  - combined: [ingest, store]
-"""
+from tests.test_combined import TWO_SYSTEMS
 
 
 def finished(made: MadeUpRun) -> MadeUpRun:
@@ -130,7 +119,7 @@ def test_a_large_change_is_found() -> None:
 
 def test_other_neighbours_are_another_question(tmp_path: Path) -> None:
     """A combined limit is one of all that ran together."""
-    texts = [TOGETHER, TOGETHER.replace("mix: {write: 1}", "mix: {read: 1}")]
+    texts = [TWO_SYSTEMS, TWO_SYSTEMS.replace("mix: {write: 1}", "mix: {read: 1}")]
     first, second = (MadeUpRun(tmp_path / str(number), text=text).experiment for number, text in enumerate(texts))
     asked = _asked_otherwise(first, second)
     assert list(asked) == ["store"]

@@ -73,6 +73,11 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
+def log_ratio(before: float, after: float) -> float:
+    """The logarithm of a change, neither negative nor both zero; a zero counts as `NOTHING` of the other."""
+    return math.log(max(after, NOTHING * before) / max(before, NOTHING * after))
+
+
 def percent(log: float) -> float:
     """A relative change in percent, from its logarithm; what is beyond all measure is cut."""
     return math.expm1(min(log, 50.0)) * 100
@@ -88,7 +93,7 @@ def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict
     interval: the logarithms of something and of nothing scatter too much for one. Pairs of two zeros say nothing.
     """
     known = [(before, after) for before, after in pairs if before > 0 or after > 0]
-    logs = [math.log(max(after, NOTHING * before) / max(before, NOTHING * after)) for before, after in known]
+    logs = [log_ratio(before, after) for before, after in known]
     starved = sum(after <= 0 for _, after in known)
     mean = t_interval(logs)
     strict = t_interval(logs, 1 - SIGNIFICANCE / family)

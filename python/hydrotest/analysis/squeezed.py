@@ -11,7 +11,7 @@ from typing import Any
 from hydrotest.analysis.doubling import doubled
 from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.internal import gauged
-from hydrotest.analysis.intervals import Mean, percent, t_interval
+from hydrotest.analysis.intervals import Mean, log_ratio, percent, t_interval
 from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.resource_use import MACHINE, Use
 from hydrotest.analysis.squeeze import (
@@ -210,7 +210,7 @@ def _free(trials: Sequence[Trial], workload: str) -> list[Window]:
 
 
 def _doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> Doubled | None:
-    changes = [math.log(max(twice, RATE_MIN * once) / max(once, RATE_MIN * twice)) for once, twice in doubled(run, trials, workload)]
+    changes = [log_ratio(once, twice) for once, twice in doubled(run, trials, workload)]
     if len(changes) < RELIEVED_MIN:
         return None
     mean = t_interval(changes, STRICT)
