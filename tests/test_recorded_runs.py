@@ -1,0 +1,68 @@
+"""Recorded runs of real systems (tests/data/runs): summed up anew, their figures are the same to the last digit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hydrotest.cli.app import main
+from hydrotest.store import layout
+
+RUNS = sorted((Path(__file__).parent / "data" / "runs").iterdir())
+TEXTS = {
+    "detail",
+    "there",
+    "what",
+    "why",
+    "caveats",
+    "provable_by",
+    "reasons",
+    "invalid_because",
+    "at_least_because",
+    "why_not",
+    "words",
+    "problems",
+    "sign",
+}
+"""Fields with words, which golden files hold (see test_wording.py), and `sign`, which was in words before it was a code."""
+SINCE = {"hydrotest", "run"}
+"""Fields that say what made the summary, and from which folder."""
+
+
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every figure, code and name below a value, with where it stands."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in TEXTS | SINCE:
+                yield from leaves(item, (*path, key))
+    elif isinstance(value, list):
+        yield (*path, "length"), len(value)
+        for at, item in enumerate(value):
+            yield from leaves(item, (*path, at))
+    else:
+        yield path, value
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_a_recorded_run_shows_the_same_figures(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / run.name
+    shutil.copytree(run, folder)
+    assert main(["show", str(folder), "--json"]) == 0
+    now = dict(leaves(json.loads(capsys.readouterr().out)))
+    then = dict(leaves(json.loads((run / layout.SUMMARY).read_text())))
+    assert {path: (value, now.get(path, "nothing")) for path, value in then.items() if now.get(path, "nothing") != value} == {}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_a_recorded_run_has_a_report_and_tables(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / run.name
+    shutil.copytree(run, folder)
+    assert main(["report", str(folder)]) == 0
+    assert Path(capsys.readouterr().out.strip()).stat().st_size > 100_000
+    assert main(["show", str(folder)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 20
