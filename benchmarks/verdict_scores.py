@@ -10,9 +10,10 @@ from typing import Any
 from plants import Plant
 from scipy.stats import binomtest
 
-from hydrotest.analysis.bound_by import BoundBy
 from hydrotest.analysis.evidence import inside
-from hydrotest.analysis.resource_use import MACHINE, Use
+from hydrotest.analysis.resource_use import Use
+from hydrotest.verdicts.binding import BoundBy
+from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 USUAL = 0.8
 """Of a ceiling: where the usual rule begins."""
@@ -46,7 +47,7 @@ def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) 
     if plant.by_client and not verdict.confirmed:
         return "right" if is_client and is_told else "mistaken" if verdict.kind in ("resource", "system", "generator") else "undecided"
     if verdict.confirmed:
-        out = {host for row in verdict.squeezed if row["role"] == "out" and row["resource"] == plant.binds[0] for host in row["hosts"]}
+        out = {host for row in verdict.squeezed if row.role == "out" and row.resource == plant.binds[0] for host in row.hosts}
         # Which of the planted hosts do not bind is said with the same certainty.
         word = "wrong" if out & plant.binds[1] else match(plant, verdict.resource, verdict.binds)
         return "in part" if word == "right" and not is_told else word
@@ -80,7 +81,7 @@ def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
     """What the rule of the busiest resource would have been, over all that was used while nothing was taken: its word, and what it says. It names all hosts on which the
     busiest resource is above 80 %; of the machine that emulates them nobody knows who has machines."""
     loud = sorted(
-        (use for use in uses if use.resource != "memory" and use.host != MACHINE and (use.share or 0.0) >= USUAL),
+        (use for use in uses if use.resource != "memory" and use.host != EMULATING_MACHINE and (use.share or 0.0) >= USUAL),
         key=lambda use: -(use.share or 0.0),
     )
     if not loud:

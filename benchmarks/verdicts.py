@@ -20,7 +20,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from math import log
 from pathlib import Path
@@ -31,8 +31,7 @@ from plants import PLANTS, TEXTS, Plant
 from verdict_scores import FAILED, HOW, kind_of, match, named_kind, score, table, usual
 
 import hydrotest
-from hydrotest.analysis.bound_by import BoundBy
-from hydrotest.analysis.evidence import Line, inside
+from hydrotest.analysis.evidence import inside
 from hydrotest.analysis.intervals import pooled_deviation
 from hydrotest.analysis.job_bounds import suspect
 from hydrotest.analysis.proof import proven
@@ -44,6 +43,8 @@ from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.hosts.local import node_binary
 from hydrotest.report.bounds import full_inside
+from hydrotest.report.wording.binding import explained
+from hydrotest.report.wording.figures import of_hosts
 from hydrotest.run.events import Silent
 from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
@@ -60,6 +61,8 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.verdicts.binding import BoundBy
+from hydrotest.verdicts.evidence import InsideLine
 
 BUDGET_S = 110.0
 CASES = "cases.jsonl"
@@ -175,16 +178,16 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
     own = [trial for trial in folder.trials() if trial.test == index]
     found = squeezed(folder, own, PRESS, experiment.peers(PRESS), hosts, experiment.needs(PRESS))
     verdict = proven(suspect(folder, windows, PRESS, hosts, experiment.needs(PRESS)), found, ["clients"])
-    settings = {one["setting"] for one in told_inside(experiment, verdict)}
+    settings = {one.setting for one in told_inside(experiment, verdict)}
     word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
     # Kind, resource and hosts, whatever settings are told beside them.
     is_named = word == "right" or (word == "in part" and match(plant, verdict.resource, verdict.binds) == "right")
     usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
     return row | {
-        "word": word, "is_named": is_named, "said": verdict.detail, "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict, plant),
+        "word": word, "is_named": is_named, "said": explained(verdict.because), "confirmed": verdict.confirmed, "named_kind": named_kind(word, verdict, plant),
         "hosts": f"{len(plant.binds[1] & set(verdict.binds))} of {len(plant.binds[1])}" if verdict.confirmed else "", "inside": sorted(settings),
         "usual": usual_said, "usual_word": usual_word,
-        "elasticities": {str(one): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
+        "elasticities": {of_hosts(one.hosts, one.resource): [mean.value, mean.low, mean.high, mean.n] for one, mean in found.elasticities.items()},
         "scatter": scatters(folder, [trial for trial in own if trial.purpose == "squeeze" and trial.status == "done"], PRESS, hosts[0]["name"]),
     }  # fmt: skip
 
@@ -233,11 +236,11 @@ def by_speed(rate: Callable[[SqueezeTurn], float | None], speeds: pl.DataFrame, 
     return own / speed if own is not None and isinstance(speed, float) else None
 
 
-def told_inside(experiment: Experiment, verdict: BoundBy) -> list[Line]:
+def told_inside(experiment: Experiment, verdict: BoundBy) -> list[InsideLine]:
     """The limits inside the system that a reader of the verdict is told of."""
     spark = experiment.systems.spark
     workers = spark.workers if spark is not None else []
-    return full_inside({"bound_by": asdict(verdict), "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
+    return full_inside({"bound_by": verdict, "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
 
 
 async def family(name: str, plants: str, times: int, out: Path) -> None:

@@ -13,6 +13,12 @@ from tests.unstable import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--golden` writes the golden files of tests/golden anew, for a diff to be looked at."""
+    parser.addoption("--golden", action="store_true", help="write the golden files anew")
+
+
 # A machine that is busy with something else makes no property wrong.
 settings.register_profile("hydrotest", deadline=None)
 settings.load_profile("hydrotest")

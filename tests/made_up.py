@@ -160,7 +160,7 @@ class MadeUpRun:
             trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage, refused=refused)
             verdict = judge(self.measured(trial), self.experiment.objective("ingest"))
             self.folder.journal(JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=None, excused=False,
-                                stopped_by=verdict.stopped_by, reasons=verdict.reasons)  # fmt: skip
+                                stopped_by=verdict.stopped_by)  # fmt: skip
             search.tell(verdict.accepted)
 
     def _samples(self, folder: Path, start: float, steal_share: float, jit_cores: float, seconds: int) -> None:

@@ -18,11 +18,14 @@ from hydrotest.analysis.integrity import common, kafka_fates, normalised, overla
 from hydrotest.analysis.internal import TABLE, Gauged
 from hydrotest.analysis.intervals import interval_with, pooled_deviation, slope_of, t_interval
 from hydrotest.analysis.levels import littles_in_flight
-from hydrotest.analysis.resource_use import MACHINE, NEAR_CEILING, OUT, Use, resource_uses
+from hydrotest.analysis.resource_use import NEAR_CEILING, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.summary import finite, summarise_run
 from hydrotest.store import layout
 from hydrotest.units import show_share
+from hydrotest.verdicts.binding import Cleared, Kind, MachineFull, NearCeiling, Provable, Suspect
+from hydrotest.verdicts.figures import EMULATING_MACHINE
+from hydrotest.verdicts.trial import Lack, Lacking
 from tests.made_up import MadeUpRun
 
 RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
@@ -157,28 +160,29 @@ def test_what_binds() -> None:
     cold = Use("disk", "a", 1e6, 1e9, "bytes/s")
     named = bound_by([hot, cold], [], "latency")
     assert (named.kind, named.resource, named.host, named.confirmed) == ("resource", "cpu", "a", False)
-    assert any("disk" in out["what"] for out in named.ruled_out)
-    assert bound_by([hot], ["its busiest thread used 95 %"], "generator").kind == "generator"
+    assert [(out.hosts, out.resource) for out in named.ruled_out if out.because == Cleared.LITTLE_USED] == [(("a",), "disk")]
+    assert bound_by([hot], [Lack(Lacking.THREAD, 0.95, 0.8)], "generator").kind == "generator"
     assert bound_by([cold], [], "latency").kind == "unknown"
     assert bound_by([hot, Use("disk", "a", 9e8, 1e9, "bytes/s")], [], "latency").kind == "undecided"
 
 
 def test_a_machine_that_is_full_binds_before_its_emulated_hosts() -> None:
     hosts = [Use("cpu", "a", 0.48, 0.5, "cores"), Use("cpu", "b", 0.9, 1.0, "cores")]
-    bound = bound_by([*hosts, Use("cpu", MACHINE, 1.9, 2.0, "cores")], [], "latency")
+    bound = bound_by([*hosts, Use("cpu", EMULATING_MACHINE, 1.9, 2.0, "cores")], [], "latency")
     assert (bound.kind, bound.host, bound.resource) == ("resource", None, "cpu")
-    assert "hosts do not get what they are given" in bound.detail
-    assert bound_by([*hosts, Use("cpu", MACHINE, 1.4, 2.0, "cores")], [], "latency").kind == "undecided"
+    assert isinstance(bound.because[0], MachineFull)
+    assert bound_by([*hosts, Use("cpu", EMULATING_MACHINE, 1.4, 2.0, "cores")], [], "latency").kind == "undecided"
 
 
 def test_a_quota_that_holds_back_binds_though_it_is_not_used_up() -> None:
     held_back = Use("cpu", "a", 0.16, 0.2, "cores", throttled=0.95)
     named = bound_by([held_back, Use("cpu", "b", 0.16, 0.2, "cores", throttled=0.1)], [], "latency")
     assert (named.kind, named.resource, named.host) == ("resource", "cpu", "a")
-    assert "held back in 95% of its periods" in named.detail
+    assert named.because == (NearCeiling((held_back.usage,)),)
+    assert held_back.usage.throttled == 0.95
     assert throttled(named.evidence, "a") == 0.95
     # Little of it used on average, and held back all the same: that does not rule it out.
-    assert not any("cpu of a" in out["what"] for out in bound_by([Use("cpu", "a", 0.05, 0.2, "cores", throttled=0.6)], [], "x").ruled_out)
+    assert [out.of for out in bound_by([Use("cpu", "a", 0.05, 0.2, "cores", throttled=0.6)], [], "x").ruled_out] == [Suspect.GENERATOR]
 
 
 def test_what_nothing_waited_for_is_no_suspect() -> None:
@@ -190,10 +194,10 @@ def test_what_nothing_waited_for_is_no_suspect() -> None:
         return found
 
     named = bound_by([cpu(0.6, 0.0)], [], "latency")
-    assert "95% of its ceiling, time in which some task waited for a core: 60%" in named.detail
-    assert [line["value"] for line in waited(named.evidence, "cpu", "a")] == [0.6]
+    assert [(wait.sign, wait.value, wait.is_shown) for wait in cpu(0.6, 0.0).usage.waits] == [("pressure_cpu_some", 0.6, True)]
+    assert [line.value for line in waited(named.evidence, "cpu", "a")] == [0.6]
     idle = bound_by([cpu(0.01, 0.1)], [], "latency")
-    assert (idle.kind, [entry["what"] for entry in idle.ruled_out if "nothing waited" in entry["why"]]) == ("unknown", ["cpu of a"])
+    assert (idle.kind, [entry.hosts for entry in idle.ruled_out if entry.because == Cleared.NOT_WAITED_FOR]) == ("unknown", [("a",)])
     assert bound_by([cpu(0.01, 3.0)], [], "latency").kind == "resource"
 
 
@@ -205,24 +209,25 @@ def test_just_below_a_threshold_is_named_with_how_far_it_was() -> None:
     bound = bound_by([link, disk, broker], [], "latency")
     assert bound.kind == "unknown"
     nearest, further = bound.nearest
-    assert (nearest["host"], nearest["resource"], nearest["threshold"]) == ("kafka", "cpu", NEAR_CEILING)
-    assert nearest["value"] == pytest.approx(0.848)
-    assert nearest["nearness"] == pytest.approx(0.848 / NEAR_CEILING)
-    assert (further["resource"], further["nearness"]) == ("disk", pytest.approx(0.7 / NEAR_CEILING))
+    assert (nearest.host, nearest.resource, nearest.threshold) == ("kafka", "cpu", NEAR_CEILING)
+    assert nearest.value == pytest.approx(0.848)
+    assert nearest.nearness == pytest.approx(0.848 / NEAR_CEILING)
+    assert further.resource == "disk"
+    assert further.nearness == pytest.approx(0.7 / NEAR_CEILING)
     # A threshold is shown as what it was missed by, not rounded up to it.
-    assert show_share(nearest["value"], NEAR_CEILING) == "84.8%"
-    assert bound_by([replace(broker, used=0.2979)], [], "latency").nearest == []
+    assert show_share(nearest.value, NEAR_CEILING) == "84.8%"
+    assert bound_by([replace(broker, used=0.2979)], [], "latency").nearest == ()
     # Where all is ruled out, the one that was used most is named as that.
     (fullest,) = bound_by([link, replace(disk, used=1e8)], [], "latency").nearest
-    assert (fullest["resource"], fullest["ruled_out"]) == ("network", True)
+    assert (fullest.resource, fullest.ruled_out) == ("network", True)
 
 
 def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:
     handlers = next(limit for limit in TABLE if limit.setting == "num.io.threads")
     bound = bound_by([Use("cpu", "a", 0.2, 2.0, "cores")], [], "latency", [Gauged(handlers, "a", "kafka-0", 0.31)])
     (nearest,) = bound.nearest
-    assert (nearest["what"], nearest["resource"]) == (handlers.what, None)
-    assert nearest["nearness"] == pytest.approx(0.69 / 0.7)
+    assert (nearest.limit, nearest.resource) == (handlers.what, None)
+    assert nearest.nearness == pytest.approx(0.69 / 0.7)
 
 
 def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
@@ -232,12 +237,11 @@ def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
     environment["hosts"][0]["ceilings"]["cpu_cores"] = 1.3  # a core is used
     made.folder.write_json(layout.ENVIRONMENT, environment)
     (row,) = summarise_run(made.folder, made.experiment, "complete", "now")["limits"]
-    assert row["bound_by"]["kind"] == "unknown"
-    (nearest,) = row["bound_by"]["nearest"]
-    assert (nearest["host"], nearest["resource"]) == ("here", "cpu")
-    assert nearest["value"] == pytest.approx(1 / 1.3, rel=0.05)
-    assert nearest["provable_by"] == made.experiment.provable_by("here", "cpu")
-    assert nearest["provable_by"] is not None
+    assert row["bound_by"].kind == Kind.UNKNOWN
+    (nearest,) = row["bound_by"].nearest
+    assert (nearest.host, nearest.resource) == ("here", "cpu")
+    assert nearest.value == pytest.approx(1 / 1.3, rel=0.05)
+    assert nearest.proof == made.experiment.provable_by("here", "cpu") == Provable(allow_at="here")
 
 
 def test_littles_law_on_a_published_row() -> None:

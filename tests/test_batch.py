@@ -19,6 +19,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, Problem
 from tests.spark_log import environment, executor, executor_gone
 
 EXPERIMENT = """\
@@ -54,7 +55,7 @@ def ran(folder: Path, *ended: str | None) -> tuple[RunFolder, Experiment, Trial]
     return run, experiment, trial
 
 
-def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[str]]:
+def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[Problem]]:
     """The one row of its test, and what is wrong with it."""
     run, experiment, trial = ran(folder, *ended)
     found = batch_rows(run, experiment, [trial])
@@ -71,7 +72,7 @@ def test_runs_that_ended_have_a_median(tmp_path: Path) -> None:
 def test_one_run_that_spark_ended_leaves_the_test_unfinished(tmp_path: Path) -> None:
     row, problems = rows(tmp_path, None, "an executor was lost", None)
     assert (row["finished"], row["runs"], row["total_s"], row["accepted"]) == (False, 2, 2.0, False)
-    assert problems == ["batch: agg-by-key failed: an executor was lost"]
+    assert problems == [JobTestBroken("batch", "agg-by-key", is_ended=False, error="an executor was lost")]
 
 
 def test_where_no_run_ended_what_was_done_is_told(tmp_path: Path) -> None:
@@ -91,13 +92,13 @@ def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
     for seconds, is_full in ((1.01 * busy_s, True), (3 * busy_s, False)):
         told = trial.model_copy(update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": seconds})]})]})
         bound = suspect(run, [window_of(run, told, "batch")], "batch", [], [])
-        assert ("cores" in {entry["setting"] for entry in inside(bound.evidence)}) == is_full
+        assert ("cores" in {entry.setting for entry in inside(bound.evidence)}) == is_full
 
 
 def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:
     run, experiment, trial = ran(tmp_path, None, None, None)
     (row,) = job_rows(Limits(run, experiment, [trial], []))
-    assert (row["workload"], row["tests"], row["bound_by"]["kind"], row["bound_by"]["confirmed"]) == (
+    assert (row["workload"], row["tests"], row["bound_by"].kind, row["bound_by"].confirmed) == (
         "batch",
         ["agg-by-key"],
         "unknown",
@@ -123,8 +124,7 @@ def test_lost_executors_are_problems_and_those_of_dynamic_allocation_are_none(tm
     gone = [executor_gone("0", "Executor killed by driver."), executor_gone("1", "Command exited with code 52\nstderr: x")]
     with_events(run, executor("0"), executor("1"), *gone)
     (problem,) = batch_rows(run, experiment, [trial]).problems
-    assert problem.startswith("executor 1 ")
-    assert problem.endswith("exited with code 52")
+    assert problem == ExecutorLost("1", "Command exited with code 52")
 
 
 def test_a_driver_that_was_ended_is_no_problem_of_its_log_and_a_damaged_line_is(tmp_path: Path) -> None:
@@ -145,4 +145,4 @@ def test_slots_are_cores_by_what_a_task_takes(tmp_path: Path) -> None:
         update={"loads": [load.model_copy(update={"iterations": [once.model_copy(update={"seconds": 1.01 * busy_s / 2})]})]}
     )
     bound = suspect(run, [window_of(run, told, "batch")], "batch", [], [])
-    assert "cores" in {entry["setting"] for entry in inside(bound.evidence)}
+    assert "cores" in {entry.setting for entry in inside(bound.evidence)}

@@ -11,10 +11,11 @@ import jsonschema
 import polars as pl
 import pytest
 
-from hydrotest.analysis.summary import summarise_run
+from hydrotest.analysis.summary import finite, summarise_run
 from hydrotest.report import charts
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.usage import by_test_sheet, usage_figures
+from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
 from tests.made_up import MadeUpRun
@@ -56,7 +57,7 @@ def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
         path = made.folder.folder_of(trial)
         own = read_samples(path, layout.HOST_SAMPLES)
         pl.concat([own, own.with_columns(pl.lit("there").alias("host"))]).write_parquet(path / layout.HOST_SAMPLES)
-    summary = summarise_run(made.folder, made.experiment, "complete", "now")
+    summary = finite(worded(summarise_run(made.folder, made.experiment, "complete", "now")))
     jsonschema.validate(summary, SCHEMA)
     rows = summary["usage_by_test"]
     assert [(row["name"], row["host"]) for row in rows] == [("1 isolated ingest", "here"), ("1 isolated ingest", "there")]

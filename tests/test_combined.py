@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,17 @@ from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.room import Room
 from hydrotest.analysis.starved import starved
-from hydrotest.analysis.verdict import Check, Verdict
+from hydrotest.analysis.verdict import Verdict
 from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
+from hydrotest.verdicts.binding import Together as Company
+from hydrotest.verdicts.figures import Usage
+from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, OfWorkload, Rule, TooLong
 from tests.made_up import EXPERIMENT, MadeUpRun
 
 TWO_SYSTEMS = """\
@@ -38,7 +43,7 @@ tests:
   - isolated: [ingest, store]
   - combined: {workloads: [ingest, store], precision: 20 %}
 """
-ROOM = Room(None, None, None, [])
+ROOM = Room(None, None, None, ())
 
 
 def noisy_pairs(change: float, n: int, noise: float, seed: int) -> list[tuple[float, float]]:
@@ -89,24 +94,27 @@ def test_the_interval_holds_the_change(pairs: list[tuple[float, float]]) -> None
     assert (1 + row["change_pct"] / 100) * (1 + back["change_pct"] / 100) == pytest.approx(1.0)
 
 
-def verdict(held: bool, disturbed: str | None = None, void: str | None = None) -> Verdict:
-    return Verdict([Check("latency", held, "")], ROOM, void, disturbed)
+def verdict(held: bool, disturbed: bool = False, void: TooLong | None = None) -> Verdict:
+    other = (Disturbance(Disturbing.COMPILING, "kafka-0", 0.5),) if disturbed else ()
+    return Verdict((Check(Rule.LATENCY, held),), ROOM, void, other)
 
 
 def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
     excuses = Excuses()
-    assert not excuses.excuse(verdict(True, "kafka-0"))
+    assert not excuses.excuse(verdict(True, disturbed=True))
     assert not excuses.excuse(verdict(False))
-    assert excuses.excuse(verdict(True, void="overflow"))
-    assert sum(excuses.excuse(verdict(False, "kafka-0")) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
+    assert excuses.excuse(verdict(True, void=TooLong(1)))
+    assert sum(excuses.excuse(verdict(False, disturbed=True)) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
 
 
 def test_what_our_own_generators_ended_is_a_lower_bound() -> None:
-    ours = TogetherVerdict(False, None, ["store: the generator had no room"], {"store": "generator"})
-    both = TogetherVerdict(False, None, ["ingest: p99"], {"store": "generator", "ingest": "latency"})
-    assert why_ours([ours, both]) == ours.reasons
-    assert why_ours([ours, both, both]) == []
-    assert why_ours([both]) == why_ours([]) == []
+    no_room = (OfWorkload("store", Check(Rule.GENERATOR, held=False)),)
+    ours = TogetherVerdict(False, None, no_room, {"store": "generator"})
+    slow = (OfWorkload("ingest", Check(Rule.LATENCY, held=False)),)
+    both = TogetherVerdict(False, None, slow, {"store": "generator", "ingest": "latency"})
+    assert why_ours([ours, both]) == ours.because
+    assert why_ours([ours, both, both]) == ()
+    assert why_ours([both]) == why_ours([]) == ()
 
 
 PLACES = {"store": ["here"], "ingest": ["here"], "drain": ["here"]}
@@ -131,17 +139,17 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     services = [{"host": "here", "service": "cassandra-0", "cpu_cores": 1.2}, {"host": "here", "service": "kafka-0", "cpu_cores": 0.01},
                 {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
     found = starved(rows, [TOP], services, PLACES)
-    assert [(row["workload"], row["resource"], row["users"]) for row in found] == [("store", "cpu", ["cassandra-0 1.20"])]
+    assert [(row["workload"], row["resource"], row["cores_of"]) for row in found] == [
+        ("store", "cpu", [{"service": "cassandra-0", "cores": 1.2}])
+    ]
     unknown = starved(rows, [TOP | {"share": 0.5, "is_near": False}], services, PLACES)
     assert unknown[0]["resource"] is None
     # A quota that holds its host back starves whoever runs there, however little is used on average.
-    (held_back,) = starved_sentences(starved(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES))
-    assert "here used 70% of it on average and was held back by its quota in 80% of its periods while all pressed" in held_back
-    (told,) = starved_sentences([found[0], found[0] | {"workload": "drain"}])
-    assert told == (
-        "store and drain are short of cpu: here used 97% of it on average while all pressed (cores used there: cassandra-0 1.20). "
-        "Moving cassandra away would free 60% of what is used there."
-    )
+    (held_back,) = starved(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES)
+    assert (held_back["host"], held_back["share"], held_back["throttled"]) == ("here", 0.7, 0.8)
+    assert found[0]["frees"] == {"cassandra": pytest.approx(0.6)}
+    # Two that are short of the same are one sentence.
+    assert len(starved_sentences([found[0], found[0] | {"workload": "drain"}])) == 1
     beside = [
         *services,
         {"host": "here", "service": "spark-worker-0", "cpu_cores": 0.2},
@@ -150,12 +158,8 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     (shared,) = starved(rows, [TOP], beside, PLACES)
     # What generators use there is nobody's that could be moved.
     assert shared["frees"] == pytest.approx({"cassandra": 0.6, "spark": 0.2})
-    assert starved_sentences([shared])[0].endswith(
-        " Moving cassandra away would free 60% or spark away would free 20% of what is used there."
-    )
     (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
     assert reading["frees"] == {}
-    assert "what store is short of is not known" in starved_sentences(unknown)[0]
     # What is full elsewhere starves nobody here.
     full = {
         "host": "there",
@@ -175,43 +179,28 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     shares = service_lines(
         [{"service": name, "host": "here", "cpu_cores": cores} for name, cores in (("kafka-0", 1.2), ("cassandra-0", 0.8))], "cores", 4.0
     )
-    bound: dict[str, Any] = {"kind": "resource", "resource": "cpu", "evidence": shares}
-    rows = [{"workload": own, "bound_by": bound | {"there": "cpu of here was at 97% of its ceiling", "detail": other}}
-            for own, other in (("ingest", "store"), ("store", "ingest"))]  # fmt: skip
-    assert contested_sentences(rows) == [
-        "What ingest and store compete for there: cpu of here was at 97% of its ceiling (of the cores that services used there: kafka-0 60%; cassandra-0 40%). "
-        "Moving kafka away would free 30% or cassandra away would free 20% of what is used there."
+    bound = BoundBy(Kind.RESOURCE, (NearCeiling((Usage("here", "cpu", 0.97, 0.0),)),), "here", "cpu", evidence=shares, there="cpu of here")
+    rows = [
+        {"workload": own, "bound_by": replace(bound, together=Company((other,), ()))}
+        for own, other in (("ingest", "store"), ("store", "ingest"))
     ]
-    assert contested_sentences([{"workload": "ingest", "bound_by": bound | {"kind": "unknown"}}]) == []
+    (told,) = contested_sentences(rows)
+    assert all(name in told for name in ("ingest", "store", "kafka", "cassandra"))
+    assert contested_sentences([{"workload": "ingest", "bound_by": replace(bound, kind=Kind.UNKNOWN)}]) == []
+    assert [line.frees for line in shares] == pytest.approx([0.3, 0.2])
+
+
+def test_shares_are_of_what_each_service_is_known_to_have_used() -> None:
     # Of one service nothing was read: it may have written nothing.
     writes: list[dict[str, Any]] = [
         {"service": "kafka-0", "host": "here", "disk_write_bytes_per_s": 3e6},
         {"service": "x", "host": "here", "disk_write_bytes_per_s": None},
     ]
-    row = {
-        "workload": "ingest",
-        "bound_by": {
-            "kind": "resource",
-            "resource": "disk",
-            "evidence": service_lines(writes, "bytes/s written", 3e6),
-            "there": "disk of here",
-        },
-    }
-    assert contested_sentences([row]) == [
-        "What ingest is bound by there: disk of here (of the bytes that services wrote there: kafka-0 100%; x 0%)."
-    ]
-    assert service_lines(writes, "bytes/s read", 3e6) == []
+    assert [(line.service, line.value) for line in service_lines(writes, "bytes/s written", 3e6)] == [("kafka-0", 1.0), ("x", 0.0)]
+    assert service_lines(writes, "bytes/s read", 3e6) == ()
     # Nobody counts the bytes of a link by service: those that workloads moved stand there, also over other links.
     moved = [{"service": name, "host": "here", "payload_bytes_per_s": rate} for name, rate in (("ingest", 9e6), ("store", 1e6))]
-    bound = {
-        "kind": "resource",
-        "resource": "network",
-        "evidence": service_lines(moved, PAYLOAD),
-        "there": "network of here was at 97%",
-    }
-    assert contested_sentences([{"workload": "ingest", "bound_by": bound}]) == [
-        "What ingest competes for there: network of here was at 97% (of the payload that workloads moved, there and elsewhere: ingest 90%; store 10%)."
-    ]
+    assert [(line.service, line.value) for line in service_lines(moved, PAYLOAD)] == [("ingest", 0.9), ("store", 0.1)]
 
 
 def test_a_busy_host_that_a_workload_does_not_need_is_no_suspect(tmp_path: Path) -> None:

@@ -21,15 +21,16 @@ from hydrotest.analysis.compare import (
     change_of,
     compare,
 )
-from hydrotest.analysis.summary import summarise_run
+from hydrotest.analysis.summary import finite, summarise_run
 from hydrotest.cli.app import main
+from hydrotest.report.wording.summary import worded
 from tests.made_up import EXPERIMENT, MadeUpRun
 from tests.test_combined import TWO_SYSTEMS
 
 
 def finished(made: MadeUpRun) -> MadeUpRun:
     made.search()
-    summary = summarise_run(made.folder, made.experiment, "complete", "2026-01-01T00:00:00.000+00:00")
+    summary = finite(worded(summarise_run(made.folder, made.experiment, "complete", "2026-01-01T00:00:00.000+00:00")))
     made.folder.write_json("summary.json", summary)
     return made
 

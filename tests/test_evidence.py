@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.evidence import lines
 from hydrotest.analysis.proof import proven
@@ -12,12 +10,13 @@ from hydrotest.analysis.squeeze import Candidate, Squeezing
 from hydrotest.analysis.squeezed import Squeezed
 from hydrotest.report.bounds import ceiling_words
 from hydrotest.report.evidence import evidence_sheet
+from hydrotest.report.wording.binding import worded
 
 LINK, CPU = Candidate.of("a", "network"), Candidate.of("a", "cpu")
 
 
 def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
-    waited = Sign("time in which some task waited for a core", 0.42, None, 0.1, is_sure=True)
+    waited = Sign("pressure_cpu_some", 0.42, None, 0.1, is_sure=True)
     uses = [
         Use("cpu", "a", 0.4, 0.5, "cores", throttled=0.7, signs=(waited,)), Use("network", "a", 1.9e6, 2e6, OUT),
         Use("disk", "a", 1.0, 100.0, "bytes/s written"), Use("disk", "b", 50.0, 100.0, "bytes/s written"),
@@ -27,7 +26,7 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
         state.tell({LINK: 1.0, CPU: 0.02}.items())
         state.tell({LINK: 0.98, CPU: 0.0}.items())
     bound = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
-    sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": asdict(bound)}]})
+    sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": worded(bound)}]})
     by_what = {(row[2], row[3]): row[4:] for row in sheet.rows}
     assert set(by_what) == {("a", "CPU"), ("a", "outbound link"), ("b", "disk")}
     used, waits, squeezes, so = by_what["a", "CPU"]
@@ -47,4 +46,4 @@ def test_a_ceiling_is_told_in_the_unit_of_its_field() -> None:
         Use("network", "a", 1e9, 1.36875e9, OUT),
         Use("disk", "a", 1e8, None, "bytes/s written"),
     ]
-    assert [ceiling_words(line) for line in lines(uses, [])] == ["4 GB", "200 MB/s", "10,950 Mbit/s", "its ceiling"]
+    assert [ceiling_words(line) for line in lines(uses, []) if line.kind == "use"] == ["4 GB", "200 MB/s", "10,950 Mbit/s", "its ceiling"]

@@ -88,7 +88,7 @@ tests: [levels: {workload: ingest, rates: [1K]}]
 @pytest.mark.parametrize("aborts", [0.0, 0.25])
 def test_one_that_reads_all_that_it_may_is_accepted(tmp_path: Path, aborts: float, committed: bool) -> None:
     verdict = judged(tmp_path, aborts, committed)
-    assert verdict.accepted, verdict.reasons
+    assert verdict.accepted, verdict.because
 
 
 @pytest.mark.parametrize("aborts", [0.0, 0.25])

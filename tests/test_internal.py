@@ -13,6 +13,7 @@ from hydrotest.analysis.job_bounds import COLLECTING, SCHEDULING, SLOTS, SPILLIN
 from hydrotest.analysis.resource_use import Use
 from hydrotest.store import layout
 from hydrotest.units import show_figure
+from hydrotest.verdicts.binding import Cleared, FullInside
 from tests.made_up import MadeUpRun
 
 HANDLERS = "kafka_broker_request_handler_idle_ns_total"
@@ -65,7 +66,9 @@ def test_an_internal_limit_is_named_where_no_resource_is_near_its_ceiling(tmp_pa
     free = Use("cpu", "here", 0.5, 2.0, "cores")
     bound = bound_by([free], [], "latency", full)
     assert (bound.kind, bound.host, bound.confirmed) == ("system", "here", False)
-    assert "num.io.threads" in bound.detail
+    (inside,) = bound.because
+    assert isinstance(inside, FullInside)
+    assert [line.setting for line in inside.limits] == ["num.io.threads"]
     # A starved broker's handlers are busy waiting for the CPU: then it is the CPU.
     assert bound_by([Use("cpu", "here", 1.95, 2.0, "cores")], [], "latency", full).kind == "resource"
 
@@ -74,7 +77,7 @@ def test_gauges_that_show_nothing_rule_out_what_they_show(tmp_path: Path) -> Non
     idle = of(tmp_path, {HANDLERS: [0, 2e9, 4e9, 6e9, 8e9]})
     bound = bound_by([Use("cpu", "here", 0.5, 2.0, "cores")], [], "latency", idle)
     assert bound.kind == "unknown"
-    assert any("none of 1 gauges" in entry["why"] for entry in bound.ruled_out)
+    assert [entry.gauges for entry in bound.ruled_out if entry.because == Cleared.NO_GAUGE_FULL] == [1]
 
 
 @pytest.mark.parametrize("limit", [*TABLE, SLOTS, COLLECTING, SCHEDULING, SPILLING], ids=lambda limit: limit.what)

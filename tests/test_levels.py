@@ -11,13 +11,15 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from hydrotest.analysis.summary import summarise_run
+from hydrotest.analysis.summary import finite, summarise_run
 from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.missed import missed
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.terminal import print_summary
+from hydrotest.report.wording.summary import worded
 from hydrotest.store.records import Load, StockResult, Trial
+from hydrotest.verdicts.trial import Rule, TooLong
 from tests.made_up import REFUSED_US, MadeUpRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
@@ -42,8 +44,8 @@ LATENCY: dict[str, float | None] = {"mean": 2.0, "p50": 2.0, "p95": 3.0, "p99": 
 
 
 def summary_of(run: MadeUpRun) -> dict[str, Any]:
-    summary = summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00")
-    jsonschema.validate(summary, SCHEMA)
+    summary = worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
+    jsonschema.validate(finite(summary), SCHEMA)
     return summary
 
 
@@ -64,21 +66,23 @@ def column(sheet: Sheet, head: str) -> list[str]:
 
 def test_a_rejected_level_says_which_rules_failed(summary: dict[str, Any]) -> None:
     refused, held, too_much, void = summary["levels"]
-    failed = [{check["rule"] for check in row["checks"] if not check["held"]} for row in summary["levels"]]
+    failed = [{check.rule for check in row["checks"] if not check.held} for row in summary["levels"]]
     assert failed[0] >= {"errors", "achieved"}
     assert failed[1] == set()
     assert failed[2] >= {"latency", "achieved", "backlog"}
     assert [row["accepted"] for row in summary["levels"]] == [False, True, False, False]
     assert refused["errors_by_name"] == {"MESSAGE_TOO_LARGE": 70}
-    figures = {check["rule"]: (check["value"], check["bound"]) for check in refused["checks"]}
+    figures = {check.rule: (check.value, check.bound) for check in refused["checks"]}
     assert figures["errors"] == (70, 0)
     assert figures["achieved"][0] == 0 < figures["achieved"][1]
-    latency = next(check for check in too_much["checks"] if check["rule"] == "latency")
-    assert (latency["value"], latency["bound"], latency["unit"]) == (pytest.approx(400, rel=0.01), 50, "ms")
-    assert any("MESSAGE_TOO_LARGE 70" in reason for reason in refused["reasons"])
-    assert held["reasons"] == []
-    assert len(too_much["reasons"]) == len(failed[2])
+    latency = next(check for check in too_much["checks"] if check.rule == "latency")
+    assert (latency.value, latency.bound, latency.unit) == (pytest.approx(400, rel=0.01), 50, "ms")
+    (errors,) = (check for check in refused["because"] if check.rule == Rule.ERRORS)
+    assert errors.errors == {"MESSAGE_TOO_LARGE": 70}
+    assert held["because"] == held["reasons"] == []
+    assert len(too_much["reasons"]) == len(too_much["because"]) == len(failed[2])
     assert failed[3] == set()
+    assert void["because"] == [TooLong(3)]
     assert len(void["reasons"]) == 1
 
 

@@ -15,6 +15,7 @@ from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.report.dataflow import executors_sheet
 from hydrotest.report.spark import ernest_sheet, speedup_sheet
 from hydrotest.spec.load import load_experiment
+from hydrotest.verdicts.binding import BoundBy, Kind
 
 
 def row(cores: int, seconds: float, factor: float = 1.0, scheduler: float = 0.1, **more: Any) -> dict[str, Any]:
@@ -90,14 +91,15 @@ def test_where_more_executors_stop_paying_is_told_with_what_binds(tmp_path: Path
     (tmp_path / "x.yaml").write_text(FLOWS)
     experiment, _ = load_experiment(tmp_path / "x.yaml")
 
+    bound = BoundBy(Kind.RESOURCE, host="a", resource="cpu")
+
     def limit(workload: str, value: float) -> dict[str, Any]:
-        bound = {"detail": "cpu of a"}
         return {"workload": workload, "tenancy": "isolated", "limit": value, "valid": True, "at_least": False, "bound_by": bound}
 
     assert flow_rows([limit("on-1", 1000.0), limit("on-2", 1200.0) | {"at_least": True}], experiment) == []
     (found,) = flow_rows([limit("on-2", 1200.0), limit("other", 9000.0), limit("on-1", 1000.0)], experiment)
     assert found["points"] == [{"executors": 1, "limit": 1000.0}, {"executors": 2, "limit": 1200.0}]
-    assert (found["stops_paying_at"], found["bound_by"], found["serial"]) == (2, "cpu of a", None)
+    assert (found["stops_paying_at"], found["bound_by"], found["serial"]) == (2, bound, None)
     (cells,) = executors_sheet({"executors": [found]}).rows
     assert cells[:2] == ["on-1, on-2", "1: 1,000, 2: 1,200"]
 

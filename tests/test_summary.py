@@ -15,11 +15,14 @@ import pytest
 from rich.console import Console
 
 from hydrotest.analysis import verdict
-from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
+from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, finite, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary
+from hydrotest.report.wording.summary import worded
 from hydrotest.report.words import end_to_end_sentence, findings, not_valid
+from hydrotest.verdicts.limit import Flawed
+from hydrotest.verdicts.problem import OtherThreshold, Problem
 from tests.made_up import MadeUpRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
@@ -35,11 +38,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> MadeUpRun:
 
 @pytest.fixture(scope="module")
 def summary(run: MadeUpRun) -> dict[str, Any]:
-    return summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00")
+    return worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
 
 
 def test_the_summary_is_true_to_the_schema(summary: dict[str, Any]) -> None:
-    jsonschema.validate(summary, SCHEMA)
+    jsonschema.validate(finite(summary), SCHEMA)
 
 
 def test_the_known_limit_is_found(run: MadeUpRun, summary: dict[str, Any]) -> None:
@@ -135,7 +138,7 @@ def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None
     summary = summarise_run(made.folder, made.experiment, "complete", "now")
     row = summary["limits"][0]
     assert row["at_least"]
-    assert row["bound_by"]["kind"] == "generator"
+    assert row["bound_by"].kind == "generator"
     assert any("at least" in sentence for sentence in findings(summary))
     assert any("only “at least”" in problem for problem in not_valid(summary))
 
@@ -223,10 +226,10 @@ def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_on
     assert (whole["acked"], whole["lost"]) == (9, 0)
 
 
-def limit_of(made: MadeUpRun, **how: bool) -> tuple[dict[str, Any], list[str]]:
-    summary = summarise_run(made.folder, made.experiment, "complete", "now", **how)
+def limit_of(made: MadeUpRun, **how: bool) -> tuple[dict[str, Any], list[Problem]]:
+    summary = worded(summarise_run(made.folder, made.experiment, "complete", "now", **how))
     (row,) = summary["limits"]
-    return row, summary["problems"]
+    return row, summary["problem_causes"]
 
 
 def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +241,7 @@ def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path:
     monkeypatch.setattr(verdict, "ACHIEVED_MIN", 1.5)
     after, problems = limit_of(made)
     assert (after["low"], after["high"], after["stopped_by"], after["valid"]) == (before["low"], before["high"], before["stopped_by"], True)
-    assert ["achieved" in problem for problem in problems] == [True]
+    assert [problem.name for problem in problems if isinstance(problem, OtherThreshold)] == ["achieved"]
     anew, _ = limit_of(made, rejudge=True)
     assert (anew["limit"], anew["valid"]) == (None, False)
 
@@ -247,10 +250,10 @@ def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_s
     made = MadeUpRun(tmp_path)
     made.search()
     clean, _ = limit_of(made)
-    assert clean["invalid_because"] == []
+    assert clean["flaws"] == []
     made.trial("search", 3_333.0, search="main")
     row, _ = limit_of(made)
-    assert len(row["invalid_because"]) == 1
+    assert [flaw.code for flaw in row["flaws"]] == [Flawed.STRAY_TRIALS]
     assert row["valid"] is False
 
 

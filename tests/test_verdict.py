@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.verdict import Check, judge
+from hydrotest.analysis.verdict import judge
 from hydrotest.analysis.windows import uses_in
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer
+from hydrotest.verdicts.trial import Check, Disturbing, Lacking
 from tests.made_up import EXPERIMENT, MadeUpRun, host_counters
 
 
@@ -21,7 +22,7 @@ def run(tmp_path: Path) -> MadeUpRun:
 
 def test_a_sustained_rate_is_accepted(run: MadeUpRun) -> None:
     verdict = judge(run.measured(run.trial("search", 8_000)), run.experiment.objective("ingest"))
-    assert verdict.accepted, verdict.reasons
+    assert verdict.accepted, verdict.because
     assert verdict.stopped_by is None
 
 
@@ -40,7 +41,7 @@ def test_a_lost_record_rejects(run: MadeUpRun) -> None:
 def test_a_generator_on_a_full_core_has_no_room(run: MadeUpRun) -> None:
     verdict = judge(run.measured(run.trial("search", 8_000, cpu_share=0.9)), run.experiment.objective("ingest"))
     assert verdict.stopped_by == "generator"
-    assert "90% of a core" in verdict.reasons[0]
+    assert {lack.code: lack.value for lack in verdict.room.lacks} == pytest.approx({Lacking.THREAD: 0.9})
 
 
 def test_a_generator_that_waits_for_a_core_has_no_room(run: MadeUpRun) -> None:
@@ -69,8 +70,8 @@ def test_a_generator_whose_own_link_is_full_has_no_room(run: MadeUpRun, sent: in
     for host, expected in (("press", has_room), ("here", True)):
         moved = trial.model_copy(update={"loads": [load.model_copy(update={"hosts": [host]})]})
         verdict = judge(run.measured(moved), run.experiment.objective("ingest"))
-        assert verdict.room.has_room == expected, verdict.room.reasons
-        assert expected or "the link of press" in verdict.room.reasons[0]
+        assert verdict.room.has_room == expected, verdict.room.lacks
+        assert expected or [(lack.code, lack.host) for lack in verdict.room.lacks] == [(Lacking.LINK, "press")]
 
 
 def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:
@@ -81,11 +82,11 @@ def test_an_overflowing_histogram_voids_the_trial(run: MadeUpRun) -> None:
 
 def test_a_compiling_service_or_a_stolen_core_explains_a_rejection(run: MadeUpRun) -> None:
     objective = run.experiment.objective("ingest")
-    assert judge(run.measured(run.trial("search", 12_000)), objective).disturbed is None
+    assert judge(run.measured(run.trial("search", 12_000)), objective).disturbed == ()
     compiling = judge(run.measured(run.trial("search", 12_000, jit_cores=0.5)), objective)
-    assert compiling.disturbed == "kafka-0 was compiling with 0.50 cores"
+    assert {(one.code, one.where): one.value for one in compiling.disturbed} == pytest.approx({(Disturbing.COMPILING, "kafka-0"): 0.5})
     stolen = judge(run.measured(run.trial("search", 12_000, steal_share=0.1)), objective)
-    assert stolen.disturbed == "the hypervisor took 10% of here's cores"
+    assert {(one.code, one.where): one.value for one in stolen.disturbed} == pytest.approx({(Disturbing.STOLEN, "here"): 0.1})
     # What is sustained all the same is sustained.
     assert judge(run.measured(run.trial("search", 8_000, jit_cores=0.5)), objective).accepted
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.bound_by import BoundBy
-from hydrotest.analysis.resource_use import MACHINE, Use
+from hydrotest.analysis.resource_use import Use
+from hydrotest.verdicts.binding import BoundBy, Kind, Role, SqueezeRow
+from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def planted(verdicts: Any, **fields: Any) -> Any:
 CPU = {"binds": ("cpu", frozenset("ab"))}
 INSIDE = {"inside": frozenset(["num.io.threads"])}
 CLIENT = {"by_client": True}
-PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
+PROVEN = BoundBy(Kind.RESOURCE, (), None, "cpu", confirmed=True)
 
 
 @pytest.mark.parametrize(
@@ -40,42 +41,42 @@ PROVEN = BoundBy("resource", "", None, "cpu", confirmed=True)
         (CPU, PROVEN, "ab", ["heap"], False, "in part"),
         (CPU | {"inside": frozenset(["heap"])}, PROVEN, "ab", ["heap"], False, "right"),
         (CPU | {"inside": frozenset(["heap"])}, PROVEN, "ab", [], False, "in part"),
-        (CPU, BoundBy("undecided", ""), "", [], False, "undecided"),
-        (CPU, BoundBy("resource", "", "a", "cpu"), "", [], False, "undecided"),
-        (CPU, BoundBy("resource", "", "c", "cpu"), "", [], False, "mistaken"),
-        (CPU, BoundBy("resource", "", "a", "disk"), "", [], False, "mistaken"),
-        (CPU, BoundBy("system", ""), "", [], True, "mistaken"),
-        (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], True, "right"),
-        (INSIDE, BoundBy("system", ""), "", ["num.io.threads"], False, "undecided"),
-        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy("system", ""), "", ["num.io.threads", "flush"], True, "right"),
-        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy("system", ""), "", ["flush"], True, "undecided"),
-        (INSIDE, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
-        ({"inside": frozenset(["one", "other"])}, BoundBy("system", ""), "", ["one"], True, "undecided"),
+        (CPU, BoundBy(Kind.UNDECIDED, ()), "", [], False, "undecided"),
+        (CPU, BoundBy(Kind.RESOURCE, (), "a", "cpu"), "", [], False, "undecided"),
+        (CPU, BoundBy(Kind.RESOURCE, (), "c", "cpu"), "", [], False, "mistaken"),
+        (CPU, BoundBy(Kind.RESOURCE, (), "a", "disk"), "", [], False, "mistaken"),
+        (CPU, BoundBy(Kind.SYSTEM, ()), "", [], True, "mistaken"),
+        (INSIDE, BoundBy(Kind.SYSTEM, ()), "", ["num.io.threads"], True, "right"),
+        (INSIDE, BoundBy(Kind.SYSTEM, ()), "", ["num.io.threads"], False, "undecided"),
+        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy(Kind.SYSTEM, ()), "", ["num.io.threads", "flush"], True, "right"),
+        (INSIDE | {"may_tell": frozenset(["flush"])}, BoundBy(Kind.SYSTEM, ()), "", ["flush"], True, "undecided"),
+        (INSIDE, BoundBy(Kind.SYSTEM, ()), "", ["heap"], True, "mistaken"),
+        ({"inside": frozenset(["one", "other"])}, BoundBy(Kind.SYSTEM, ()), "", ["one"], True, "undecided"),
         (INSIDE, PROVEN, "a", ["num.io.threads"], False, "wrong"),
-        ({}, BoundBy("unknown", ""), "", [], False, "undecided"),
-        ({}, BoundBy("system", ""), "", [], True, "right"),
-        ({}, BoundBy("generator", ""), "", [], True, "mistaken"),
-        (CLIENT, BoundBy("generator", ""), "", [], True, "right"),
-        (CLIENT, BoundBy("generator", ""), "", ["heap"], True, "mistaken"),
-        (CLIENT, BoundBy("generator", "", "clients", "cpu"), "", [], True, "mistaken"),
-        (CLIENT, BoundBy("system", ""), "", [], True, "mistaken"),
-        (CLIENT, BoundBy("unknown", ""), "", [], False, "undecided"),
+        ({}, BoundBy(Kind.UNKNOWN, ()), "", [], False, "undecided"),
+        ({}, BoundBy(Kind.SYSTEM, ()), "", [], True, "right"),
+        ({}, BoundBy(Kind.GENERATOR, ()), "", [], True, "mistaken"),
+        (CLIENT, BoundBy(Kind.GENERATOR, ()), "", [], True, "right"),
+        (CLIENT, BoundBy(Kind.GENERATOR, ()), "", ["heap"], True, "mistaken"),
+        (CLIENT, BoundBy(Kind.GENERATOR, (), "clients", "cpu"), "", [], True, "mistaken"),
+        (CLIENT, BoundBy(Kind.SYSTEM, ()), "", [], True, "mistaken"),
+        (CLIENT, BoundBy(Kind.UNKNOWN, ()), "", [], False, "undecided"),
         (CLIENT, PROVEN, "a", [], False, "wrong"),
-        ({}, BoundBy("system", ""), "", ["heap"], True, "mistaken"),
-        ({}, BoundBy("resource", "", "a", "cpu"), "", [], False, "mistaken"),
+        ({}, BoundBy(Kind.SYSTEM, ()), "", ["heap"], True, "mistaken"),
+        ({}, BoundBy(Kind.RESOURCE, (), "a", "cpu"), "", [], False, "mistaken"),
         ({}, PROVEN, "a", [], False, "wrong"),
     ],
 )
 def test_the_word_for_a_verdict(
     verdicts: Any, plant: dict[str, Any], verdict: BoundBy, named: str, settings: list[str], is_none: bool, word: str
 ) -> None:
-    assert verdicts.score(planted(verdicts, **plant), replace(verdict, binds=list(named)), set(settings), is_none=is_none) == word
+    assert verdicts.score(planted(verdicts, **plant), replace(verdict, binds=tuple(named)), set(settings), is_none=is_none) == word
 
 
 def test_a_planted_host_that_is_said_not_to_bind_makes_a_verdict_wrong(verdicts: Any) -> None:
-    out = {"role": "out", "resource": "cpu", "hosts": ["b"]}
-    for row, word in ((out, "wrong"), (out | {"resource": "disk"}, "in part"), (out | {"role": "unknown"}, "in part")):
-        found = verdicts.score(planted(verdicts, **CPU), replace(PROVEN, binds=["a"], squeezed=[row]), set(), is_none=False)
+    out = SqueezeRow(("b",), "cpu", 0.5, Role.OUT, 0.0, -0.1, 0.1, 3, ())
+    for row, word in ((out, "wrong"), (replace(out, resource="disk"), "in part"), (replace(out, role=Role.UNKNOWN), "in part")):
+        found = verdicts.score(planted(verdicts, **CPU), replace(PROVEN, binds=("a",), squeezed=(row,)), set(), is_none=False)
         assert found == word
 
 
@@ -86,7 +87,7 @@ def test_a_planted_host_that_is_said_not_to_bind_makes_a_verdict_wrong(verdicts:
         (CPU, {"a": 0.9, "b": 0.7}, "in part"),
         (CPU, {"a": 0.9, "c": 0.85}, "wrong"),
         # Nobody who has machines has the one that emulates them.
-        (CPU, {"a": 0.9, "b": 0.85, MACHINE: 0.95}, "right"),
+        (CPU, {"a": 0.9, "b": 0.85, EMULATING_MACHINE: 0.95}, "right"),
         (CPU, {"a": 0.7}, "nothing"),
         (INSIDE, {"a": 0.9}, "wrong"),
         ({}, {"a": 0.7}, "right"),
@@ -101,11 +102,11 @@ def test_the_usual_rule_is_scored_alike(verdicts: Any, plant: dict[str, Any], sh
 def test_the_matrix_tells_another_host_from_the_planted_one(verdicts: Any) -> None:
     plant = planted(verdicts, **CPU)
     for verdict, word, kind in (
-        (replace(PROVEN, binds=["a", "b"]), "right", "cpu"),
-        (replace(PROVEN, binds=["c"]), "wrong", verdicts.ELSEWHERE),
-        (replace(PROVEN, resource="disk", binds=["a"]), "wrong", "disk"),
-        (BoundBy("generator", ""), "mistaken", verdicts.CLIENT),
-        (BoundBy("undecided", ""), "undecided", "undecided"),
+        (replace(PROVEN, binds=("a", "b")), "right", "cpu"),
+        (replace(PROVEN, binds=("c",)), "wrong", verdicts.ELSEWHERE),
+        (replace(PROVEN, resource="disk", binds=("a",)), "wrong", "disk"),
+        (BoundBy(Kind.GENERATOR, ()), "mistaken", verdicts.CLIENT),
+        (BoundBy(Kind.UNDECIDED, ()), "undecided", "undecided"),
     ):
         assert verdicts.named_kind(word, verdict, plant) == kind
     rows = [

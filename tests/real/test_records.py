@@ -22,6 +22,7 @@ from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store.records import Trial
 from hydrotest.systems.fetch import KAFKA, fetch
 from hydrotest.systems.java import find_java
+from hydrotest.verdicts.trial import Rule
 from tests.real.conftest import windows_of
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
@@ -177,9 +178,9 @@ async def test_a_follower_that_keeps_up_with_transactions_is_accepted(isolation:
     assert last.in_flight <= 0.02 * last.due
     # The share and the backlog of what it may read; how steady it comes is the producer's doing.
     rules = {check.rule: check.held for check in judge(measured, bench.experiment.objective("drain")).checks}
-    assert rules["achieved"]
-    assert rules["backlog"]
-    assert rules["loss"]
+    assert rules[Rule.ACHIEVED]
+    assert rules[Rule.BACKLOG]
+    assert rules[Rule.LOSS]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -203,4 +204,5 @@ async def test_a_client_above_its_quota_says_so(bench: Bench) -> None:
     trial = await produce.open_loop(2_000, PLAN)
     verdict = judge(Measured.read(bench.runner.folder, trial, "ingest"), bench.experiment.objective("ingest"))
     assert not verdict.accepted
-    assert any("the broker throttled this client" in reason for reason in verdict.reasons), verdict.reasons
+    assert verdict.throttled is not None, verdict.because
+    assert verdict.throttled in verdict.because

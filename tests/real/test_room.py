@@ -77,7 +77,7 @@ async def room_of(bench: Bench, ingest: Rated, rate: float) -> Room:
 
 async def test_a_generator_with_a_core_has_room(bench: Bench, pressables: dict[str, Rated]) -> None:
     room = await room_of(bench, pressables["ingest"], 20_000)
-    assert room.has_room, room.reasons
+    assert room.has_room, room.lacks
 
 
 async def test_one_with_a_twentieth_of_a_core_has_none(
@@ -121,7 +121,7 @@ async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         fits = await room_of(bench, ingest, 5_000)
-        assert fits.has_room, fits.reasons
+        assert fits.has_room, fits.lacks
         # 40,000 records of 100 bytes are 35 Mbit/s.
         room = judged(bench, await ingest.open_loop(40_000, PLAN))
         assert "link" in {lack.code for lack in room.lacks}

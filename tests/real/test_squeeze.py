@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.bound_by import BoundBy
 from hydrotest.analysis.proof import proven
 from hydrotest.analysis.squeeze import RELIEF, Candidate
 from hydrotest.analysis.squeezed import Squeezed, squeezed
@@ -19,6 +18,7 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Pressing, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
+from hydrotest.verdicts.binding import BoundBy, Kind
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
 
@@ -56,8 +56,8 @@ async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: Pressing)
 async def test_a_client_with_little_in_flight_is_named(tmp_path: Path) -> None:
     # One record in flight waits for its linger: next to nothing of anything is used.
     idle = await squeezed_in_a_lab(tmp_path, 60.0, Pressing(in_flight=1))
-    bound = proven(BoundBy("unknown", "nothing near"), idle, ["clients"])
-    assert (bound.kind, bound.confirmed) == ("generator", False), (bound.detail, idle)
+    bound = proven(BoundBy(Kind.UNKNOWN), idle, ["clients"])
+    assert (bound.kind, bound.confirmed) == ("generator", False), (bound.because, idle)
     assert idle.doubled is not None
     assert idle.doubled.gives
 

@@ -97,7 +97,7 @@ def test_a_soak_tells_what_was_held_drift_growth_and_what_became_of_every_record
     assert loads["ingest"]["accepted"] == (not loads["ingest"]["reasons"])
     assert all(bucket["met"] is (bucket["p99_ms"] <= 1_000) for bucket in loads["ingest"]["buckets"])
     assert loads["drain"]["accepted"] is False
-    assert any(reason.startswith("p50 response") for reason in loads["drain"]["reasons"])
+    assert any((one.get("rule"), one.get("percentile")) == ("latency", "p50") for one in loads["drain"]["because"])
     assert len(loads["drain"]["missed_at_s"]) == 30
     assert "30 of 30 stretches missed its latency" in out
     assert loads["ingest"]["drift_pct"]["p99_ms"] is not None

@@ -16,6 +16,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Trial
+from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, JobTestUntold, LogFlaw, Problem
 
 COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", "fault")
 
@@ -25,7 +26,7 @@ class BatchRows:
     """The rows, and what could not be read."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> BatchRows:
@@ -41,12 +42,11 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     out = BatchRows()
     # A driver that was ended leaves no application end, and that is no flaw; a line cut in two is.
     out.problems += [
-        f"the event log {name} is not whole: {flaw.words}"
+        LogFlaw(name, flaw.kind, flaw.count, flaw.place, flaw.detail, flaw.kinds)
         for name, log in logs.items() for flaw in log.flaws if flaw.kind is not FlawKind.UNFINISHED
     ]  # fmt: skip
     out.problems += [
-        f"executor {one.executor} was lost, and what it did was done again: {first_line(one.reason)}"
-        for log in logs.values() for one in log.executors.lost
+        ExecutorLost(one.executor, first_line(one.reason)) for log in logs.values() for one in log.executors.lost
     ]  # fmt: skip
     for (workload, tenancy, test), iterations in found.items():
         spec = experiment.workloads[workload]
@@ -55,15 +55,13 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
         # Ended by us, or by Spark itself.
         broken = [(i, logs[name].groups.get(i.group, Group()) if name else Group()) for i, name in iterations if i.hung or not i.finished]
-        out.problems += dict.fromkeys(
-            f"{workload}: {test} {'was ended before its end' if i.hung else 'failed'}: {i.error}" for i, _ in broken
-        )
+        out.problems += dict.fromkeys(JobTestBroken(workload, test, i.hung, i.error) for i, _ in broken)
         known = [(i, group) for i, group in ended if group is not None]
         if not known and broken:
             out.rows.append(_row(workload, tenancy, test, spec, broken[:1], total, is_finished=False))
             continue
         if not known:
-            out.problems.append(f"{workload}: what {test} did, {tenancy}, is not known: no event log tells of it")
+            out.problems.append(JobTestUntold(workload, test, tenancy))
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
     # In the order of the file: which test a trial begins with depends on where the driver's turn stood.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from hydrotest.analysis.bound_by import BoundBy
 from hydrotest.analysis.event_log import EventLog, read_event_log
 from hydrotest.analysis.evidence import PAYLOAD, service_lines, uses
 from hydrotest.analysis.intervals import geometric_mean, paired_change
@@ -25,9 +24,17 @@ from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.verdicts import binding
+from hydrotest.verdicts.binding import BoundBy
+from hydrotest.verdicts.evidence import ServiceLine
+from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
+from hydrotest.verdicts.trial import Disturbance, OfWorkload, SlowJob, TooLong
 
 FRACTION_UNIT = 1000.0
 """Fractions of the isolated limits are searched in thousandths: the search's grid is for rates above 1."""
+
+COMBINED_SKIPPED = "combined skipped"
+"""In the journal, with `workloads`: a combined test was left out, since these have no isolated limit. Older runs have its `reason` in words."""
 
 
 def proposed_of(fraction: float) -> float:
@@ -58,11 +65,11 @@ class TogetherVerdict:
     """A combined trial judged: it is sustained if every workload's part is."""
 
     accepted: bool
-    void: str | None
-    reasons: list[str]
+    void: TooLong | None
+    because: tuple[OfWorkload, ...]
     stopped_by: dict[str, str]
     """Rule that failed, by workload."""
-    disturbed: str | None = None
+    disturbed: tuple[Disturbance, ...] = ()
 
     @property
     def is_ours(self) -> bool:
@@ -72,33 +79,33 @@ class TogetherVerdict:
 
 def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> TogetherVerdict:
     """Judges every part of a trial by its own objective."""
-    reasons: list[str] = []
+    because: list[OfWorkload] = []
     stopped: dict[str, str] = {}
-    void: str | None = None
-    disturbed: str | None = None
+    void: TooLong | None = None
+    disturbed: tuple[Disturbance, ...] = ()
     for load in trial.loads:
         objective = experiment.objective(load.workload)
         if load.outcome is not None and load.offered is not None:
             verdict = judge(Measured.read(run, trial, load.workload), objective)
             void = void or verdict.void
             disturbed = disturbed or verdict.disturbed
-            reasons += [f"{load.workload}: {reason}" for reason in verdict.reasons]
+            because += [OfWorkload(load.workload, failure) for failure in verdict.because]
             if verdict.stopped_by is not None:
                 stopped[load.workload] = verdict.stopped_by
         elif load.iterations is not None and objective.total is not None:
             slow = [i for i in load.iterations if not i.cut and i.seconds > objective.total]
             ended = [i for i in load.iterations if not i.cut]
             if slow or (not ended and trial.warm_up_s + trial.window_s > objective.total):
-                shown = f"took {max(i.seconds for i in slow):.1f} s" if slow else "did not end"
-                reasons.append(f"{load.workload}: a test {shown} (at most {objective.total:g} s)")
+                seconds = max(i.seconds for i in slow) if slow else None
+                because.append(OfWorkload(load.workload, SlowJob(seconds, objective.total)))
                 stopped[load.workload] = "latency"
-    return TogetherVerdict(void is None and not reasons, void, reasons, stopped, disturbed)
+    return TogetherVerdict(void is None and not because, void, tuple(because), stopped, disturbed)
 
 
-def why_ours(rejected: Sequence[TogetherVerdict]) -> list[str]:
+def why_ours(rejected: Sequence[TogetherVerdict]) -> tuple[OfWorkload, ...]:
     """The reasons of a trial that our own generators failed alone, where at least half of those at the same fraction were; empty where more were not."""
     ours = [verdict for verdict in rejected if verdict.is_ours]
-    return ours[-1].reasons if ours and 2 * len(ours) >= len(rejected) else []
+    return ours[-1].because if ours and 2 * len(ours) >= len(rejected) else ()
 
 
 class Together:
@@ -148,13 +155,13 @@ class Together:
         return verdict if then is None else replace(verdict, accepted=then.accepted, stopped_by=then.stopped_by)
 
     @cached_property
-    def _at_least_because(self) -> list[str]:
+    def _lower_bound(self) -> Sequence[LowerBound]:
         """Why the fraction is a lower bound only; empty if it is none."""
         if self._searched is None:
             return []
         limit, judged = self._searched
         if limit.high is None:
-            return ["nothing above the isolated limits is tried"]
+            return [Lower.NONE_TRIED]
         return why_ours([verdict for trial, verdict in judged if not verdict.accepted and trial.fraction == limit.high / FRACTION_UNIT])
 
     def safe_working_point(self) -> dict[str, Any] | None:
@@ -168,10 +175,10 @@ class Together:
         high = 1.0 if limit.high is None else limit.high / FRACTION_UNIT
         above = [verdict for trial, verdict in judged if not verdict.accepted and trial.fraction is not None and trial.fraction <= high]
         return {
-            "fraction": fraction, "low": fraction, "high": high, "at_least": bool(self._at_least_because),
+            "fraction": fraction, "low": fraction, "high": high, "at_least": bool(self._lower_bound),
             "rates": {name: rate * fraction for name, rate in self._rates().items()},
             "repeats": limit.repeats, "stopped_by": _most_often([dict(v.stopped_by) for v in above]),
-            "reasons": sorted({reason for verdict in above[-3:] for reason in verdict.reasons}),
+            "because": list(dict.fromkeys(failure for verdict in above[-3:] for failure in verdict.because)), "reasons": [],
         }  # fmt: skip
 
     def _rates(self) -> dict[str, float]:
@@ -207,43 +214,39 @@ class Together:
             above = [trial for trial, _ in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT]
             own = [stopped[name] for stopped in causes if name in stopped]
             others = sorted({other for stopped in causes for other in stopped if other != name})
-            stopped_by = max(sorted(set(own)), key=own.count) if own else "search-end"
+            stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
-            invalid = [] if limit.low is not None else ["no fraction of the isolated limits was sustained together"]
+            flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
             rows.append({
                 **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
-                "at_least": low is not None and bool(self._at_least_because), "at_least_because": self._at_least_because,
+                "at_least": low is not None and bool(self._lower_bound), "lower_bound": list(self._lower_bound), "at_least_because": [],
                 "saturated": sum(achieved) / len(achieved) if achieved else None,
                 "latency_ms": latency_ms(histogram) if at_limit else None,
                 "latency_includes_failed": sum(one.failed for one in measured) if at_limit else None, "stopped_by": stopped_by,
                 "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
-                "valid": not invalid, "invalid_because": invalid, "trials": [trial.number for trial, _ in judged],
+                "valid": not flaws, "flaws": flaws, "invalid_because": [], "trials": [trial.number for trial, _ in judged],
             })  # fmt: skip
         return rows
 
-    def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> dict[str, Any]:
-        """What the workloads fight for, where something was near its ceiling, and who had how much of it."""
+    def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> BoundBy:
+        """What the workloads compete for, where something was near its ceiling, and who had how much of it."""
         measured = [Measured.read(self.run, trial, name) for trial in trials]
         objective = self.experiment.objective(name)
-        reasons = why_no_room(judge(one, objective) for one in measured) if stopped_by == "generator" else []
-        bound = limits.suspect(measured, reasons, stopped_by)
-        company = f"together with {', '.join(other for other in self.test.workloads if other != name)}"
-        missed = f", of which {', '.join(first)} missed first" if first else ""
-        there = bound.detail
-        bound.detail = f"{company}{missed}: {there}"
-        bound.evidence += self._shares(trials, bound, limits)
-        return {**asdict(bound), "there": there}
+        lacks = why_no_room(judge(one, objective) for one in measured) if stopped_by == "generator" else ()
+        bound = limits.suspect(measured, lacks, stopped_by)
+        company = binding.Together(tuple(other for other in self.test.workloads if other != name), tuple(first))
+        return replace(bound, together=company, evidence=(*bound.evidence, *self._shares(trials, bound, limits)))
 
-    def _shares(self, trials: Sequence[Trial], bound: BoundBy, limits: Limits) -> list[dict[str, Any]]:
+    def _shares(self, trials: Sequence[Trial], bound: BoundBy, limits: Limits) -> tuple[ServiceLine, ...]:
         """Who had how much of what is suspected: services of its host, by whichever of its names; of a link the workloads that need the host, by their payload."""
-        line = next((one for one in uses(bound.evidence) if (one["host"], one["resource"]) == (bound.host, bound.resource)), None)
+        line = next((one for one in uses(bound.evidence) if (one.host, one.resource) == (bound.host, bound.resource)), None)
         if line is None:
-            return []
-        names = names_of(limits.hosts).get(line["host"], [])
-        if line["resource"] == "network":
+            return ()
+        names = names_of(limits.hosts).get(line.host, [])
+        if line.resource == "network":
             return service_lines(self._payloads(trials, names), PAYLOAD)
         there = [share for share in service_shares(self.run, list(trials)) if share["host"] in names]
-        return service_lines(there, line["used_unit"], line["used"])
+        return service_lines(there, line.used_unit, line.used)
 
     def _payloads(self, trials: Sequence[Trial], names: Sequence[str]) -> list[dict[str, Any]]:
         """The payload that each workload moved, which needs a host (by one of these names): bytes a second."""

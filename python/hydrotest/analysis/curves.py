@@ -26,7 +26,7 @@ def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[
             found.setdefault((load.workload, trial.tenancy), []).append({
                 "offered": load.offered, "achieved": measured.achieved,
                 "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99"), "p999_ms": latency.get("p999"),
-                "accepted": verdict.accepted, "trial": trial.number, "purpose": trial.purpose, "reasons": verdict.reasons,
+                "accepted": verdict.accepted, "trial": trial.number, "purpose": trial.purpose, "because": list(verdict.because), "reasons": [],
                 "latency_includes_failed": measured.failed,
             })  # fmt: skip
     return [

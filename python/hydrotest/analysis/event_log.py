@@ -22,7 +22,7 @@ def read_event_log(path: Path) -> EventLog:
     """Reads the event log at `path`, whole or what a driver that never ended has left of it (`event_files`, `event_streams` say in which forms).
     A missing one is an empty one that says so. Raises `BadInputError` where there are several."""
     files = find_log(path)
-    return EventLog(flaws=[Flaw(FlawKind.MISSING, "it is not there")]) if files is None else read_files(files)
+    return EventLog(flaws=[Flaw(FlawKind.MISSING)]) if files is None else read_files(files)
 
 
 def read_files(files: Iterable[LogFile]) -> EventLog:
@@ -41,7 +41,7 @@ def read_files(files: Iterable[LogFile]) -> EventLog:
         parser.break_off(*broken)
     if missing := gaps(inside):
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        parser.log.flaws.append(Flaw(FlawKind.GAP, f"{len(missing)} of its files are not there (number {shown})", len(missing)))
+        parser.log.flaws.append(Flaw(FlawKind.GAP, count=len(missing), detail=shown))
     return parser.finish()
 
 

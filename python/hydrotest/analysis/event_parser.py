@@ -56,12 +56,16 @@ class Skip(StrEnum):
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something that a log lacks. `count`: lines or files; `place`: of the first."""
+    """Something that a log lacks. `count`: lines, ends or files; `place`: of the first; `detail`: numbers of missing files, the other application, how a file is
+    broken. `words` are made by `report/wording`."""
 
     kind: FlawKind
-    words: str
+    words: str = ""
     count: int = 1
     place: str | None = None
+    detail: str | None = None
+    kinds: tuple[tuple[str, int], ...] = ()
+    """How many lines were skipped, by why (`Skip`)."""
 
 
 @dataclass
@@ -81,11 +85,6 @@ class EventLog:
     executors: Executors = field(default_factory=Executors)
     cpus: int = 1
     """Cores that a task takes (`spark.task.cpus`)."""
-
-    @property
-    def cut(self) -> str | None:
-        """Why it is not whole; None if it is."""
-        return "; ".join(flaw.words for flaw in self.flaws) or None
 
     @property
     def cores(self) -> int | None:
@@ -132,7 +131,7 @@ class Parser:
 
     def break_off(self, name: str, error: StreamBrokenError) -> None:
         """A file could not be read to its end."""
-        self.log.flaws.append(Flaw(FlawKind.BROKEN, f"{name} breaks off: {error.words}", place=name))
+        self.log.flaws.append(Flaw(FlawKind.BROKEN, place=name, detail=str(error)))
 
     def feed(self, line: str, place: str) -> None:
         """Takes a line; `place` is for whoever looks for it."""
@@ -197,7 +196,7 @@ class Parser:
     def _take_application(self, event: Fields) -> None:
         application, name, started_s = text(event, "App ID") or "", text(event, "App Name") or "", seconds(event, "Timestamp", 1e3)
         if self.log.application not in ("", application):
-            self.log.flaws.append(Flaw(FlawKind.MIXED, f"it has events of another application, too: {application}"))
+            self.log.flaws.append(Flaw(FlawKind.MIXED, detail=application))
             return
         self.log.application, self.log.name, self.log.started_s = application, name, started_s
 
@@ -302,24 +301,14 @@ class Parser:
     def _add_flaws(self) -> None:
         log = self.log
         if self._maybe_cut is not None:
-            log.flaws.append(Flaw(FlawKind.CUT, f"{self._maybe_cut} is cut", place=self._maybe_cut))
+            log.flaws.append(Flaw(FlawKind.CUT, place=self._maybe_cut))
         elif not self._ended:
-            log.flaws.append(Flaw(FlawKind.UNFINISHED, "it ends before its application did"))
+            log.flaws.append(Flaw(FlawKind.UNFINISHED))
         log.skipped = {why.value: count for why, count in self._skipped.items()}
         if doubled := sum(stage.duplicates for stage in self._stages.values()):
-            log.flaws.append(Flaw(FlawKind.DUPLICATES, f"{doubled:,} ends of tasks stand in it twice, and count once", doubled))
+            log.flaws.append(Flaw(FlawKind.DUPLICATES, count=doubled))
         if damaged := sum(log.skipped.values()):
-            kinds = ", ".join(f"{count:,} {SKIPPED[Skip(why)]}" for why, count in log.skipped.items())
-            log.flaws.append(Flaw(FlawKind.SKIPPED, f"{damaged:,} of its lines were skipped ({kinds}; the first: {self._first_skipped})", damaged,
-                                  self._first_skipped))  # fmt: skip
-
-
-SKIPPED = {
-    Skip.BLANK: "blank",
-    Skip.NOT_JSON: "not JSON",
-    Skip.NOT_OBJECT: "not a JSON object",
-    Skip.ODD_EVENT: "not as Spark writes events",
-}
+            log.flaws.append(Flaw(FlawKind.SKIPPED, count=damaged, place=self._first_skipped, kinds=tuple(log.skipped.items())))
 
 
 def _attempt(fields: Fields) -> tuple[int, int]:

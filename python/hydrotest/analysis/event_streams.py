@@ -31,7 +31,6 @@ class StreamBrokenError(Exception):
 
     def __init__(self, words: str, *, is_cut: bool) -> None:
         super().__init__(words)
-        self.words = words
         self.is_cut = is_cut
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
-from hydrotest.units import show_figure
+from hydrotest.verdicts.evidence import InsideLine
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,11 @@ class Gauged:
         value, threshold = (self.value, self.limit.threshold) if self.limit.full == "above" else (1 - self.value, 1 - self.limit.threshold)
         return max(0.0, value) / threshold
 
-    def __str__(self) -> str:
-        value, threshold = (show_figure(figure, self.limit.unit) for figure in (self.value, self.limit.threshold))
-        return f"{self.limit.what} in {self.service}: {value} (full {self.limit.full} {threshold}; bounded by `{self.limit.setting}`)"
-
-    def evidence(self) -> dict[str, Any]:
+    def evidence(self) -> InsideLine:
         """A line of the verdict's evidence."""
-        return {"what": f"{self.limit.what}, {self.service}", "host": self.host, "value": self.value, "unit": self.limit.unit,
-                "threshold": self.limit.threshold, "when": self.limit.full, "full": self.is_full, "spends": self.limit.spends,
-                "setting": self.limit.setting, "remedy": self.limit.remedy, "source": self.limit.source}  # fmt: skip
+        limit = self.limit
+        return InsideLine(limit.what, self.host, self.service, self.value, limit.unit, limit.threshold, limit.full, self.is_full, limit.spends, limit.setting,
+                          limit.remedy, limit.source)  # fmt: skip
 
 
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed: Collection[str] | None = None) -> list[Gauged]:

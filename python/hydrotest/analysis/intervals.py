@@ -11,18 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean with its interval (95 %, if nothing else is said) and the number of independent values behind it."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-    def __str__(self) -> str:
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]" if self.n > 1 else f"{self.value:.2f}"
+from hydrotest.verdicts.figures import Mean
 
 
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:

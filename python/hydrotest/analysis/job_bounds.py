@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from hydrotest.analysis.bound_by import BoundBy, bound_by
+from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.event_log import read_event_log
 from hydrotest.analysis.internal import Gauged, Internal, gauged
 from hydrotest.analysis.limits import Limits
@@ -14,6 +14,7 @@ from hydrotest.analysis.windows import Window, names_of, pass_s, uses_in, window
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.verdicts.binding import BoundBy
 
 SPARK_DOCS = "https://spark.apache.org/docs/latest/"
 EVENT_LOG = "event log"

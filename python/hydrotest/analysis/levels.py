@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from hydrotest.analysis.latency import latency_ms, operations
@@ -66,10 +65,10 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
 
 
 def _judgement(verdict: Verdict | None) -> dict[str, Any]:
-    """Whether a level was sustained, each rule with its figures, and what failed, in words. Nothing of a level that is not judged."""
+    """Whether a level was sustained, each rule with its figures, and what failed. Nothing of a level that is not judged."""
     if verdict is None:
-        return {"accepted": None, "checks": [], "reasons": []}
-    return {"accepted": verdict.accepted, "checks": [asdict(check) for check in verdict.checks], "reasons": verdict.reasons}
+        return {"accepted": None, "checks": [], "because": [], "reasons": []}
+    return {"accepted": verdict.accepted, "checks": list(verdict.checks), "because": list(verdict.because), "reasons": []}
 
 
 def _saturated_row(trial: Trial, load: Load, measured: Measured) -> dict[str, Any]:

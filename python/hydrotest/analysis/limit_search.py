@@ -16,6 +16,8 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from hydrotest.verdicts.trial import Disturbance
+
 TRIALS_MAX = 60
 """A bound for a system that answers at random."""
 
@@ -60,13 +62,8 @@ class Judged(Protocol):
         ...
 
     @property
-    def void(self) -> str | None:
+    def void(self) -> object | None:
         """Why it counts neither way."""
-        ...
-
-    @property
-    def reasons(self) -> list[str]:
-        """What failed, in words."""
         ...
 
     @property
@@ -75,7 +72,7 @@ class Judged(Protocol):
         ...
 
     @property
-    def disturbed(self) -> str | None:
+    def disturbed(self) -> tuple[Disturbance, ...]:
         """What else explains a rejection, so that it proves nothing of the system."""
         ...
 
@@ -91,7 +88,7 @@ class Excuses:
         """True if this trial is to be made again."""
         if judged.void is not None:
             return True
-        if judged.accepted or judged.disturbed is None or self.left == 0:
+        if judged.accepted or not judged.disturbed or self.left == 0:
             return False
         self.left -= 1
         return True

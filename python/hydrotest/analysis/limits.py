@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from hydrotest.analysis.bound_by import BoundBy, bound_by
+from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.internal import gauged
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.judgement import Decided
@@ -23,6 +23,9 @@ from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
+from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
+from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
+from hydrotest.verdicts.trial import Lack
 
 UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s", "dataflow": "records/s"}
 
@@ -73,40 +76,42 @@ class Limits:
         if saturated is None:
             return None
         if saturated <= 0:
-            return self._nothing(workload, "nothing was completed when it was pressed without schedule")
+            return self._nothing(workload)
         objective = self.experiment.objective(workload)
         judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, "search", "repeat")]
         limit, counted, strays = self._replay(saturated, judged)
         at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
-        stopped_by = _most(above) if above else "search-end"
+        stopped_by = _most(above) if above else Stop.SEARCH_END
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
-        room_reasons = why_no_room(v for _, v in above)
-        suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], room_reasons, stopped_by)
-        invalid = []
+        lacks = why_no_room(v for _, v in above)
+        suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], lacks, stopped_by)
+        flaws = []
         if limit.low is None:
-            invalid.append(f"no rate was sustained in {limit.majority} of {limit.repeats} searches")
+            flaws.append(LimitFlaw(Flawed.NONE_SUSTAINED, limit.majority, limit.repeats))
         if strays:
-            invalid.append(f"{strays} of {len(judged)} trials are none that the search of this version would have made; they are left out")
+            flaws.append(LimitFlaw(Flawed.STRAY_TRIALS, strays, len(judged)))
         if limit.repeats < self.experiment.search.repeats:
-            invalid.append(f"only {limit.repeats} of {self.experiment.search.repeats} independent searches ended")
+            flaws.append(LimitFlaw(Flawed.FEW_SEARCHES, limit.repeats, self.experiment.search.repeats))
+        lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [Lower.NONE_REJECTED] if limit.high is None else []
         return {
             **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "interval": "searches", "repeats": limit.repeats,
             "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
             "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
             "latency_includes_failed": sum(m.failed for m, _ in at_limit) if at_limit else None,
-            "at_least_because": room_reasons if stopped_by == "generator" else ["no higher rate was rejected"] if limit.high is None else [],
+            "lower_bound": list(lower), "at_least_because": [],
             "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
-            "valid": not invalid, "invalid_because": invalid,
+            "valid": not flaws, "flaws": flaws, "invalid_because": [],
             "trials": [m.trial.number for m, _ in judged],
             "searches": [self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
         }  # fmt: skip
 
-    def _nothing(self, workload: str, reason: str) -> dict[str, Any]:
+    def _nothing(self, workload: str) -> dict[str, Any]:
         return {
             **self.common(workload),
             "limit": None, "low": None, "high": None, "interval": "searches", "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
-            "stopped_by": "search-end", "bound_by": asdict(BoundBy("unknown", reason)), "valid": False, "invalid_because": [reason],
+            "stopped_by": Stop.SEARCH_END, "bound_by": BoundBy(Kind.UNKNOWN, (NothingCompleted(),)), "valid": False,
+            "flaws": [LimitFlaw(Flawed.NOTHING_COMPLETED)], "invalid_because": [],
         }  # fmt: skip
 
     def common(self, workload: str, tenancy: str = "isolated") -> dict[str, Any]:
@@ -143,42 +148,40 @@ class Limits:
         return {"accepted": None if bracket.accepted is None else grid.rate(bracket.accepted),
                 "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
 
-    def suspect(self, trials: list[Measured], room_reasons: list[str], stopped_by: str) -> BoundBy:
+    def suspect(self, trials: list[Measured], lacks: Sequence[Lack], stopped_by: str) -> BoundBy:
         """What may bind, by what was used and full in some trials, on hosts that the workload needs."""
         windows = [(m.trial, m.start_s, m.end_s) for m in trials]
         needed = {host for m in trials for host in self.experiment.needs(m.load.workload)}
         uses = uses_in(self.run, windows, self.hosts, needed)
         internals = gauged(self.run, windows, needed)
-        return bound_by(uses, sorted(set(room_reasons)) if stopped_by == "generator" else [], stopped_by, internals)
+        return bound_by(uses, lacks if stopped_by == "generator" else [], stopped_by, internals)
 
-    def proven(
-        self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None
-    ) -> dict[str, Any]:
-        """The verdict in the words of the contract, after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
+    def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
+        """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
         is squeezed, since a search found it, or the generator had no room."""
         test = self.experiment.tests[index]
         assert isinstance(test, Isolated)
         if test.squeeze is None:
-            return asdict(self._provable(workload, suspicion))
+            return self._provable(workload, suspicion)
         own = [trial for trial in self.trials if trial.test == index]
         found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts, self.experiment.needs(workload))
-        return asdict(proven(suspicion, found, generators, stopped_by))
+        return proven(suspicion, found, generators, stopped_by)
 
     def _provable(self, workload: str, suspicion: BoundBy) -> BoundBy:
         """What may be proven where nobody asked for it, with how."""
         is_squeezable = not isinstance(self.experiment.workloads[workload], Dataflow)
         if suspicion.nearest and is_squeezable:
-            nearest = [
-                one | {"provable_by": self.experiment.provable_by(one["host"], one["resource"])}
-                if one["host"] in self.experiment.hosts and not one["ruled_out"]
+            nearest = tuple(
+                replace(one, proof=self.experiment.provable_by(one.host, one.resource))
+                if one.resource is not None and one.host in self.experiment.hosts and not one.ruled_out
                 else one
                 for one in suspicion.nearest
-            ]
+            )
             return replace(suspicion, nearest=nearest)
-        if not is_squeezable or suspicion.kind != "resource" or suspicion.host is None or suspicion.resource is None:
+        if not is_squeezable or suspicion.kind != Kind.RESOURCE or suspicion.host is None or suspicion.resource is None:
             return suspicion
         how = self.experiment.provable_by(suspicion.host, suspicion.resource)
-        return suspicion if how is None else replace(suspicion, detail=f"{suspicion.detail}; {how} could prove it")
+        return suspicion if how is None else replace(suspicion, because=(*suspicion.because, how))
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
         trials = self._of(index, workload, "catch-up")
@@ -187,28 +190,30 @@ class Limits:
         rates = [m.achieved for m in trials]
         mean = t_interval(rates)
         # One trial's tell enough: those of the others differ in their figures.
-        reasons = next((own for m in reversed(trials) if (own := judge_room(m, {}).reasons)), [])
-        verdict = self.suspect(trials, reasons, "generator" if reasons else "closed-loop")
-        invalid = [] if len(rates) >= self.experiment.search.repeats else [f"only {len(rates)} repeats ended"]
+        lacks = next((own for m in reversed(trials) if (own := judge_room(m, {}).lacks)), ())
+        stopped_by = "generator" if lacks else Stop.CLOSED_LOOP
+        verdict = self.suspect(trials, lacks, stopped_by)
+        asked = self.experiment.search.repeats
+        flaws = [] if len(rates) >= asked else [LimitFlaw(Flawed.FEW_REPEATS, len(rates), asked)]
         return {
             **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
-            "high": mean.high if mean.n > 1 else None, "interval": "95 %", "repeats": len(rates), "at_least": bool(reasons), "at_least_because": reasons,
-            "saturated": mean.value, "latency_ms": None, "stopped_by": "generator" if reasons else "closed-loop",
-            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if reasons else None),
-            "valid": not invalid, "invalid_because": invalid,
+            "high": mean.high if mean.n > 1 else None, "interval": "95 %", "repeats": len(rates), "at_least": bool(lacks),
+            "lower_bound": list(lacks), "at_least_because": [], "saturated": mean.value, "latency_ms": None, "stopped_by": stopped_by,
+            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if lacks else None),
+            "valid": not flaws, "flaws": flaws, "invalid_because": [],
             "trials": [m.trial.number for m in trials],
         }  # fmt: skip
 
 
-def why_no_room(verdicts: Iterable[Verdict]) -> list[str]:
-    """Why the generator had none, by the last that says so: those of all would be the same sentence with other figures."""
-    told = [verdict.room.reasons for verdict in verdicts if verdict.room.reasons]
-    return told[-1] if told else []
+def why_no_room(verdicts: Iterable[Verdict]) -> tuple[Lack, ...]:
+    """What the generator lacked, by the last verdict that says so: those of all would be the same with other figures."""
+    found = [verdict.room.lacks for verdict in verdicts if verdict.room.lacks]
+    return found[-1] if found else ()
 
 
 def _most(judged: list[tuple[Measured, Verdict]]) -> str:
     """What stopped most of the rejected trials; the generator, unless more of them were rejected for something else."""
-    causes = [str(verdict.stopped_by or "search-end") for _, verdict in judged]
+    causes = [str(verdict.stopped_by or Stop.SEARCH_END) for _, verdict in judged]
     if causes.count("generator") * 2 >= len(causes):
         return "generator"
     others = sorted(set(causes) - {"generator"}) or ["generator"]

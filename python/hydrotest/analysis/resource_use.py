@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from hydrotest.units import show_figure, show_share
+from hydrotest.verdicts.figures import Usage, Wait
 
 NEAR_CEILING = 0.85
 """A resource used beyond this share of its ceiling at the limit is a suspect."""
 FAR_FROM_CEILING = 0.60
 """Below this share it is ruled out."""
-MACHINE = "the machine that hosts are emulated on"
-"""Stands where a host's name does."""
 THROTTLED_MIN = 0.50
 """A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
 short period 80 % of a quota was used with all periods throttled."""
@@ -28,11 +26,12 @@ HELD_BACK_MIN = 0.9
 class Sign:
     """Something beside its use that tells whether a resource was waited for, or ran short."""
 
-    what: str
+    name: str
+    """Of the counter: a column of `host_rates`."""
     value: float
     unit: str | None
     least: float
-    """From here on it tells that."""
+    """From here on it shows that."""
     is_sure: bool = False
     """A resource that binds always shows it."""
 
@@ -41,34 +40,25 @@ class Sign:
         """True if something waited."""
         return self.value >= self.least
 
-    def __str__(self) -> str:
-        return f"{self.what}: {show_figure(self.value, self.unit)}"
 
-
-SIGNS: dict[str, list[tuple[str, str, str | None, float, bool]]] = {
-    "cpu": [
-        ("pressure_cpu_some", "time in which some task waited for a core", None, 0.1, True),
-        ("run_delay", "tasks that waited for a core", "on average", 0.5, False),
-    ],
-    "disk": [
-        ("pressure_io_some", "time in which some task waited for the disk", None, 0.1, True),
-        ("disk_busy", "time in which it was busy", None, 0.5, False),
-        ("disk_wait", "requests that waited for it", "on average", 1.0, False),
-    ],
+SIGNS: dict[str, list[tuple[str, str | None, float, bool]]] = {
+    "cpu": [("pressure_cpu_some", None, 0.1, True), ("run_delay", "on average", 0.5, False)],
+    "disk": [("pressure_io_some", None, 0.1, True), ("disk_busy", None, 0.5, False), ("disk_wait", "on average", 1.0, False)],
     "network": [
-        ("tcp_retransmits_per_s", "TCP segments sent again", "/s", 1.0, False),
-        ("net_drops_per_s", "packets dropped", "/s", 1.0, False),
-        ("queue_drops_per_s", "packets dropped in front of its link", "/s", 1.0, False),
+        ("tcp_retransmits_per_s", "/s", 1.0, False),
+        ("net_drops_per_s", "/s", 1.0, False),
+        ("queue_drops_per_s", "/s", 1.0, False),
     ],
     "memory": [
-        ("pressure_memory_some", "time in which some task waited for memory", None, 0.1, False),
-        ("swapped_pages_per_s", "pages swapped in or out", "/s", 1.0, False),
-        ("major_faults_per_s", "page faults that read from disk", "/s", 10.0, False),
-        ("memory_dirty_bytes", "bytes that wait to be written", "bytes", math.inf, False),
+        ("pressure_memory_some", None, 0.1, False),
+        ("swapped_pages_per_s", "/s", 1.0, False),
+        ("major_faults_per_s", "/s", 10.0, False),
+        ("memory_dirty_bytes", "bytes", math.inf, False),
     ],
 }
-"""By resource: column of `host_rates`, words, unit (None: a share), from where on it tells of shortage, and whether what binds always shows it. The columns are
-the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups', and its queues' by netlink)."""
+"""By resource: column of `host_rates`, unit (None: a share), from where on it shows a shortage, and whether what binds always shows it. The columns are
+the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups', and its queues' by netlink).
+What each is called in a report stands in `report/wording/binding.py`."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +110,11 @@ class Use:
         """True if it can be ruled out."""
         return self.share is not None and self.share < FAR_FROM_CEILING and not self.is_near
 
-    def __str__(self) -> str:
-        held_back = f" and held back in {self.throttled:.0%} of its periods" if (self.throttled or 0.0) >= THROTTLED_MIN else ""
-        waited = "".join(f", {sign}" for sign in self.signs if sign.shows and sign.is_sure)
-        return f"at {show_share(self.share or 0.0, NEAR_CEILING)} of its ceiling{held_back}{waited}"
+    @property
+    def usage(self) -> Usage:
+        """For a finding."""
+        waits = tuple(Wait(sign.name, sign.value, sign.unit, sign.shows) for sign in self.signs if sign.is_sure)
+        return Usage(self.host, self.resource, self.share, self.throttled or 0.0, waits)
 
 
 def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float]) -> list[Use]:
@@ -149,8 +140,8 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
     ]
     return [
         replace(use, signs=tuple(
-            Sign(what, value, unit, least, is_sure)
-            for column, what, unit, least, is_sure in SIGNS[use.resource] if (value := known(column)) is not None
+            Sign(column, value, unit, least, is_sure)
+            for column, unit, least, is_sure in SIGNS[use.resource] if (value := known(column)) is not None
         ))
         for use in uses
     ]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
@@ -12,6 +11,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
+from hydrotest.verdicts.trial import Lack, Lacking
 
 BUSIEST_THREAD_MAX = 0.80
 RUN_DELAY_MAX = 0.05
@@ -23,19 +23,6 @@ LINK_MAX = 0.90
 LOAD_THREADS = "load-"
 
 
-Code = Literal["thread", "run-delay", "wait", "in-flight-cap", "link"]
-
-
-@dataclass(frozen=True)
-class Lack:
-    """Something of which a generator had too little: the value that was measured, above its bound."""
-
-    code: Code
-    value: float
-    bound: float
-    words: str
-
-
 @dataclass(frozen=True)
 class Room:
     """Whether a generator had room in a trial, and why not."""
@@ -43,12 +30,7 @@ class Room:
     busiest_thread: float | None
     run_delay: float | None
     wait_p99_ms: float | None
-    lacks: list[Lack]
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why it had none, in words."""
-        return [lack.words for lack in self.lacks]
+    lacks: tuple[Lack, ...]
 
     @property
     def has_room(self) -> bool:
@@ -91,23 +73,19 @@ def judge_room(measured: Measured, objectives_ms: Mapping[str, float]) -> Room:
     wait = measured.wait or {}
     lacks = []
     if busiest is not None and busiest >= BUSIEST_THREAD_MAX:
-        words = f"its busiest thread used {busiest:.0%} of a core (at most {BUSIEST_THREAD_MAX:.0%})"
-        lacks.append(Lack("thread", busiest, BUSIEST_THREAD_MAX, words))
+        lacks.append(Lack(Lacking.THREAD, busiest, BUSIEST_THREAD_MAX))
     if delay is not None and delay > RUN_DELAY_MAX:
-        words = f"its threads waited for a core {delay:.1%} of the time (at most {RUN_DELAY_MAX:.0%})"
-        lacks.append(Lack("run-delay", delay, RUN_DELAY_MAX, words))
+        lacks.append(Lack(Lacking.RUN_DELAY, delay, RUN_DELAY_MAX))
     if measured.load.offered is not None:
         for name, bound in wait_bounds(measured.latency or {}, objectives_ms).items():
             late = wait.get(name)
             if late is not None and late > bound:
-                words = f"it started operations {late:.2f} ms late at {name} (at most {bound:.2f} ms)"
-                lacks.append(Lack("wait", late, bound, words))
+                lacks.append(Lack(Lacking.WAIT, late, bound, percentile=name))
         assert measured.load.outcome is not None
         hits = measured.load.outcome.counts.cap_hits
         if hits:
-            lacks.append(Lack("in-flight-cap", hits, 0, f"its in-flight cap was reached {hits} times"))
+            lacks.append(Lack(Lacking.IN_FLIGHT_CAP, hits, 0))
     for host, share in own_links(measured).items():
         if share >= LINK_MAX:
-            words = f"the link of {host}, on which only generators are, was used to {share:.0%} (at most {LINK_MAX:.0%})"
-            lacks.append(Lack("link", share, LINK_MAX, words))
-    return Room(busiest, delay, wait.get("p99"), lacks)
+            lacks.append(Lack(Lacking.LINK, share, LINK_MAX, host=host))
+    return Room(busiest, delay, wait.get("p99"), tuple(lacks))

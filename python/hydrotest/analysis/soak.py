@@ -124,7 +124,7 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dic
                      "latency_ms": measured.latency, "latency_includes_failed": measured.failed,
                      "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
                      "stalls": _stalls(measured),
-                     "accepted": None if verdict is None else verdict.accepted, "reasons": [] if verdict is None else verdict.reasons,
+                     "accepted": None if verdict is None else verdict.accepted, "because": [] if verdict is None else list(verdict.because), "reasons": [],
                      "missed_at_s": [b["at_s"] for b in buckets if b["met"] is False]})  # fmt: skip
     return rows
 

@@ -123,7 +123,7 @@ def flow_rows(limits: Sequence[Mapping[str, Any]], experiment: Experiment) -> li
             "serial": law and law[1], "crosstalk": law and law[2], "fastest_at": law and fastest_at(law[1], law[2]),
             "error_pct": left_out_error_pct(points, scalability_law) if law else None, "from": found[0][0], "to": found[-1][0],
             "stops_paying_at": None if poor is None else found[poor][0],
-            "bound_by": None if poor is None else found[poor][1]["bound_by"]["detail"],
+            "bound_by": None if poor is None else found[poor][1]["bound_by"],
         })  # fmt: skip
     return out
 

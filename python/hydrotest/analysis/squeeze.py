@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from hydrotest.analysis.intervals import NOTHING, Mean, interval_with, pooled_deviation, scatters_more
+from hydrotest.analysis.intervals import NOTHING, interval_with, pooled_deviation, scatters_more
 from hydrotest.analysis.resource_use import Use
 from hydrotest.store.records import Iteration, SqueezeTurn
+from hydrotest.verdicts.figures import Mean
 
 LEFT: dict[str, float] = {"cpu": 0.5, "disk": 0.5, "network": 0.5}
 """What is left of a squeezed resource. Much is taken: the machine's speed drifts by 10 to 40 % within seconds, in which a fifth of the cores
@@ -75,9 +76,6 @@ class Candidate(NamedTuple):
     def is_group(self) -> bool:
         """True for several hosts."""
         return len(self.hosts) > 1
-
-    def __str__(self) -> str:
-        return f"{self.resource} of {' and '.join(self.hosts)}{' together' if self.is_group else ''}"
 
 
 def may_bind(use: Use) -> bool:

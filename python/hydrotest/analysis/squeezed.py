@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from hydrotest.analysis.doubling import doubled
-from hydrotest.analysis.evidence import lines
+from hydrotest.analysis.evidence import inside, lines
 from hydrotest.analysis.internal import gauged
-from hydrotest.analysis.intervals import Mean, log_ratio, percent, t_interval
+from hydrotest.analysis.intervals import log_ratio, percent, t_interval
 from hydrotest.analysis.progress import Progress
-from hydrotest.analysis.resource_use import MACHINE, Use
+from hydrotest.analysis.resource_use import Use
 from hydrotest.analysis.squeeze import (
     RATE_MIN,
     SETTLE_S,
@@ -29,6 +29,9 @@ from hydrotest.analysis.squeeze import (
 from hydrotest.analysis.windows import Window, pressed_freely, uses_in
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeTurn, Trial
+from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
+from hydrotest.verdicts.evidence import InsideLine
+from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean
 
 NEXT_MIN = 0.7
 """Of its ceiling, or of its quota's periods: what comes next after a relief is named from here on."""
@@ -71,8 +74,10 @@ class Relief:
         used = self.next.fullness if self.next.is_near else self.next.share or self.next.fullness
         return reached / min(1.0, used) if self.is_still else reached
 
-    def __str__(self) -> str:
-        return f"with {self.given:g} × as much the rate changed by {self.change.value:+.0f} % [{self.change.low:+.0f}, {self.change.high:+.0f}]"
+    @property
+    def gain(self) -> Gain:
+        """For a finding."""
+        return Gain(self.given, self.change)
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,6 @@ class Doubled:
         """True if it was surely next to nothing: then it was not."""
         return self.change.high < GIVES_MIN
 
-    def __str__(self) -> str:
-        return f"twice the generators with twice as many in flight changed its rate by {self.change.value:+.0f} % [{self.change.low:+.0f}, {self.change.high:+.0f}]"
-
 
 @dataclass(frozen=True)
 class Squeezed:
@@ -104,11 +106,11 @@ class Squeezed:
     relief: Relief | None
     freely: Sequence[Use] = ()
     """What was used in the turns in which nothing was taken; where nothing was squeezed, when all was pressed out of the system."""
-    inside: Sequence[dict[str, Any]] = ()
+    inside: Sequence[InsideLine] = ()
     """Limits inside the systems whose gauges were full when all was pressed out of them."""
     doubled: Doubled | None = None
     """Tried where nothing that was squeezed binds."""
-    why_not: str | None = None
+    why_not: NotSqueezed | None = None
     """Why nothing was squeezed, or no further."""
 
 
@@ -158,7 +160,7 @@ def squeezed(
 
     windows = pressed_freely(run, trials, workload)
     # Gauges from before anything is taken: turns are shorter than the time between two readings, and counters that grow would tell of the squeezed ones, too.
-    beside = (lines([], gauged(run, windows, needed)), _doubled(run, trials, workload), _why_not(run, trials, workload))
+    beside = (inside(lines([], gauged(run, windows, needed))), _doubled(run, trials, workload), _why_not(run, trials, workload))
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
     if not own:
         freely = used(windows)
@@ -176,25 +178,32 @@ def squeezed(
 def _unsqueezed(freely: Sequence[Use]) -> Decision:
     """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
     # A full machine under emulated hosts is told as what it is (`proof`).
-    own = [use for use in freely if use.resource != "memory" and use.host != MACHINE]
+    own = [use for use in freely if use.resource != "memory" and use.host != EMULATING_MACHINE]
     return Decision([], is_none=bool(own) and not any(map(may_bind, own)))
 
 
 NOT_SQUEEZED = "not squeezed"
-"""In the journal, with `test`, `workload` and `reason`: why nothing was squeezed, or no further."""
+"""In the journal, with `test`, `workload` and `because` (a `NotSqueezed`): why nothing was squeezed, or no further. Older runs have its `reason` in words."""
 
 
-def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> str | None:
+def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> NotSqueezed | None:
     """The last that was said of it; nothing if it was squeezed since, after a resumption."""
     tests = {trial.test for trial in trials}
     squeezed_at = max((trial.ended_wall_s for trial in trials if _is_squeeze(trial, workload)), default=0.0)
     told = [
-        entry["reason"]
+        _as_data(entry)
         for entry in run.read_journal()
         if entry["what"] == NOT_SQUEEZED and entry["workload"] == workload and entry["test"] in tests
         and datetime.fromisoformat(entry["at"]).timestamp() >= squeezed_at
     ]  # fmt: skip
     return told[-1] if told else None
+
+
+def _as_data(entry: Mapping[str, Any]) -> NotSqueezed:
+    if "because" not in entry:
+        return NotSqueezed(Unsqueezed.REFUSED, detail=entry["reason"])
+    given = dict(entry["because"])
+    return NotSqueezed(**{**given, "reason": Unsqueezed(given["reason"])})
 
 
 def used_freely(

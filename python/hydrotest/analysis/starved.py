@@ -10,18 +10,19 @@ from typing import Any
 import polars as pl
 
 from hydrotest.analysis.evidence import SHARED
-from hydrotest.analysis.resource_use import MACHINE
 from hydrotest.analysis.usage import service_rates
 from hydrotest.analysis.windows import Window, names_of, uses_in
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
 SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")
 """Of which system a service is; what is none of these is a program of its own."""
+USERS_MAX = 5
 FREES_MIN = 0.05
 """Less than this part of what is used is not worth moving anything for."""
 
@@ -29,7 +30,7 @@ FREES_MIN = 0.05
 def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dict[str, float]:
     """What each system has, among these services, of what is used of a resource (`top`): so much would be free if it ran elsewhere. Most first; empty where
     that is not known, and where there is only one."""
-    column, _ = SHARED.get(top["unit"], ("", ""))
+    column = SHARED.get(top["unit"], "")
     return frees([(service["service"], (service.get(column) or 0.0) / top["used"]) for service in services if top["used"]])
 
 
@@ -63,7 +64,7 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
         {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
          "is_near": use.is_near, "throttled": use.throttled,
          # By whichever of its names this machine is told, its services are on it.
-         "hosts": [host["name"] for host in hosts] if use.host == MACHINE else names[use.host]}
+         "hosts": [host["name"] for host in hosts] if use.host == EMULATING_MACHINE else names[use.host]}
         for use in uses
         if use.share is not None
     ]  # fmt: skip
@@ -89,11 +90,11 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
             places: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:  # fmt: skip
     """For each workload that got significantly worse: what was used up meanwhile on a host that it needs, and by whom. A resource that is not
     near its ceiling, or memory, which starves nobody by being occupied, is not named: then it is not known. `places`: the hosts that each workload needs."""
-    worse: dict[str, list[str]] = {}
+    worse: dict[str, list[dict[str, Any]]] = {}
     for row in interference:
         is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
         if row["significant"] and is_worse:
-            worse.setdefault(row["workload"], []).append(f"{row['metric'].replace('_ms', '')} {row['change_pct']:+,.0f} %")
+            worse.setdefault(row["workload"], []).append({"metric": row["metric"], "change_pct": row["change_pct"]})
     out = []
     for workload, changes in worse.items():
         top = next(
@@ -102,10 +103,11 @@ def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], se
             None,
         )  # fmt: skip
         there = [service for service in services if top is not None and service["host"] in top["hosts"]]
-        users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in there if s["cpu_cores"] >= SHOWN_MIN][:5]
+        users = [{"service": s["service"], "cores": s["cpu_cores"]} for s in there if s["cpu_cores"] >= SHOWN_MIN][:USERS_MAX]
         out.append({
-            "workload": workload, "changes": changes, "resource": top["resource"] if top else None, "host": top["host"] if top else None,
-            "share": top["share"] if top else None, "throttled": top["throttled"] if top else None, "users": users if top and top["resource"] == "cpu" else [],
+            "workload": workload, "worse": changes, "changes": [], "resource": top["resource"] if top else None, "host": top["host"] if top else None,
+            "share": top["share"] if top else None, "throttled": top["throttled"] if top else None, "cores_of": users if top and top["resource"] == "cpu" else [],
+            "users": [],
             "frees": {} if top is None else _frees(there, top),
         })  # fmt: skip
     return out

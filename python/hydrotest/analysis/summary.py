@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from hydrotest import __version__
 from hydrotest.analysis.batch import batch_rows
-from hydrotest.analysis.combined import Together
+from hydrotest.analysis.combined import COMBINED_SKIPPED, Together
 from hydrotest.analysis.curves import curves
 from hydrotest.analysis.dataflow import dataflow_rows, query_rows, window_rows
 from hydrotest.analysis.doubling import doubling_rows
@@ -36,6 +37,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, Problem
 
 Status = Literal["complete", "partial", "failed"]
 
@@ -57,8 +59,10 @@ UNKNOWN_ROWS = Fates(
 
 
 def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> dict[str, Any]:
-    """Everything that the contract asks for; what is not known is null or an empty list. Trials of searches count as the run decided while it was made; with `rejudge`
-    by today's rules."""
+    """Everything that the contract asks for but its texts (see `report/wording`); what is not known is null or an empty list.
+
+    Trials of searches count as the run decided while it was made; with `rejudge` by today's rules.
+    """
     environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
     hosts = environment.get("hosts", [])
     trials = run.trials()
@@ -79,7 +83,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
     places = {row["workload"]: experiment.needs(row["workload"]) for row in interference}
-    summary: dict[str, Any] = finite({
+    summary: dict[str, Any] = {
         "schema": 1,
         "experiment": experiment.name,
         "run": run.path.name,
@@ -116,26 +120,35 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         "published": None if experiment.published is None else {
             "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
         },
-        "problems": batch.problems + [entry["reason"] for entry in journal if entry["what"] == "combined skipped"] + [
-            f"searches were judged by another threshold than today's, {name}: {'none' if then is None else f'{then:g}'}, now {now:g}"
-            for name, (then, now) in decided.other_thresholds().items()
+        "problem_causes": [
+            *batch.problems, *skipped(journal),
+            *(OtherThreshold(name, then, now) for name, (then, now) in decided.other_thresholds().items()),
         ],
+        "problems": [],
         "speed": speed_summary(run, trials, hosts),
         "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
         "overhead": environment.get("overhead"),
         "warm_ups": [{"workload": entry["workload"], "seconds": entry["seconds"], "settled": entry["settled"]}
                      for entry in journal if entry["what"] == "warmed up"],
-    })  # fmt: skip
+    }  # fmt: skip
     return summary
 
 
 def finite(value: Any) -> Any:
-    """JSON has no infinity and no NaN: they become null."""
+    """Plain data for JSON, which has no infinity and no NaN: they become null. What is frozen becomes an object."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: finite(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
+    """The combined tests that were skipped."""
+    entries = [entry for entry in journal if entry["what"] == COMBINED_SKIPPED]
+    return [NoIsolatedLimit(tuple(entry["workloads"])) if "workloads" in entry else Noted(entry["reason"]) for entry in entries]
 
 
 def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -191,7 +204,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
             "run_delay_pct": None if room.run_delay is None else room.run_delay * 100,
             "wait_p99_ms": room.wait_p99_ms if measured.load.offered is not None else None,
             "memory_bytes": measured.load.outcome.memory_bytes_max if measured.load.outcome else None,
-            "has_room": room.has_room, "why_not": room.reasons, "trial": trial.number,
+            "has_room": room.has_room, "lacks": list(room.lacks), "why_not": [], "trial": trial.number,
         })  # fmt: skip
     return rows
 

@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.resource_use import MACHINE, Use, resource_uses
+from hydrotest.analysis.resource_use import Use, resource_uses
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
+from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 Window = tuple[Trial, float, float]
 """A trial, and from when to when, wall time."""
@@ -44,7 +45,7 @@ def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> lis
     """The cores of the machine that hosts are emulated on, used by all of them together: it can be full where none of them is."""
     emulated = {host["name"]: host["machine_cores"] for host in hosts if "machine_cores" in host}
     own = [use.used for use in uses if use.resource == "cpu" and use.host in emulated]
-    return [Use("cpu", MACHINE, sum(own), float(next(iter(emulated.values()))), "cores")] if own else []
+    return [Use("cpu", EMULATING_MACHINE, sum(own), float(next(iter(emulated.values()))), "cores")] if own else []
 
 
 def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:

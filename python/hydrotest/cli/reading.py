@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hydrotest.analysis.event_log import log_row, read_files
 from hydrotest.analysis.placement import placed
 from hydrotest.analysis.spark_tasks import doubt_of
 from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
-from hydrotest.analysis.summary import summarise_run
+from hydrotest.analysis.summary import finite, summarise_run
 from hydrotest.cli.app import Json, app, kinds_of, out_console, print_json
 from hydrotest.clock import iso
 from hydrotest.errors import EXIT_DONE, BadInputError
@@ -24,6 +24,8 @@ from hydrotest.report.comparing import comparison_sheet, placement_sentences, pl
 from hydrotest.report.html import write_report
 from hydrotest.report.spark import doubt_sentences, log_sheet, spark_sentences, stage_sheet, where_sheet
 from hydrotest.report.terminal import print_head, print_sheet, print_summary, print_text
+from hydrotest.report.wording.problem import log_flaw_words
+from hydrotest.report.wording.summary import worded
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -37,7 +39,7 @@ def _read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experime
     journal = folder.read_journal()
     ended = next((entry for entry in reversed(journal) if entry["what"] == "run ended"), None)
     finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
-    summary = summarise_run(folder, spec, ended["status"] if ended else "partial", finished, rejudge=rejudge)
+    summary = worded(summarise_run(folder, spec, ended["status"] if ended else "partial", finished, rejudge=rejudge))
     if ended and ended["error"]:
         summary["error"] = ended["error"]
     return folder, spec, summary
@@ -63,7 +65,7 @@ def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: boo
         raise BadInputError("there is nothing to show", "Name a run's folder, or a Spark event log by --spark-log.")
     _, spec, summary = _read_run(run, rejudge=rejudge)
     if as_json:
-        print_json(summary)
+        print_json(finite(summary))
     else:
         print_summary(summary, kinds_of(spec), out_console())
     return EXIT_DONE
@@ -77,15 +79,17 @@ def _show_spark_log(path: Path, as_json: bool) -> int:
         raise BadInputError("there is no event log",
                             "Name a file, the folder of a rolled log, a zip of the history server, or the directory that has them.", file=path)  # fmt: skip
     log = read_files(logs[0].files)
+    cut = "; ".join(map(log_flaw_words, log.flaws)) or None
     if not log.stages:
-        raise BadInputError(f"the event log tells of nothing: no stage ran in {log.lines:,} lines" + (f"; {log.cut}" if log.cut else ""),
+        raise BadInputError(f"the event log tells of nothing: no stage ran in {log.lines:,} lines" + (f"; {cut}" if cut else ""),
                             "Each line is to be a JSON object, as Spark writes it.", file=path)  # fmt: skip
     rows, out = time_rows(log.stages), out_console()
     if as_json:
         doubt = doubt_of(log.stages)
         print_json({
             "application": log.application or None, "name": log.name or None, "spark": log.version or None, "cores": log.cores, "task_cpus": log.cpus,
-            "slots": log.slots, "cut": log.cut, "flaws": [asdict(flaw) for flaw in log.flaws], "lines": log.lines, "skipped_lines": log.skipped,
+            "slots": log.slots, "cut": cut,
+            "flaws": [asdict(replace(flaw, words=log_flaw_words(flaw))) for flaw in log.flaws], "lines": log.lines, "skipped_lines": log.skipped,
             "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "doubt": doubt and asdict(doubt),
             "executors_removed": [asdict(one) for one in log.executors.removed], "stages": rows,
         })  # fmt: skip
@@ -116,7 +120,7 @@ def _list_spark_logs(logs: Sequence[Log], as_json: bool) -> int:
 def report(run: Path, *, as_json: Json = False) -> int:
     """Write a run's report: one file that opens offline."""
     folder, spec, summary = _read_run(run)
-    folder.write_json(layout.SUMMARY, summary)
+    folder.write_json(layout.SUMMARY, finite(summary))
     path = write_report(folder, spec, summary)
     if as_json:
         print_json({"report": str(path)})

@@ -7,6 +7,7 @@ from typing import Any
 from hydrotest.analysis.evidence import inside
 from hydrotest.report.bounds import full_inside
 from hydrotest.spec.models import SYSTEM_OF
+from hydrotest.verdicts.binding import BoundBy, Kind
 
 KAFKA = "https://kafka.apache.org/documentation/"
 CASSANDRA = "https://cassandra.apache.org/doc/5.0/cassandra/managing/operating/hardware.html"
@@ -40,22 +41,22 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
 
 def advice(row: dict[str, Any]) -> str | None:
     """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
-    bound = row["bound_by"]
-    if bound["kind"] == "generator" and bound["confirmed"]:
-        hosts = " and ".join(bound["binds"])
+    bound: BoundBy = row["bound_by"]
+    if bound.kind == Kind.GENERATOR and bound.confirmed:
+        hosts = " and ".join(bound.binds)
         return f"What to do: give {hosts}, on which only generators run, more of it, or take further hosts for them (`on`): this limit is not the system's."
-    if bound["kind"] == "generator":
+    if bound.kind == Kind.GENERATOR:
         return "What to do: raise `generators` or `threads` of this workload, or run it on a host without services (`on`): this limit is not the system's."
-    if bound["kind"] == "system":
-        told = {f"`{line['setting']}`: {line['remedy']} ({line['source']})": None for line in inside(bound["evidence"])}
+    if bound.kind == Kind.SYSTEM:
+        told = {f"`{line.setting}`: {line.remedy} ({line.source})": None for line in inside(bound.evidence)}
         return f"What to do: {'; '.join(told)}." if told else None
-    if not bound["confirmed"] or bound["resource"] is None:
+    if not bound.confirmed or bound.resource is None:
         return None
-    if set(bound["binds"]).isdisjoint(row.get("workers", bound["binds"])):
-        hosts = " and ".join(bound["binds"])
+    if set(bound.binds).isdisjoint(row.get("workers", bound.binds)):
+        hosts = " and ".join(bound.binds)
         return f"What to do: give {hosts}, where no tasks run but the driver or the master, more of it, or put them elsewhere ({SPARK}cluster-overview.html)."
     system = SYSTEM_OF[row["kind"]]
-    full = {line["setting"] for line in full_inside(row)}
-    short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound["resource"])
+    full = {line.setting for line in full_inside(row)}
+    short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound.resource)
     found = ADVICE.get((row["kind"], short), ADVICE.get((system, short)))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

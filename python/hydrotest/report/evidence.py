@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from hydrotest.analysis.evidence import Line, inside, throttled, used, uses, waited
+from hydrotest.analysis.evidence import inside, throttled, used, uses, waited
 from hydrotest.analysis.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, elasticity_words, named
 from hydrotest.report.sheet import NONE, Sheet
+from hydrotest.report.wording.figures import show_sign
 from hydrotest.report.words import Summary
 from hydrotest.units import show_figure
+from hydrotest.verdicts.binding import BoundBy, SqueezeRow
+from hydrotest.verdicts.evidence import Line, UseLine
 
 
 def evidence_sheet(summary: Summary) -> Sheet:
     """A line for each resource of a host that was used much, waited for, or squeezed, and for each limit inside a system that was full."""
     rows = []
     for row in [*summary["limits"], *summary.get("jobs", [])]:
-        bound, head = row["bound_by"], [row["workload"], row.get("tenancy", "isolated")]
-        for line in uses(bound["evidence"]):
+        bound: BoundBy = row["bound_by"]
+        head = [row["workload"], row.get("tenancy", "isolated")]
+        for line in uses(bound.evidence):
             rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [
-            [*head, one["host"] or NONE, one["what"], show_figure(one["value"], one["unit"]), NONE,
-             f"full {one['when']} {show_figure(one['threshold'], one['unit'])}" + (", pressed without schedule" if one.get("freely") else ""),
-             f"bounded by {one['setting']}"]
-            for one in inside(bound["evidence"])
+            [*head, one.host or NONE, one.what, show_figure(one.value, one.unit), NONE,
+             f"full {one.when} {show_figure(one.threshold, one.unit)}" + (", pressed without schedule" if one.unthrottled else ""),
+             f"bounded by {one.setting}"]
+            for one in inside(bound.evidence)
         ]  # fmt: skip
     heads = ["workload", "tenancy", "host", "what", "used", "waited for", "squeezed", "so"]
     return Sheet("What the verdicts stand on", heads, rows)
 
 
-def _resource(bound: dict[str, Any], line: Line) -> list[list[str]]:
+def _resource(bound: BoundBy, line: UseLine) -> list[list[str]]:
     """One row of cells, or none."""
-    resource, host, share = line["resource"], line["host"], line["value"]
+    resource, host, share = line.resource, line.host, line.value
     squeezes = [
-        elasticity_words(one) + (" (together)" if len(one["hosts"]) > 1 else "") + _freely(one, resource, host)
-        for one in bound["squeezed"] if one["resource"] == resource and host in one["hosts"]
+        elasticity_words(one) + (" (together)" if len(one.hosts) > 1 else "") + _freely(one, resource, host)
+        for one in bound.squeezed if one.resource == resource and host in one.hosts
     ]  # fmt: skip
-    waits = _waits(bound["evidence"], resource, host)
+    waits = _waits(bound.evidence, resource, host)
     if not squeezes and not waits and (share is None or share < SHARE_MIN):
         return []
-    why = [one["why"] for one in bound["ruled_out"] if (one["resource"], one["hosts"]) == (resource, [host])]
-    binds = bound["confirmed"] and resource == bound["resource"] and host in bound["binds"]
+    why = [one.why for one in bound.ruled_out if (one.resource, one.hosts) == (resource, (host,))]
+    binds = bound.confirmed and resource == bound.resource and host in bound.binds
     so = "binds" if binds else f"ruled out: {why[0]}" if why else NONE
     told = NONE if share is None else f"{share:.0%} of {ceiling_words(line)}"
     return [[host, named(resource, [line]), told, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
 
 
-def _freely(one: dict[str, Any], resource: str, host: str) -> str:
+def _freely(one: SqueezeRow, resource: str, host: str) -> str:
     """What was used of it in the turns of a squeeze in which nothing was taken."""
-    return "".join(f" at {line['value']:.0%}" for line in used(one["freely"], resource, [host]))
+    return "".join(f" at {line.value:.0%}" for line in used(one.freely, resource, [host]))
 
 
-def _waits(evidence: list[dict[str, Any]], resource: str, host: str) -> list[str]:
+def _waits(evidence: Sequence[Line], resource: str, host: str) -> list[str]:
     """Signs that something waited for it, or that it ran short."""
-    told = [f"{line['sign']}: {show_figure(line['value'], line['unit'])}" for line in waited(evidence, resource, host)]
+    told = [show_sign(line.sign, line.value, line.unit) for line in waited(evidence, resource, host)]
     held_back = throttled(evidence, host) if resource == "cpu" else 0.0
     return [*told, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else told

@@ -6,7 +6,9 @@ from typing import Any
 
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.report.wording.trial import failure_words
 from hydrotest.units import show_bytes
+from hydrotest.verdicts.trial import Check
 
 LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
 
@@ -99,10 +101,8 @@ def rejected_sheet(summary: dict[str, Any]) -> Sheet:
     for row in summary["levels"]:
         if row["accepted"] is not False:
             continue
-        failed = [(check["rule"], check["words"]) for check in row.get("checks", []) if not check["held"]]
-        told = [words for _, words in failed]
         # What is no rule's own: that the trial is void, or that a quota held the client back.
-        failed += [(NONE, reason) for reason in row.get("reasons", []) if reason not in told]
+        failed = [(why.rule if isinstance(why, Check) else NONE, failure_words(why)) for why in row["because"]]
         rows += [[row["workload"], row["client"], target(row), rule, words] for rule, words in failed]
     return Sheet("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
 

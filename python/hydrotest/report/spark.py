@@ -12,6 +12,7 @@ from hydrotest.analysis.spark_failure import first_line
 from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage, doubt_of
 from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
+from hydrotest.report.wording.problem import log_flaw_words
 from hydrotest.units import show_bytes
 
 SHOWN_MIN = 0.02
@@ -260,7 +261,7 @@ def spark_sentences(log: EventLog) -> list[str]:
         out.append(f"{repeated:,} tasks were done again, since their results were lost with their executors.")
     out += [f"{_stage(stage)} failed: {first_line(stage.failure)}" for stage in log.stages if stage.failure]
     out += _executor_sentences(log)
-    out += [f"The log is not whole: {flaw.words}." for flaw in log.flaws]
+    out += [f"The log is not whole: {log_flaw_words(flaw)}." for flaw in log.flaws]
     return out
 
 

@@ -21,6 +21,7 @@ from hydrotest.report.unchecked import unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
+from hydrotest.verdicts.binding import BoundBy, Kind
 
 
 def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
@@ -92,10 +93,11 @@ def _stopped(row: dict[str, Any]) -> str:
     return "another workload" if is_others else str(row["stopped_by"])
 
 
-def _bound(bound: dict[str, Any]) -> str:
-    host = bound["host"] or " and ".join(bound["binds"]) or "the whole machine"
-    name = f"{bound['resource']} of {host}" if bound["kind"] == "resource" else bound["kind"]
-    return name + ("" if bound["confirmed"] else " (suspected)" if bound["kind"] == "resource" else "")
+def _bound(bound: BoundBy) -> str:
+    host = bound.host or " and ".join(bound.binds) or "the whole machine"
+    is_resource = bound.kind == Kind.RESOURCE
+    name = f"{bound.resource} of {host}" if is_resource else str(bound.kind)
+    return name + ("" if bound.confirmed or not is_resource else " (suspected)")
 
 
 def spark_sheet(summary: Summary) -> Sheet:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hydrotest.analysis.evidence import Line, by_service
+from hydrotest.analysis.evidence import by_service
 from hydrotest.analysis.starved import frees
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence, held_back_words
@@ -16,7 +16,10 @@ from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.report.unchecked import reads_sentences
+from hydrotest.report.wording.binding import COUNTED
+from hydrotest.report.wording.figures import MACHINE
 from hydrotest.units import show_duration, show_rate
+from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 
 Summary = dict[str, Any]
 
@@ -185,25 +188,32 @@ def together_sentences(summary: Summary) -> list[str]:
     return out
 
 
+Named = tuple[tuple[str, str | None], ...]
+
+
+def _named(bound: BoundBy) -> Named:
+    """The resources that a verdict by use names, by host."""
+    near = [usage for cause in bound.because if isinstance(cause, NearCeiling) for usage in cause.usages]
+    return tuple((usage.host, usage.resource) for usage in near) or ((bound.host or MACHINE, bound.resource),)
+
+
 def contested_sentences(rows: list[dict[str, Any]]) -> list[str]:
     """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
-    said: dict[str, list[str]] = defaultdict(list)
-    shares: dict[str, list[Line]] = {}
+    found: dict[Named, list[tuple[str, BoundBy]]] = defaultdict(list)
     for row in rows:
-        bound = row["bound_by"]
-        if bound["kind"] in ("resource", "undecided"):
-            there = by_service(bound["evidence"])
-            had = "; ".join(f"{line['service']} {line['value']:.0%}" for line in there)
-            what = bound["there"]
-            told = f"{what} (of the {there[0]['of']}: {had})" if had else what
-            said[told].append(row["workload"])
-            shares[told] = there
+        bound: BoundBy = row["bound_by"]
+        if bound.kind in (Kind.RESOURCE, Kind.UNDECIDED):
+            found[_named(bound)].append((row["workload"], bound))
     out = []
-    for what, who in said.items():
-        if len(who) == 1 and len(frees((line["service"], line["value"]) for line in shares[what])) < 2:
+    for those in found.values():
+        who, bound = [name for name, _ in those], those[0][1]
+        there = by_service(bound.evidence)
+        had = "; ".join(f"{line.service} {line.value:.0%}" for line in there)
+        what = f"{bound.there} (of the {COUNTED[there[0].of]}: {had})" if had else bound.there
+        if len(who) == 1 and len(frees((line.service, line.value) for line in there)) < 2:
             out.append(f"What {who[0]} is bound by there: {what}.")
             continue
-        freed = _freed(frees((line["service"], line["frees"] or 0.0) for line in shares[what]))
+        freed = _freed(frees((line.service, line.frees or 0.0) for line in there))
         out.append(f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}.{freed}")
     return out
 

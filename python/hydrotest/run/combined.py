@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from hydrotest.analysis.combined import FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of, safe_search
+from hydrotest.analysis.combined import COMBINED_SKIPPED, FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of, safe_search
 from hydrotest.analysis.limits import isolated_limits
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import disturbance
+from hydrotest.report.wording.problem import problem_words
+from hydrotest.report.wording.trial import disturbances_words
 from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.searching import Searcher
@@ -17,6 +19,7 @@ from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated, Work
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.spec.tests import Combined
 from hydrotest.store.records import Purpose, Trial
+from hydrotest.verdicts.problem import NoIsolatedLimit
 
 BATCH_WINDOWS = 2.5
 """A window in which a batch job loops is this many times as long as its longest test took alone, at least:
@@ -45,9 +48,8 @@ class CombinedTest:
         limits = isolated_limits(self.bench.runner.folder, self.bench.experiment)
         lacking = [p.name for p in self.pressables if self._is_rated(p) and not limits.get(p.name)]
         if lacking:
-            reason = f"no isolated limit was found for {', '.join(lacking)}, so no fraction of it can be pressed; give `rates` instead"
-            self.bench.runner.folder.journal("combined skipped", reason=reason)
-            self.bench.listener.say(f"combined: {reason}")
+            self.bench.runner.folder.journal(COMBINED_SKIPPED, workloads=lacking)
+            self.bench.listener.say(f"combined: {problem_words(NoIsolatedLimit(tuple(lacking)))}")
             return
         fraction = await self._safe_working_point(limits)
         if fraction is None:
@@ -108,11 +110,13 @@ class CombinedTest:
         for left in range(DISTURBED_MAX, -1, -1):
             trial = await until_done(self.bench, lambda: press_together(self.bench, plan, chosen, rates))
             parts = [Measured.read(self.bench.runner.folder, trial, load.workload) for load in trial.loads if load.outcome is not None]
-            disturbed = next((found for part in parts if (found := disturbance(part)) is not None), None)
-            if disturbed is None or left == 0:
-                self.bench.listener.trial_ended(trial, None, "measured" if disturbed is None else f"measured, though {disturbed}")
+            disturbed = next((found for part in parts if (found := disturbance(part))), ())
+            if not disturbed or left == 0:
+                self.bench.listener.trial_ended(
+                    trial, None, "measured" if not disturbed else f"measured, though {disturbances_words(disturbed)}"
+                )
                 return
-            self.bench.listener.trial_ended(trial, None, f"made again, since {disturbed}")
+            self.bench.listener.trial_ended(trial, None, f"made again, since {disturbances_words(disturbed)}")
 
     async def _all_out(self) -> None:
         """All without schedule: what each achieves then."""

@@ -16,11 +16,12 @@ from functools import partial
 from typing import Any
 
 from hydrotest import __version__
-from hydrotest.analysis.summary import Status, summarise_run
+from hydrotest.analysis.summary import Status, finite, summarise_run
 from hydrotest.analysis.usage import host_rates, service_rates
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
+from hydrotest.report.wording.summary import worded
 from hydrotest.run.events import Listener
 from hydrotest.run.raising import remove_data, start_systems, watch_services
 from hydrotest.run.sampling import Sampling
@@ -213,16 +214,16 @@ class Controller:
             attempt(self._write_environment)
         attempt(lambda: self.folder.journal("run ended", status=status, error=error.message if error else None))
         try:
-            summary = summarise_run(self.folder, self.experiment, status, iso(time.time()))
+            summary = worded(summarise_run(self.folder, self.experiment, status, iso(time.time())))
         except Exception as caught:  # noqa: BLE001 - that the run ended, and how, is told all the same
             error = error or self._internal(caught)
             unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
-            summary = summarise_run(_Untried(self.folder.path), self.experiment, status, iso(time.time()))
+            summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, iso(time.time())))
             summary["problems"].append(unwritten[-1])
         if error is not None:
             summary["error"] = error.message
         try:
-            self.folder.write_json(layout.SUMMARY, summary)
+            self.folder.write_json(layout.SUMMARY, finite(summary))
         except OSError as caught:
             told = f"; the run had ended with: {error.message}" if error is not None else ""
             raise RunFailedError(

@@ -21,6 +21,7 @@ from hydrotest.run.workloads.kafka import Consume
 from hydrotest.spec.tests import Isolated
 from hydrotest.store.records import Purpose, Trial
 from hydrotest.units import show_bytes, show_rate
+from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 
 SETTLE_S = 3.0
 """More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
@@ -129,7 +130,7 @@ class IsolatedTest:
                 for run in trial.load(batch.name).iterations or []]  # fmt: skip
         broken = next((run for run in runs if not run.finished), None)
         if broken is not None:
-            leave_off(self.bench, self.index, batch.name, f"{broken.test} does not always come to its end")
+            leave_off(self.bench, self.index, batch.name, NotSqueezed(Unsqueezed.TEST_FAILS, detail=broken.test))
         return broken is None
 
     async def _passes(self, files: Files) -> None:

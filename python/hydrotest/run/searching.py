@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from hydrotest.analysis.combined import TogetherVerdict
 from hydrotest.analysis.judgement import JUDGED, SEARCH_BEGAN, Decided, thresholds
-from hydrotest.analysis.limit_search import Excuses, Judged, LimitSearch
+from hydrotest.analysis.limit_search import Excuses, LimitSearch
+from hydrotest.analysis.summary import finite
+from hydrotest.analysis.verdict import Verdict
 from hydrotest.errors import RunFailedError
+from hydrotest.report.wording.trial import disturbances_words, failures_words
 from hydrotest.run.attempts import VOID_MAX, until_done
 from hydrotest.run.workloads.base import Bench
 from hydrotest.store.records import Trial
@@ -16,7 +20,7 @@ class Searcher:
     """One search: `attempt` presses at what is proposed, in a stage; `judge` says what came of it."""
 
     def __init__(self, test: int, name: str, search: LimitSearch, bench: Bench,
-                 attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Judged]) -> None:  # fmt: skip
+                 attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict]) -> None:  # fmt: skip
         self.name = name
         self.search = search
         self.decided = Decided.read(bench.runner.folder)
@@ -49,16 +53,16 @@ class Searcher:
             trial = await until_done(self.bench, lambda: self.attempt(value, stage))  # noqa: B023 - awaited here
             verdict = self.judge(trial)
             excused = self.excuses.excuse(verdict)
-            words = "sustained" if verdict.accepted else "; ".join(verdict.reasons)
+            words = "sustained" if verdict.accepted else "; ".join(failures_words(verdict.because))
             if excused and verdict.disturbed:
-                words = f"made again, since {verdict.disturbed}: {words}"
+                words = f"made again, since {disturbances_words(verdict.disturbed)}: {words}"
             self.bench.listener.trial_ended(trial, verdict.accepted, words)
             self.bench.runner.folder.journal(
-                JUDGED, trial=trial.number, proposed=value, accepted=verdict.accepted, void=verdict.void, excused=excused,
-                stopped_by=verdict.stopped_by, reasons=verdict.reasons,
+                JUDGED, trial=trial.number, proposed=value, accepted=verdict.accepted, void=verdict.void is not None, excused=excused,
+                stopped_by=verdict.stopped_by, because=finite(list(verdict.because)),
             )  # fmt: skip
             if not excused:
                 self.search.tell(verdict.accepted)
             self.voids += verdict.void is not None
             if self.voids >= VOID_MAX:
-                raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {verdict.void}")
+                raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {failures_words(verdict.because)[0]}")

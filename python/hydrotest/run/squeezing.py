@@ -4,6 +4,7 @@ where nothing does, the generators are doubled."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Protocol
 
 from hydrotest.analysis.resource_use import Use
@@ -24,6 +25,8 @@ from hydrotest.analysis.squeeze import (
 from hydrotest.analysis.squeezed import NOT_SQUEEZED, found_in, is_relieved, used_freely
 from hydrotest.analysis.windows import pass_s, pressed_freely, uses_in
 from hydrotest.errors import TrialFailedError
+from hydrotest.report.wording.binding import not_squeezed_words
+from hydrotest.report.wording.figures import show_elasticities
 from hydrotest.run.attempts import TrialsFailedError, until_done
 from hydrotest.run.doubling import Doublable, press_pairs
 from hydrotest.run.trial import TrialPlan
@@ -31,7 +34,8 @@ from hydrotest.run.turns import Turns
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing
 from hydrotest.store import layout
 from hydrotest.store.records import Trial
-from hydrotest.units import show_duration
+from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
+from hydrotest.verdicts.figures import Squeezed
 
 RELIEF_TURNS = 3
 PAIRS = 5
@@ -48,10 +52,10 @@ class Squeezable(Doublable, Protocol):
         """Returns after so many seconds or a little more, when what it does can be counted."""
 
 
-def leave_off(bench: Bench, index: int, workload: str, reason: str, how: str = NOT_SQUEEZED) -> None:
-    """Says why a workload of the test `index` is not squeezed, or no further, and keeps it for the verdict."""
-    bench.runner.folder.journal(NOT_SQUEEZED, test=index, workload=workload, reason=reason)
-    bench.listener.say(f"{workload} is {how}: {reason}")
+def leave_off(bench: Bench, index: int, workload: str, why: NotSqueezed, how: str = NOT_SQUEEZED) -> None:
+    """Reports why a workload of the test `index` is not squeezed, or no further, and keeps it for the verdict."""
+    bench.runner.folder.journal(NOT_SQUEEZED, test=index, workload=workload, because=asdict(why))
+    bench.listener.say(f"{workload} is {how}: {not_squeezed_words(why)}")
 
 
 class Squeezer:
@@ -82,7 +86,7 @@ class Squeezer:
             if decision.is_none and self.pressable.generator_count and not self.pressing.peak_per_s:
                 await press_pairs(self.bench, self.index, self.pressable, PAIRS, PAIR_WINDOW_S, self._trials(), self.pressing)
         except TrialsFailedError as error:
-            self._leave_off(error.message, "squeezed no further")
+            self._leave_off(NotSqueezed(Unsqueezed.REFUSED, detail=error.message), "squeezed no further")
 
     async def _prove(self) -> Decision:
         """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
@@ -90,15 +94,15 @@ class Squeezer:
         windows = pressed_freely(folder, self._trials(), name)
         over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], self._needed))
         if not over:
-            self._leave_off("nothing of which part can be taken away was used enough to bind it")
+            self._leave_off(NotSqueezed(Unsqueezed.NOTHING_TO_TAKE))
             return Decision([], is_none=True)
         # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
         self._turn_s = PASS * max((pass_s(trial, name) for trial, _, _ in windows), default=0.0)
         chosen = within(over, self._peers, self.budget_s, self._turn_s)
         if not chosen:
             alone = over[:CANDIDATES_MAX]
-            self._leave_off(f"{show_duration(self.budget_s)} are too short for {len(alone)} resources that may bind it; "
-                            f"give at least {show_duration(reach_s(alone, self._turn_s))}")  # fmt: skip
+            needed = reach_s(alone, self._turn_s)
+            self._leave_off(NotSqueezed(Unsqueezed.TOO_SHORT, count=len(alone), seconds=self.budget_s, needed=needed))
             return Decision([])
         if not await self._may_take(chosen):
             return Decision([])
@@ -146,12 +150,12 @@ class Squeezer:
                 await self.bench.hosts[host].give(resource, LEFT[resource])
                 await self.bench.hosts[host].give(resource, 1.0)
             except TrialFailedError as error:
-                self._leave_off(error.message)
+                self._leave_off(NotSqueezed(Unsqueezed.REFUSED, detail=error.message))
                 return False
         return True
 
-    def _leave_off(self, reason: str, how: str = NOT_SQUEEZED) -> None:
-        leave_off(self.bench, self.index, self.pressable.name, reason, how)
+    def _leave_off(self, why: NotSqueezed, how: str = NOT_SQUEEZED) -> None:
+        leave_off(self.bench, self.index, self.pressable.name, why, how)
 
     def _trials(self) -> list[Trial]:
         return [t for t in self.bench.runner.folder.trials() if t.test == self.index]
@@ -179,4 +183,4 @@ def _seconds(trial: Trial) -> float:
 
 def _told(state: Squeezing) -> str:
     shown = sorted(state.shown().items(), key=lambda item: -item[1].value)
-    return "; ".join(f"{one} {mean}" for one, mean in shown)
+    return show_elasticities(Squeezed(one.hosts, one.resource, mean) for one, mean in shown)

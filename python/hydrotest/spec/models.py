@@ -14,6 +14,7 @@ from hydrotest.spec.hosts import Host, LocalHost, NetnsHost, Share
 from hydrotest.spec.scale import Lab
 from hydrotest.spec.tests import AnyTest, Concurrency, Levels, Saturated
 from hydrotest.spec.workloads import AnyWorkload, Command, Dataflow, RatedWorkload
+from hydrotest.verdicts.binding import Provable
 
 MIB = 1 << 20
 SPARK_DAEMON_BYTES = 256 * MIB
@@ -262,14 +263,14 @@ class Experiment(Model):
         machine = self.lab.types.get(host.type) if self.lab is not None and host.type is not None else None
         return isinstance(host, NetnsHost) and any(getattr(one, resource) is not None for one in (host, machine) if one is not None)
 
-    def provable_by(self, name: str, resource: str) -> str | None:
-        """What to write so that a squeeze tells whether a resource (`cpu`, `disk`, `network`) of a host binds; None where none can."""
+    def provable_by(self, name: str, resource: str) -> Provable | None:
+        """What to write so that a squeeze shows whether a resource (`cpu`, `disk`, `network`) of a host binds; None where none can."""
         host = self.hosts[name]
         shares: dict[str, Share] = {"cpu": "cores", "disk": "disk", "network": "network"}
         if resource in shares and self.has_share(name, shares[resource]):
-            return "`squeeze: 3 min` in its test"
+            return Provable()
         if resource == "cpu" and isinstance(host, LocalHost):
-            return "`squeeze: 3 min` in its test" + ("" if host.squeeze == "allow" else f", and `squeeze: allow` at {name},")
+            return Provable(None if host.squeeze == "allow" else name)
         return None
 
     def peers(self, workload: str) -> list[str]:

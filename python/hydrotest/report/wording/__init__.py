@@ -1,0 +1,2 @@
+"""The words for what is found (`hydrotest.verdicts`): a module for each of its modules. `summary` fills them into the
+summary."""

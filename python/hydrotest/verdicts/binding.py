@@ -1,0 +1,479 @@
+"""What sets a limit: the verdict, and why it is that, as codes and figures.
+
+A verdict is a suspicion by what was used (`basis` use), or what squeezes showed (`basis` squeeze). Texts
+(`detail`, `what`, `why`, `caveats`, `provable_by`, `there`) are empty until `report/wording` fills them in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from hydrotest.verdicts.evidence import InsideLine, Line
+from hydrotest.verdicts.figures import Gain, Mean, Squeezed, Usage
+from hydrotest.verdicts.trial import Lack
+
+
+class Kind(StrEnum):
+    """What kind of thing sets a limit."""
+
+    RESOURCE = "resource"
+    SYSTEM = "system"
+    """A limit inside the system, or no resource at all."""
+    GENERATOR = "generator"
+    UNDECIDED = "undecided"
+    """Several things may, and nothing separates them."""
+    UNKNOWN = "unknown"
+
+
+# ---- why a verdict is what it is
+
+
+@dataclass(frozen=True)
+class NoRoom:
+    """The generator had no room."""
+
+    lacks: tuple[Lack, ...]
+    code: Literal["generator-had-no-room"] = "generator-had-no-room"
+
+
+@dataclass(frozen=True)
+class NotSampled:
+    """The hosts were not sampled at the limit."""
+
+    code: Literal["not-sampled"] = "not-sampled"
+
+
+@dataclass(frozen=True)
+class NothingCompleted:
+    """Nothing was completed, not even without schedule."""
+
+    code: Literal["nothing-completed"] = "nothing-completed"
+
+
+@dataclass(frozen=True)
+class MachineFull:
+    """The cores of the machine that hosts are emulated on were used up: hosts do not get what they are given."""
+
+    usage: Usage
+    code: Literal["machine-full"] = "machine-full"
+
+
+@dataclass(frozen=True)
+class NearCeiling:
+    """These resources, or this one, were near their ceilings at the limit."""
+
+    usages: tuple[Usage, ...]
+    code: Literal["near-ceiling"] = "near-ceiling"
+
+
+@dataclass(frozen=True)
+class FullInside:
+    """Limits inside the system were full, while no resource came near its ceiling (`is_waited_for`: none that something waited for)."""
+
+    limits: tuple[InsideLine, ...]
+    is_waited_for: bool
+    code: Literal["full-inside"] = "full-inside"
+
+
+@dataclass(frozen=True)
+class NothingNear:
+    """Neither a resource came near its ceiling (`is_waited_for`: none that something waited for), nor a gauge of the system (`has_gauges`)."""
+
+    stopped_by: str
+    has_gauges: bool
+    is_waited_for: bool
+    code: Literal["nothing-near"] = "nothing-near"
+
+
+@dataclass(frozen=True)
+class Provable:
+    """A squeeze would show whether a resource binds: `squeeze:` in the test, with `squeeze: allow` at `allow_at` where the host does not have it."""
+
+    allow_at: str | None = None
+    code: Literal["provable"] = "provable"
+
+
+@dataclass(frozen=True)
+class Together:
+    """The limit is one of several workloads at once; `first`: those that missed their objective first."""
+
+    others: tuple[str, ...]
+    first: tuple[str, ...]
+    code: Literal["together"] = "together"
+
+
+class Unmoved(StrEnum):
+    """Why nothing that was squeezed moved the rate."""
+
+    SQUEEZED = "squeezed"
+    """It was squeezed, and did not."""
+    UNUSED = "unused"
+    """No resource is used enough to bind it."""
+    UNSQUEEZABLE = "unsqueezable"
+    """Nothing of what is used could be squeezed."""
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """Twice the generators, with twice as many in flight, got more out of the system: the limit is what they have in flight."""
+
+    doubled: Mean
+    """Change of the rate, percent, with its 99 % interval."""
+    unmoved: Unmoved
+    squeezed: tuple[Squeezed, ...]
+    code: Literal["in-flight"] = "in-flight"
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """What twice the generators, with twice as many in flight, changed: percent, with its 99 % interval."""
+
+    change: Mean
+    code: Literal["doubled"] = "doubled"
+
+
+class Unsqueezed(StrEnum):
+    """Why nothing was squeezed, or no further."""
+
+    NOTHING_TO_TAKE = "nothing-to-take"
+    """Nothing of which part can be taken away was used enough to bind."""
+    TOO_SHORT = "too-short"
+    """The budget (`seconds`) is too short for so many (`count`) resources; `needed` seconds would do."""
+    TEST_FAILS = "test-fails"
+    """A test of the batch job (`detail`) does not always come to its end."""
+    REFUSED = "refused"
+    """The machine refused it, or the trials failed; `detail` has its message."""
+
+
+@dataclass(frozen=True)
+class NotSqueezed:
+    """Why nothing was squeezed, or no further."""
+
+    reason: Unsqueezed
+    count: int | None = None
+    seconds: float | None = None
+    needed: float | None = None
+    detail: str | None = None
+    code: Literal["not-squeezed"] = "not-squeezed"
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """These were near their ceilings, or used enough to bind, and not squeezed; what was did not decide it."""
+
+    usages: tuple[Usage, ...]
+    unmoved: Unmoved | None
+    """None where something that was squeezed may bind."""
+    squeezed: tuple[Squeezed, ...]
+    code: Literal["not-tried"] = "not-tried"
+
+
+@dataclass(frozen=True)
+class Collapsed:
+    """While part of these was taken away next to nothing went through: that shows nothing of what binds before."""
+
+    squeezed: tuple[Squeezed, ...]
+    code: Literal["collapsed"] = "collapsed"
+
+
+@dataclass(frozen=True)
+class NotSeparated:
+    """The squeezes do not separate what binds within their budget, or before they ended (`ended`)."""
+
+    squeezed: tuple[Squeezed, ...]
+    ended: NotSqueezed | None
+    code: Literal["not-separated"] = "not-separated"
+
+
+@dataclass(frozen=True)
+class Unthrottled:
+    """What follows is of the rate without schedule, not of the limit below it. `is_named`: it names what binds there."""
+
+    is_named: bool
+    code: Literal["unthrottled"] = "unthrottled"
+
+
+@dataclass(frozen=True)
+class HadRoom:
+    """By schedule the generators had room, and the search stopped on something else."""
+
+    stopped_by: str
+    code: Literal["generator-had-room"] = "generator-had-room"
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """The generator had no room at the limit, which is a lower bound."""
+
+    code: Literal["lower-bound"] = "lower-bound"
+
+
+@dataclass(frozen=True)
+class RoomLeft:
+    """So little (share; None: not known) of what binds without schedule was used at the limit on these hosts that it is not proven to set it."""
+
+    resource: str
+    shares: tuple[tuple[str, float | None], ...]
+    stopped_by: str
+    code: Literal["room-left"] = "room-left"
+
+
+@dataclass(frozen=True)
+class ObjectiveMissed:
+    """The objective is missed while no resource is used to `share` of its ceiling."""
+
+    share: float
+    code: Literal["objective-missed"] = "objective-missed"
+
+
+@dataclass(frozen=True)
+class Binds:
+    """What the squeezes name."""
+
+    squeezed: tuple[Squeezed, ...]
+    code: Literal["binds"] = "binds"
+
+
+@dataclass(frozen=True)
+class Relieved:
+    """What more of what binds gave, and what comes next then: `next`, at so many times (`at`) the rate."""
+
+    gain: Gain
+    next: Usage | None
+    at: float | None
+    code: Literal["relieved"] = "relieved"
+
+
+@dataclass(frozen=True)
+class NothingMoves:
+    """No squeeze moved the rate, which is a limit of another kind."""
+
+    unmoved: Unmoved
+    squeezed: tuple[Squeezed, ...]
+    doubled: Mean | None
+    code: Literal["nothing-moves"] = "nothing-moves"
+
+
+@dataclass(frozen=True)
+class AlsoFull:
+    """Limits inside the system that were full; `is_cause`: they explain the limit."""
+
+    limits: tuple[InsideLine, ...]
+    is_cause: bool
+    code: Literal["also-full"] = "also-full"
+
+
+@dataclass(frozen=True)
+class NoGauge:
+    """A limit inside the system of which there is no gauge, or (`may_be_in_flight`) what its generators ask for."""
+
+    may_be_in_flight: bool
+    code: Literal["no-gauge"] = "no-gauge"
+
+
+# ---- doubts of what the squeezes name: it may bind only while it is squeezed
+
+
+class Doubted(StrEnum):
+    """Why what a squeeze names may not bind by itself."""
+
+    USE_UNKNOWN = "use-unknown"
+    """What is used of it while nothing is taken is not known."""
+    ROOM = "room"
+    """It has room then, and the squeeze may only use that up."""
+    IDLE_MEMBER = "idle-member"
+    """One of the group has room: the others may bind without it."""
+    NOT_SEPARATED = "not-separated"
+    """Which of several hosts it is was not separated, and this one is not full."""
+    RELIEF = "relief"
+    """More of it gave next to nothing: it has room until it is squeezed."""
+    NOT_FULL = "not-full"
+    """It is not full while nothing is taken, and more of it gave nothing for sure, or was not tried."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A doubt, with what is used of what the squeezes name while nothing is taken."""
+
+    reason: Doubted
+    usages: tuple[Usage, ...] = ()
+    gain: Gain | None = None
+    code: Literal["doubt"] = "doubt"
+
+
+# ---- what stands against a verdict that squeezes made
+
+
+class Caveat(StrEnum):
+    """What stands beside a proof, or against it."""
+
+    NEAR_TOO = "near-too"
+    """Another resource was near its ceiling, and not squeezed."""
+    GENERATOR_NOT_SQUEEZED = "generator-not-squeezed"
+    """The generator, which had no room, was not squeezed."""
+    MACHINE_FULL = "machine-full"
+    """The cores of the machine that emulates the hosts were near their ceiling."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """A caveat, with the resource that it is about."""
+
+    reason: Caveat
+    usage: Usage | None = None
+    code: Literal["caveat"] = "caveat"
+
+
+Cause = (
+    NoRoom | NotSampled | NothingCompleted | MachineFull | NearCeiling | FullInside | NothingNear | Provable | Together | InFlight | Doubled
+    | NotSqueezed | NotTried | Collapsed | NotSeparated | Unthrottled | HadRoom | LowerBound | RoomLeft | ObjectiveMissed | Binds | Relieved
+    | NothingMoves | AlsoFull | NoGauge | Doubt | Against
+)  # fmt: skip
+"""Why a verdict is what it is; several in a row make one explanation."""
+
+
+# ---- what is ruled out, and what came nearest
+
+
+class Suspect(StrEnum):
+    """What may be ruled out."""
+
+    RESOURCE = "resource"
+    GENERATOR = "generator"
+    INSIDE = "inside"
+    """Limits inside the systems, as far as gauges show them."""
+
+
+class Cleared(StrEnum):
+    """Why something is ruled out."""
+
+    LITTLE_USED = "little-used"
+    HAD_ROOM = "had-room"
+    """Every check of the generator's room held."""
+    NO_GAUGE_FULL = "no-gauge-full"
+    NOT_WAITED_FOR = "not-waited-for"
+    """It was used much, but nothing waited for it."""
+    SQUEEZED = "squeezed"
+    """A squeeze of it did not move the rate."""
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """Something that does not set the limit. `hosts` and `resource` are those of a resource; `gauges`: how many were read."""
+
+    of: Suspect
+    because: Cleared
+    hosts: tuple[str, ...] = ()
+    resource: str | None = None
+    usage: Usage | None = None
+    elasticity: Mean | None = None
+    gauges: int | None = None
+    what: str = ""
+    why: str = ""
+
+
+class Near(StrEnum):
+    """By what something came near to being a suspect."""
+
+    USE = "use"
+    THROTTLED = "throttled"
+    INSIDE = "inside"
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What came nearest to being a suspect: `nearness` 1 makes one. `ruled_out`: so little of it was used that it is none, and nothing else came nearer."""
+
+    by: Near
+    host: str
+    resource: str | None
+    value: float
+    threshold: float
+    nearness: float
+    ruled_out: bool
+    limit: str | None = None
+    """The internal limit, of one."""
+    proof: Provable | None = None
+    what: str = ""
+    provable_by: str | None = None
+
+
+class Role(StrEnum):
+    """What the squeezes show of one resource."""
+
+    BINDS = "binds"
+    PART = "part"
+    """A part of what binds: a host of a group that does, or a group with hosts that do."""
+    OUT = "out"
+    OUT_ALONE = "out alone"
+    """A host of a group that binds, which does not by itself."""
+    SHARES = "shares"
+    """It shares the limit with others."""
+    UNKNOWN = "unknown"
+    """What the squeeze showed may be no more than its room."""
+
+
+@dataclass(frozen=True)
+class SqueezeRow:
+    """What was squeezed, with its elasticity (95 %), and what was used of it while nothing was taken (`freely`). `left`: the share that a squeeze leaves."""
+
+    hosts: tuple[str, ...]
+    resource: str
+    left: float
+    role: Role
+    value: float
+    low: float
+    high: float
+    n: int
+    freely: tuple[Line, ...]
+    host: str = ""
+    """The hosts in words."""
+
+
+@dataclass(frozen=True)
+class Next:
+    """What more of the binding resource gave (`given` times as much; change of the rate in percent), and what binds next, at so many times the rate (`at`)."""
+
+    kind: Kind
+    host: str | None
+    resource: str | None
+    at: float | None
+    given: float
+    change_pct: float
+    low_pct: float
+    high_pct: float
+    share: float | None
+    is_still: bool
+    """What was relieved still binds."""
+
+
+@dataclass(frozen=True)
+class BoundBy:
+    """What sets a limit."""
+
+    kind: Kind
+    because: tuple[Cause, ...] = ()
+    host: str | None = None
+    resource: str | None = None
+    confirmed: bool = False
+    """Proven by squeezes."""
+    evidence: tuple[Line, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    binds: tuple[str, ...] = ()
+    """The hosts whose `resource` binds, where that is more than suspected."""
+    elasticity: Mean | None = None
+    """Of it: the greatest of theirs, with its 95 % interval."""
+    next: Next | None = None
+    squeezed: tuple[SqueezeRow, ...] = ()
+    basis: Literal["use", "squeeze"] = "use"
+    nearest: tuple[Nearest, ...] = ()
+    """Where nothing is a suspect: what came nearest to being one, the nearest first."""
+    against: tuple[Against, ...] = ()
+    """What stands beside a proof, or against it."""
+    together: Together | None = None
+    """Of a limit of several workloads at once."""
+    detail: str = ""
+    caveats: tuple[str, ...] = field(default=())
+    there: str = ""
+    """What binds together, without the company."""

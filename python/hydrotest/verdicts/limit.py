@@ -1,0 +1,56 @@
+"""Does a limit count, and is it one? Why not, as codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hydrotest.verdicts.trial import Lack, OfWorkload
+
+
+class Stop(StrEnum):
+    """What ended a search, beside the rules of a trial (`trial.Rule`)."""
+
+    CLOSED_LOOP = "closed-loop"
+    """Nothing: it is a rate without schedule."""
+    SEARCH_END = "search-end"
+    """It ended before any rule failed."""
+
+
+class Flawed(StrEnum):
+    """Why a limit does not count, or counts less."""
+
+    NOTHING_COMPLETED = "nothing-completed"
+    """Not even without schedule."""
+    NONE_SUSTAINED = "none-sustained"
+    """No rate was, in `count` of `of` searches."""
+    NONE_SUSTAINED_TOGETHER = "none-sustained-together"
+    """No fraction of the isolated limits was."""
+    STRAY_TRIALS = "stray-trials"
+    """`count` of `of` trials are none that the search of this version asks for."""
+    FEW_SEARCHES = "few-searches"
+    """Only `count` of `of` independent searches ended."""
+    FEW_REPEATS = "few-repeats"
+    """Only `count` of `of` repeats ended."""
+
+
+@dataclass(frozen=True)
+class LimitFlaw:
+    """A flaw of a limit, with its counts."""
+
+    code: Flawed
+    count: int | None = None
+    of: int | None = None
+
+
+class Lower(StrEnum):
+    """Why a limit is only a lower bound, where the generator had room."""
+
+    NONE_REJECTED = "none-rejected"
+    """No higher rate was rejected."""
+    NONE_TRIED = "none-tried"
+    """Nothing above the isolated limits is tried together."""
+
+
+LowerBound = Lower | Lack | OfWorkload
+"""Why a limit is only a lower bound: a generator's own lacks else."""
