@@ -36,7 +36,7 @@ class JobTestBroken:
     test: str
     is_ended: bool
     error: str | None
-    code: Literal["job-test-broken"] = "test-broken"
+    code: Literal["job-test-broken"] = "job-test-broken"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class JobTestUntold:
     workload: str
     test: str
     tenancy: str
-    code: Literal["job-test-not-logged"] = "test-not-in-log"
+    code: Literal["job-test-not-logged"] = "job-test-not-logged"
 
 
 @dataclass(frozen=True)
