@@ -16,7 +16,7 @@ from hydrotest.analysis.verdict import judge
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
-from hydrotest.store.folder import RunFolder
+from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.histograms import HEADER, empty
 from hydrotest.store.records import Counts, Fates, Load, Outcome, Purpose, Trial
 from hydrotest.store.samples import SampleBuffer
@@ -61,7 +61,7 @@ class MadeUpRun:
         self.experiment: Experiment = load_experiment(source)[0]
         self.folder = RunFolder(path / "run")
         self.folder.create(text.encode())
-        self.folder.journal("run started")
+        self.folder.journal(STARTED, format=layout.FORMAT)
         self.folder.write_json(layout.ENVIRONMENT, {
             "hosts": [{"name": "here", "connect": "local", "cores": cores, "memory_bytes": 8 << 30,
                        "ceilings": {"cpu_cores": 2.0, "disk_write_bytes_per_s": 1e9, "network_bytes_per_s": 1e10}}],

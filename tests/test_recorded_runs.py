@@ -12,6 +12,7 @@ import pytest
 
 from hydrotest.cli.app import main
 from hydrotest.store import layout
+from hydrotest.store.folder import STARTED, RunFolder
 
 RUNS = sorted((Path(__file__).parent / "data" / "runs").iterdir())
 TEXTS = {
@@ -66,3 +67,13 @@ def test_a_recorded_run_has_a_report_and_tables(run: Path, tmp_path: Path, capsy
     assert Path(capsys.readouterr().out.strip()).stat().st_size > 100_000
     assert main(["show", str(folder)]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 20
+
+
+def test_a_folder_of_a_newer_format_is_refused_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(RUNS[0], folder)
+    RunFolder(folder).journal(STARTED, format=layout.FORMAT + 1)
+    assert main(["show", str(folder)]) == 2
+    refused = capsys.readouterr().err
+    assert str(layout.FORMAT + 1) in refused
+    assert str(folder) in refused

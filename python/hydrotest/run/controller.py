@@ -36,7 +36,7 @@ from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
-from hydrotest.store.folder import RunFolder
+from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.systems.base import System
@@ -73,7 +73,7 @@ class Controller:
         error: HydrotestError | None = None
         status: Status = "partial"
         earlier = self.folder.trials()
-        self.folder.journal("run started", run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
+        self.folder.journal(STARTED, format=layout.FORMAT, run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
         try:
             await self._prepare()
             await self._measure(earlier, only)

@@ -19,6 +19,8 @@ from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
 REBUILT = "`hydrotest show` rebuilds summary.json; what else is damaged has to come from a copy, or from another run."
+STARTED = "run started"
+"""In the journal, at the beginning of a run and of each resumption: `format`, `run`, `hydrotest`, how many trials there were before."""
 
 
 class RunFolder:
@@ -31,10 +33,16 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """A folder that a run has left. Raises `BadInputError` if it is none."""
+        """A folder that a run has left. Raises `BadInputError` if it is none, or one of a newer format."""
         if not (path / layout.EXPERIMENT).is_file():
             raise BadInputError("is no run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
-        return cls(path)
+        folder = cls(path)
+        version = max((entry.get("format", 1) for entry in folder.read_journal() if entry["what"] == STARTED), default=1)
+        if version > layout.FORMAT:
+            raise BadInputError(
+                f"has format {version}, of a newer hydrotest; this one reads formats up to {layout.FORMAT}", "Update hydrotest.", file=path
+            )
+        return folder
 
     def create(self, experiment: bytes) -> None:
         """Makes the folder for a new run and locks it."""

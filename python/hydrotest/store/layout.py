@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+FORMAT = 2
+"""The version of a run folder, in the journal's entry `run started`. 1 (it has none): what a run decided, and why a combined test or a squeeze was left out, was
+kept in words. 2: as codes and figures (`because`). A folder of an older version is read; one of a newer version is refused."""
+
 EXPERIMENT = "experiment.yaml"
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
