@@ -22,7 +22,7 @@ from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
 from hydrotest.report.words import end_to_end_sentence, findings, not_valid
 from hydrotest.verdicts.limit import Flawed
-from hydrotest.verdicts.problem import OtherThreshold, Problem
+from hydrotest.verdicts.problem import OtherThreshold, Problem, Rejudged
 from tests.made_up import MadeUpRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
@@ -242,7 +242,11 @@ def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path:
     after, problems = limit_of(made)
     assert (after["low"], after["high"], after["stopped_by"], after["valid"]) == (before["low"], before["high"], before["stopped_by"], True)
     assert [problem.name for problem in problems if isinstance(problem, OtherThreshold)] == ["achieved"]
-    anew, _ = limit_of(made, rejudge=True)
+    anew, changed = limit_of(made, rejudge=True)
+    assert {problem.of: (problem.then, problem.now) for problem in changed if isinstance(problem, Rejudged)}["limit"] == (
+        before["limit"],
+        None,
+    )
     assert (anew["limit"], anew["valid"]) == (None, False)
 
 

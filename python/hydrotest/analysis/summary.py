@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal
 
@@ -37,10 +38,12 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
-from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, Problem
+from hydrotest.verdicts.binding import BoundBy
+from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, Problem, Rejudged
 
 Status = Literal["complete", "partial", "failed"]
 
+REJUDGED: tuple[Literal["limit", "high", "stopped_by", "bound_by"], ...] = ("limit", "high", "stopped_by", "bound_by")
 ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
 """What the journal says of a table: that rows are written to it from here on, and what became of them."""
 UNKNOWN_ROWS = Fates(
@@ -68,13 +71,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     trials = run.trials()
     journal = run.read_journal()
     decided = Decided.none() if rejudge else Decided.of(journal)
-    limits = Limits(run, experiment, trials, hosts, decided)
-    rows = limits.rows()
-    isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
-    combined = [
-        Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
-    ]
-    limit_rows = rows + [row for together in combined for row in together.limit_rows(limits)]
+    limits, combined, limit_rows = _limits(run, experiment, trials, hosts, decided)
+    anew = rejudged(_limits(run, experiment, trials, hosts, Decided.of(journal))[-1], limit_rows) if rejudge else []
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)
@@ -121,7 +119,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
             "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
         },
         "problem_causes": [
-            *batch.problems, *skipped(journal),
+            *anew, *batch.problems, *skipped(journal),
             *(OtherThreshold(name, then, now) for name, (then, now) in decided.other_thresholds().items()),
         ],
         "problems": [],
@@ -132,6 +130,36 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
                      for entry in journal if entry["what"] == "warmed up"],
     }  # fmt: skip
     return summary
+
+
+def _limits(
+    run: RunFolder, experiment: Experiment, trials: list[Trial], hosts: list[dict[str, Any]], decided: Decided
+) -> tuple[Limits, list[Together], list[dict[str, Any]]]:
+    """The limits, alone and together, and all their rows."""
+    limits = Limits(run, experiment, trials, hosts, decided)
+    rows = limits.rows()
+    isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
+    combined = [
+        Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
+    ]
+    return limits, combined, rows + [row for together in combined for row in together.limit_rows(limits)]
+
+
+def rejudged(then: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> list[Rejudged]:
+    """What of the limits is another by today's rules than what the run decided."""
+    after = {(row["workload"], row["tenancy"]): row for row in now}
+    pairs = [(row, after[row["workload"], row["tenancy"]]) for row in then if (row["workload"], row["tenancy"]) in after]
+    return [
+        Rejudged(row["workload"], row["tenancy"], of, before, anew)
+        for row, other in pairs
+        for of in REJUDGED
+        for before, anew in [(_code(row[of]), _code(other[of]))]
+        if before != anew
+    ]
+
+
+def _code(value: Any) -> Any:
+    return str(value.kind) if isinstance(value, BoundBy) else value
 
 
 def finite(value: Any) -> Any:

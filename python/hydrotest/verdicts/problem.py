@@ -75,4 +75,16 @@ class OtherThreshold:
     code: Literal["other-threshold"] = "other-threshold"
 
 
-Problem = LogFlaw | ExecutorLost | JobTestBroken | JobTestUntold | NoIsolatedLimit | Noted | OtherThreshold
+@dataclass(frozen=True)
+class Rejudged:
+    """A figure or code of a limit that is another by today's rules than what the run decided. `of`: a field of `limits`."""
+
+    workload: str
+    tenancy: str
+    of: Literal["limit", "high", "stopped_by", "bound_by"]
+    then: float | str | None
+    now: float | str | None
+    code: Literal["rejudged"] = "rejudged"
+
+
+Problem = LogFlaw | ExecutorLost | JobTestBroken | JobTestUntold | NoIsolatedLimit | Noted | OtherThreshold | Rejudged

@@ -12,6 +12,7 @@ from hydrotest.verdicts.problem import (
     Noted,
     OtherThreshold,
     Problem,
+    Rejudged,
 )
 
 SKIPPED = {
@@ -62,3 +63,12 @@ def problem_words(problem: Problem) -> str:
         case OtherThreshold(name, then, now):
             was = "none" if then is None else f"{then:g}"
             return f"searches were judged by another threshold than today's, {name}: {was}, now {now:g}"
+        case Rejudged(workload, tenancy, of, before, after):
+            what = {
+                "limit": "the limit",
+                "high": "the rate that was too much",
+                "stopped_by": "what stopped it",
+                "bound_by": "what binds it",
+            }[of]
+            was, this = (f"{one:g}" if isinstance(one, float) else str(one or "none") for one in (before, after))
+            return f"{workload}{', combined' if tenancy == 'combined' else ''}: by today's rules {what} is {this}; the run decided {was}"
