@@ -201,7 +201,7 @@ class Controller:
         """Writes what is told of the run at its end; the summary also where the rest cannot be. Raises `RunFailedError` if not even that."""
         unwritten: list[str] = []
 
-        def attempt(work: Callable[[], None]) -> None:
+        def attempt(work: Callable[[], object]) -> None:
             try:
                 work()
             except Exception as caught:  # noqa: BLE001 - the summary matters more; what it lacks is told
@@ -212,13 +212,19 @@ class Controller:
         # A resumed run whose systems did not start says nothing new of those that earlier trials ran on.
         if self.environment and (self.runner is not None or not self.folder.has(layout.ENVIRONMENT)):
             attempt(self._write_environment)
-        attempt(lambda: self.folder.journal("run ended", status=status, error=error.message if error else None))
+        finished = iso(time.time())  # where the journal cannot be written any more
+
+        def end() -> None:
+            nonlocal finished
+            finished = self.folder.journal("run ended", status=status, error=error.message if error else None)
+
+        attempt(end)
         try:
-            summary = worded(summarise_run(self.folder, self.experiment, status, iso(time.time())))
+            summary = worded(summarise_run(self.folder, self.experiment, status, finished))
         except Exception as caught:  # noqa: BLE001 - that the run ended, and how, is told all the same
             error = error or self._internal(caught)
             unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
-            summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, iso(time.time())))
+            summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, finished))
             summary["problems"].append(unwritten[-1])
         if error is not None:
             summary["error"] = error.message

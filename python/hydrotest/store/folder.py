@@ -99,9 +99,10 @@ class RunFolder:
         """True if the folder holds this file."""
         return (self.path / name).exists()
 
-    def journal(self, what: str, **facts: Any) -> None:
-        """Appends what was done, and when. On disk when this returns."""
-        line = json.dumps({"at": iso(self._clock.wall_s()), "what": what, **facts}, allow_nan=False)
+    def journal(self, what: str, **facts: Any) -> str:
+        """Appends what was done, and when, which it returns. On disk then."""
+        at = iso(self._clock.wall_s())
+        line = json.dumps({"at": at, "what": what, **facts}, allow_nan=False)
         with (self.path / layout.JOURNAL).open("a+b") as handle:
             # A line that a full disk or a crash cut must not swallow this one.
             handle.seek(max(0, handle.tell() - 1))
@@ -109,6 +110,7 @@ class RunFolder:
             handle.write((b"\n" if is_cut else b"") + line.encode() + b"\n")
             handle.flush()
             os.fsync(handle.fileno())
+        return at
 
     def read_journal(self) -> list[dict[str, Any]]:
         """All entries; a last line that was cut by a crash is left out."""
