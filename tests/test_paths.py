@@ -14,7 +14,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.hosts import locales
 from hydrotest.hosts.base import Service
 from hydrotest.places import data_root
-from hydrotest.run.standing import scratch_root
+from hydrotest.run.scratch import scratch_root
 from hydrotest.spec.check_paths import Roots, check_paths
 from hydrotest.spec.load import load_experiment
 from hydrotest.systems.hdfs.system import _directory, site_text

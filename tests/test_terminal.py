@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hydrotest.cli import app, main
+from hydrotest.cli import main
+from hydrotest.cli.commands import doctor
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.terminal import print_head, print_sheet, print_text
 from tests.made_up import MadeUpRun
@@ -38,7 +39,7 @@ def test_a_runs_name_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_doctor_found_is_printed_as_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     finding = types.SimpleNamespace(state="missing", name="java", found="/opt/[/jdk]", remedy="set [JAVA_HOME] :fire:")
-    monkeypatch.setattr(app, "examine", lambda: [finding])
+    monkeypatch.setattr(doctor, "examine", lambda: [finding])
     assert main(["doctor"]) == 2
     out = capsys.readouterr().out
     assert finding.found in out

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy import stats
+from scipy import special
 
 from hydrotest.analysis.intervals import percent
 from hydrotest.analysis.measured import Measured
@@ -163,7 +163,7 @@ class Change:
 
     def interval(self, significance: float) -> tuple[float, float]:
         """With 1 − `significance`."""
-        half = float(stats.t.ppf(1 - significance / 2, self.freedom)) * self.error if math.isfinite(self.error) else math.inf
+        half = float(special.stdtrit(self.freedom, 1 - significance / 2)) * self.error if math.isfinite(self.error) else math.inf
         return (-math.inf if self.high_only else self.log - half), (math.inf if self.low_only else self.log + half)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special  # the functions behind scipy.stats, whose import alone takes half a second of CPU
 
 from hydrotest.verdicts.figures import Mean
 
@@ -37,13 +37,13 @@ def scatters_more(one: tuple[float, int], other: tuple[float, int], confidence: 
     (own, own_freedom), (its, its_freedom) = one, other
     if not own_freedom or not its_freedom:
         return False
-    return own**2 > float(stats.f.ppf(confidence, own_freedom, its_freedom)) * its**2
+    return own**2 > float(special.fdtri(own_freedom, its_freedom, confidence)) * its**2
 
 
 def interval_with(values: Sequence[float], deviation: float, freedom: int, confidence: float = 0.95) -> Mean:
     """Student's t-interval of the mean of values whose standard deviation is known from more than themselves; unbounded without degrees of freedom."""
     mean = math.fsum(values) / len(values)
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * deviation / math.sqrt(len(values)) if freedom else math.inf
+    half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * deviation / math.sqrt(len(values)) if freedom else math.inf
     return Mean(mean, mean - half, mean + half, len(values))
 
 
@@ -148,7 +148,7 @@ def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confide
     if line is None or times_s[-1] <= times_s[0]:
         return None
     step_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
-    return (line.slope + float(stats.t.ppf(confidence, line.freedom)) * line.error) / step_s
+    return (line.slope + float(special.stdtrit(line.freedom, confidence)) * line.error) / step_s
 
 
 def slope_of(times_s: Sequence[float], values: Sequence[float]) -> float | None:

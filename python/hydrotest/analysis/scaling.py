@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
-
-from scipy import stats
+from typing import TYPE_CHECKING, Any
 
 from hydrotest.analysis.spark_time import OTHER, PARTS, share_of
+from hydrotest.lazy import Lazy
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = Lazy("scipy.stats")
+
 
 POINTS_MIN = 3
 BENDS = 1.3

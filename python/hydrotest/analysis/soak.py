@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import ruptures
-from scipy import stats
+from scipy import special
 
 from hydrotest.analysis.fault import STALL_OPERATIONS, stalls
 from hydrotest.analysis.intervals import line_through
@@ -19,12 +18,19 @@ from hydrotest.analysis.latency import latency_ms
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import service_rates
 from hydrotest.analysis.verdict import judge
+from hydrotest.lazy import Lazy
 from hydrotest.spec.models import Experiment, Objective
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+
+if TYPE_CHECKING:
+    import ruptures
+else:
+    ruptures = Lazy("ruptures")
+
 
 BUCKETS = 120
 """Stretches that a soak is cut into; each has its own percentiles."""
@@ -63,7 +69,7 @@ def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope |
     if line is None:
         return None
     an_hour = 3600 * (len(times_s) - 1) / (times_s[-1] - times_s[0])
-    half = float(stats.t.ppf(0.975, line.freedom)) * line.error
+    half = float(special.stdtrit(line.freedom, 0.975)) * line.error
     return Slope(line.slope * an_hour, (line.slope - half) * an_hour, (line.slope + half) * an_hour, len(values))
 
 

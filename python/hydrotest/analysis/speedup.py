@@ -12,14 +12,20 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import optimize
 
 from hydrotest.analysis.scaling import fuller
+from hydrotest.lazy import Lazy
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import Dataflow
+
+if TYPE_CHECKING:
+    from scipy import optimize
+else:
+    optimize = Lazy("scipy.optimize")
+
 
 POINTS_MIN = 3
 PAYS = 0.5

@@ -1,6 +1,5 @@
 """The command line: parses, calls, prints; nothing else."""
 
-from hydrotest.cli import reading
 from hydrotest.cli.app import main
 
-__all__ = ["main", "reading"]
+__all__ = ["main"]

@@ -5,26 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from hydrotest.analysis.latency import merged, percentile_curve
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import host_rates, service_rates, speed_rows
+from hydrotest.lazy import Lazy
 from hydrotest.report.sheet import decimal
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")
+
 POINTS_MAX = 600
 """Points along a time axis, however long the run was."""
 
 Spec = dict[str, Any]
-
-ACCEPTED = alt.Scale(domain=["sustained", "rejected"], range=["#2a9d8f", "#e76f51"])
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
         for p in curve["points"]
     ]
     source = data(points)
+    verdicts = alt.Scale(domain=["sustained", "rejected"], range=["#2a9d8f", "#e76f51"])
     x = alt.X("offered:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s", tickCount=8))
     tooltip = [
         alt.Tooltip("offered:Q", format=",.0f"),
@@ -69,7 +73,7 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
             x=x,
             y=alt.Y("p99:Q", title="p99 response, ms", scale=alt.Scale(type="log")),
             tooltip=tooltip,
-            color=alt.Color("verdict:N", scale=ACCEPTED, title=None, legend=alt.Legend(orient="top")),
+            color=alt.Color("verdict:N", scale=verdicts, title=None, legend=alt.Legend(orient="top")),
             shape=alt.Shape("verdict:N", scale=alt.Scale(domain=["sustained", "rejected"], range=["circle", "cross"]), title=None),
         )
     ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")
 
 
 def fault_figures(summary: dict[str, Any]) -> list[Figure]:

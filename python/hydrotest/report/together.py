@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from hydrotest.analysis.usage import host_rates
+from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, loopback_words, over_trials, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 from hydrotest.store import layout
@@ -15,6 +15,11 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.units import show_bytes
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")
 
 HEAT_COLUMNS_MAX = 120
 """Cells along the time axis of the heat map, however long the run was."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.words import Summary
 from hydrotest.units import show_bytes
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")
 
 FIGURES = (
     ("cpu", "CPU", "cores", "cpu_cores", 1.0),

@@ -25,8 +25,7 @@ from hydrotest.report.wording.summary import worded
 from hydrotest.run.events import Listener
 from hydrotest.run.raising import remove_data, start_systems, watch_services
 from hydrotest.run.sampling import Sampling
-from hydrotest.run.scratch import Scratch, clear_abandoned
-from hydrotest.run.standing import scratch_root
+from hydrotest.run.scratch import Scratch, clear_abandoned, scratch_root
 from hydrotest.run.survey import survey
 from hydrotest.run.teardown import Teardown, each
 from hydrotest.run.tests import make_test

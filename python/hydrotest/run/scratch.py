@@ -10,12 +10,20 @@ from pathlib import Path
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.catalogue import lab_of
 from hydrotest.hosts.lab.lab import Lab
+from hydrotest.places import data_root
+from hydrotest.spec.models import Experiment
 from hydrotest.store.lock import Lock, is_held
 
 PREFIX = "hydrotest-run-"
 BEGUN = "."
 """Before the name of a directory that has no lock yet."""
 LOCK = "owner.lock"
+
+
+def scratch_root(experiment: Experiment) -> Path:
+    """Where the systems' data lie: what hosts name as `data`, or the cache. A whole path without links: mounts and processes are known by those."""
+    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
+    return next(named, data_root()).resolve()
 
 
 class Scratch:

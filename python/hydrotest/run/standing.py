@@ -17,10 +17,9 @@ from hydrotest.errors import OverdueError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.hosts.deadlines import SLOW, Patience, until_here
 from hydrotest.hosts.lab.netns import NetnsHost
-from hydrotest.places import data_root
 from hydrotest.run.events import Listener
 from hydrotest.run.raising import remove_data, start_systems
-from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned
+from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned, scratch_root
 from hydrotest.run.survey import survey
 from hydrotest.run.teardown import Teardown
 from hydrotest.spec.models import Experiment
@@ -49,12 +48,6 @@ class StandingUp:
     pid: int
     endpoints: dict[str, list[str]]
     hosts: list[HostUp]
-
-
-def scratch_root(experiment: Experiment) -> Path:
-    """Where the systems' data lie: what hosts name as `data`, or the cache. A whole path without links: mounts and processes are known by those."""
-    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
-    return next(named, data_root()).resolve()
 
 
 async def hold(experiment: Experiment, listener: Listener, announce: Callable[[dict[str, list[str]]], None]) -> None:

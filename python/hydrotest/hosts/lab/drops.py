@@ -6,8 +6,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
-from pyroute2 import IPRoute, netns
+from hydrotest.hosts.lab import netlink
+
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
 
 
 class QueueDrops:
@@ -47,8 +51,8 @@ class _End:
 
 def _enter(device: str, namespace: str | None) -> tuple[IPRoute, int]:
     if namespace is not None:
-        netns.setns(namespace, flags=0)
-    ip = IPRoute()
+        netlink.netns.setns(namespace, flags=0)
+    ip = netlink.IPRoute()
     return ip, int(ip.link_lookup(ifname=device)[0])
 
 

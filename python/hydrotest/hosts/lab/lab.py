@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pyroute2.netlink.exceptions import NetlinkError
-
 from hydrotest.errors import HydrotestError, SystemFailedError
+from hydrotest.hosts.lab import netlink
 from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.netns import NetnsHost
@@ -77,13 +76,14 @@ class Lab:
         """Removes everything that carries the run's name, going on past what cannot be; what that was. Whatever still runs in it is
         ended."""
         problems: list[str] = []
+        failures = (HydrotestError, OSError, netlink.NetlinkError)
         trees = _trees_if_any()
         groups = left_of(f"{self.run}-", trees)
 
         def attempt(work: Callable[[], None]) -> None:
             try:
                 work()
-            except (HydrotestError, OSError, NetlinkError) as error:
+            except failures as error:
                 problems.append(str(error))
 
         for group in groups:

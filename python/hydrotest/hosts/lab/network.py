@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-from pyroute2 import IPRoute, netns
-from pyroute2.netlink.exceptions import NetlinkError
+from typing import TYPE_CHECKING
 
 from hydrotest.errors import SystemFailedError
+from hydrotest.hosts.lab import netlink
+
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
 
 NAMESPACES = Path("/run/netns")
 INSIDE = "eth0"
@@ -63,7 +65,7 @@ class Network:
 
     def namespaces(self) -> list[str]:
         """Those that there are."""
-        return [name for name in netns.listnetns() if name.startswith(f"{self.run}-")]
+        return [name for name in netlink.netns.listnetns() if name.startswith(f"{self.run}-")]
 
     def outer(self, index: int) -> str:
         """A host's device on the bridge."""
@@ -73,7 +75,7 @@ class Network:
         """Makes the bridge and a namespace with a device on it for each host."""
         _netlink(partial(_make_bridge, name=self.bridge))
         for index in range(count):
-            netns.create(self.namespace(index))
+            netlink.netns.create(self.namespace(index))
             _netlink(partial(_make_cable, bridge=self.bridge, outer=self.outer(index), namespace=self.namespace(index)))
             _netlink(partial(_take_address, address=address_of(index)), self.namespace(index))
 
@@ -101,7 +103,7 @@ class Network:
     def remove(self) -> None:
         """Removes what there is of it. A namespace that a process is still in would live on without a name."""
         for name in self.namespaces():
-            netns.remove(name)
+            netlink.netns.remove(name)
         _netlink(partial(_remove_devices, prefix=_device(self.run, "")))
 
     def ends(self, index: int) -> list[tuple[str, str | None]]:
@@ -116,8 +118,8 @@ def _netlink(work: Callable[[IPRoute], object], namespace: str | None = None) ->
 
     def body() -> None:
         if namespace is not None:
-            netns.setns(namespace, flags=0)
-        with IPRoute() as ip:
+            netlink.netns.setns(namespace, flags=0)
+        with netlink.IPRoute() as ip:
             work(ip)
 
     with ThreadPoolExecutor(1) as pool:
@@ -155,14 +157,14 @@ def _queue(ip: IPRoute, device: str, kind: str, **settings: int | str) -> None:
 def _no_queue(ip: IPRoute, device: str) -> None:
     try:
         ip.tc("del", index=_index(ip, device), parent=ROOT)
-    except NetlinkError as error:
+    except netlink.NetlinkError as error:
         if error.code != errno.ENOENT:  # it has none of ours
             raise
 
 
 def _remove_devices(ip: IPRoute, prefix: str) -> None:
     for link in [link for link in ip.get_links() if str(link.get_attr("IFLA_IFNAME")).startswith(prefix)]:
-        with contextlib.suppress(NetlinkError):  # the other end of what was removed before it
+        with contextlib.suppress(netlink.NetlinkError):  # the other end of what was removed before it
             ip.link("del", index=link["index"])
 
 

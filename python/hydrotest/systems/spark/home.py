@@ -10,8 +10,9 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
+from hydrotest.errors import BadInputError, RunFailedError
 from hydrotest.hosts.command import last_lines, run_here
+from hydrotest.hosts.extras import SPARK
 from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
 from hydrotest.systems.fetch import Say, version_in
@@ -20,6 +21,14 @@ CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
 """By the version of Scala; the package of Spark 3.5 is for 2.12."""
 OLDER = {"3.5": "pyspark-3.5.txt"}
 """Releases beside the one that is installed with hydrotest, each pinned by version and SHA-256 in a file of pip's; each is a package of some 300 MB."""
+
+
+WITHOUT_PACKAGE = "Or give `home:` or SPARK_HOME."
+
+
+def needs_package(home: str | None, release: str | None) -> bool:
+    """True if Spark is the installed pyspark: neither a distribution of the user's own nor an older release in the cache."""
+    return (home or os.environ.get("SPARK_HOME")) is None and release not in OLDER
 
 
 def find_spark(home: str | None, release: str | None = None, say: Say = lambda text: None) -> tuple[Path, str]:
@@ -33,10 +42,9 @@ def find_spark(home: str | None, release: str | None = None, say: Say = lambda t
     elif release in OLDER:
         folder = fetch_older(release, say)
     else:
-        installed = importlib.util.find_spec("pyspark")
+        installed = importlib.util.find_spec(SPARK.package)
         if installed is None or installed.origin is None:
-            raise MissingToolError("Spark is missing: the package pyspark is not installed",
-                                   "Run `make install` (or pip install pyspark), or give `home:` or SPARK_HOME.")  # fmt: skip
+            raise SPARK.missing(WITHOUT_PACKAGE)
         folder = Path(installed.origin).parent
     version = next((found for jar in CORE_JARS if (found := version_in(folder / "jars", jar)) is not None), None)
     if version is None or not (folder / "bin" / "spark-class").exists():

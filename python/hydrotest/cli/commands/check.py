@@ -1,0 +1,40 @@
+"""`hydrotest check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydrotest.cli.experiment import load_for_here
+from hydrotest.cli.output import print_json
+from hydrotest.errors import EXIT_DONE
+from hydrotest.hosts.local import cores
+from hydrotest.report.topology import topology_lines
+from hydrotest.spec.hosts import NetnsHost
+from hydrotest.spec.plan import make_plan
+from hydrotest.units import show_bytes, show_duration
+
+
+def check(experiment: Path, as_json: bool) -> int:
+    """Prints the plan, or raises `BadInputError`."""
+    spec = load_for_here(experiment)
+    plan = make_plan(spec)
+    if as_json:
+        print_json(plan.model_dump(mode="json"))
+        return EXIT_DONE
+    print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
+    print("hosts:")
+    for line in topology_lines(spec):
+        print(f"- {line}")
+    if spec.lab is not None:
+        scale = ", ".join(f"{what} × {factor:.3g}" for what, factor in spec.lab.scale)
+        print(f"scale: {scale}; memory never below what the services need")
+    given = sum(host.cores or 0.0 for host in spec.hosts.values() if isinstance(host, NetnsHost))
+    if given:
+        there = cores()
+        short = "; that is more than there are: busy all at once, hosts get less than they are given" if given > there else ""
+        print(f"cores: hosts are given {given:.3g} of this machine's {there}{short}")
+    for step in plan.steps:
+        print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
+    print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
+    print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without schedule takes rate × record size × copies of it")
+    return EXIT_DONE

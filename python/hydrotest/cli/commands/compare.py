@@ -1,0 +1,52 @@
+"""`hydrotest compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from hydrotest.analysis.compare import Comparison, Run
+from hydrotest.analysis.compare import compare as compare_runs
+from hydrotest.analysis.placement import placed
+from hydrotest.cli.output import out_console, print_json
+from hydrotest.cli.run_folder import read_run
+from hydrotest.errors import EXIT_DONE
+from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
+from hydrotest.report.terminal import print_head, print_sheet, print_text
+
+
+def compare(runs: Sequence[Path], as_json: bool) -> int:
+    """Prints how runs differ from the first of them."""
+    base, *rest = (Run(*read_run(path)) for path in runs)
+    found = {run.summary["run"]: compare_runs(base, run) for run in rest}
+    placement = placed([base, *rest])
+    if as_json:
+        print_json({
+            "first": base.summary["run"],
+            "comparisons": [{"run": name, "differences": one.differences, "rows": [vars(row) for row in one.rows]} for name, one in found.items()],
+            "placement": None if placement is None else asdict(placement),
+        })  # fmt: skip
+        return EXIT_DONE
+    out = out_console()
+    for name, one in found.items():
+        _print_comparison(f"{base.summary['run']} and {name}", one, out)
+    if placement is not None:
+        print_sheet(placement_sheet(placement), out)
+        for sentence in placement_sentences(placement):
+            print_text(f"• {sentence}", out)
+    return EXIT_DONE
+
+
+def _print_comparison(runs: str, found: Comparison, out: Console) -> None:
+    print_head(runs, "", out)
+    if found.differences:
+        out.print("[bold]The runs differ not only in their results[/bold]")
+        for difference in found.differences:
+            print_text(f"• {difference}", out)
+    if found.rows:
+        print_sheet(comparison_sheet(found.rows), out)
+    else:
+        out.print("The runs have nothing in common that could be compared.")

@@ -1,0 +1,98 @@
+"""`hydrotest run`."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+
+from hydrotest.cli.experiment import load_for_here
+from hydrotest.cli.output import err_console, kinds_of, out_console, print_error, print_json
+from hydrotest.cli.progress import LiveProgress, PlainProgress
+from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedError
+from hydrotest.hosts.catalogue import check_rights
+from hydrotest.jobs.jars import find_javac
+from hydrotest.report.html import write_report
+from hydrotest.report.missed import missed
+from hydrotest.report.terminal import print_summary
+from hydrotest.run.controller import Controller, Ended
+from hydrotest.run.events import Listener
+from hydrotest.run.interrupt import cancel_on_signals
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests import Combined
+from hydrotest.spec.workloads import Dataflow, HdfsRead, HdfsWrite, SparkPerf
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+from hydrotest.systems.java import find_java
+
+
+def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
+    """Carries the experiment out, and prints what was found."""
+    spec = load_for_here(experiment)
+    check_rights(spec)
+    find_java()
+    if any(isinstance(workload, SparkPerf | Dataflow | HdfsWrite | HdfsRead) for workload in spec.workloads.values()):
+        find_javac()
+    tests = {test.test for test in spec.tests}
+    if only is not None and only not in tests:
+        raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")
+    if only == "combined" and not resume and any(isinstance(test, Combined) and not test.rates for test in spec.tests):
+        raise BadInputError("--only combined: it presses fractions of the isolated limits, and a new run folder has none",
+                            "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
+                            file=experiment)  # fmt: skip
+    folder = _open_folder(experiment, spec, out, resume)
+    console = err_console()
+    try:
+        if console.is_terminal:
+            with LiveProgress(console) as live:
+                ended = _execute(spec, folder, live, only)
+        else:
+            ended = _execute(spec, folder, PlainProgress(console), only)
+        _report_on(ended, folder, spec)
+    finally:
+        folder.unlock()
+    if as_json:
+        print_json(ended.summary)
+    else:
+        print_summary(ended.summary, kinds_of(spec), out_console())
+        print(f"\nreport: {folder.path / layout.REPORT}")
+    if ended.error is not None:
+        print_error(ended.error, console)
+        return ended.error.exit_code
+    reasons = missed(ended.summary)
+    for reason in reasons:
+        console.print(f"missed: {reason}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return EXIT_MISSED if reasons else EXIT_DONE
+
+
+def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
+    """Writes the report; where that fails, the summary is printed all the same."""
+    try:
+        write_report(folder, spec, ended.summary)
+    except Exception as error:  # noqa: BLE001 - the summary is there, and is what matters
+        failed = RunFailedError(f"the report cannot be written: {error}", f"`hydrotest report {folder.path}` writes it anew.")
+        ended.error = ended.error or failed
+
+
+def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
+    if resume:
+        if out is None:
+            raise BadInputError("--resume needs --out, the folder of the run to go on with")
+        folder = RunFolder.open(out)
+        if (out / layout.EXPERIMENT).read_bytes() != experiment.read_bytes():
+            raise BadInputError(
+                "the run was made with another experiment file", "Resume with the same file, or begin anew in another folder.", file=out
+            )
+        folder.lock()
+        return folder
+    folder = RunFolder(out or Path("runs") / f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}")
+    folder.create(experiment.read_bytes())
+    return folder
+
+
+def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:
+    async def body() -> Ended:
+        cancel_on_signals()
+        return await Controller(spec, folder, listener).execute(only)
+
+    return asyncio.run(body())

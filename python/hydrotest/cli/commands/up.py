@@ -1,0 +1,40 @@
+"""`hydrotest up`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+
+from hydrotest.cli.experiment import load_for_here
+from hydrotest.cli.output import err_console, print_json
+from hydrotest.cli.progress import PlainProgress
+from hydrotest.errors import EXIT_DONE
+from hydrotest.hosts.catalogue import check_rights
+from hydrotest.run.interrupt import cancel_on_signals
+from hydrotest.run.standing import hold
+from hydrotest.systems.java import find_java
+
+
+def up(experiment: Path, as_json: bool) -> int:
+    """Starts, prints where what listens, and holds."""
+    spec = load_for_here(experiment)
+    check_rights(spec)
+    find_java()
+
+    def announce(endpoints: dict[str, list[str]]) -> None:
+        if as_json:
+            print_json(endpoints)
+        else:
+            for name, addresses in endpoints.items():
+                print(f"{name}: {', '.join(addresses)}")
+        sys.stdout.flush()
+
+    async def body() -> None:
+        cancel_on_signals()
+        await hold(spec, PlainProgress(err_console()), announce)
+
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(body())
+    return EXIT_DONE

@@ -1,0 +1,45 @@
+"""Where commands print: data on stdout, progress and messages on stderr; JSON where a program may read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hydrotest.spec.models import Experiment
+
+
+def out_console() -> Console:
+    """A terminal's own width, or the one that `COLUMNS` asks for; elsewhere one that few tables need more than."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
+
+
+def err_console() -> Console:
+    """For messages."""
+    return Console(stderr=True, emoji=False)
+
+
+def print_json(value: Any) -> None:
+    """For programs."""
+    print(json.dumps(value, indent=1))
+
+
+def print_error(error: Exception | str, console: Console | None = None) -> None:
+    """What went wrong, with its hint."""
+    (console or err_console()).print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def say_on_stderr() -> Callable[[str], None]:
+    """Lines of progress."""
+    console = err_console()
+    return lambda text: console.print(text, highlight=False, markup=False)
+
+
+def kinds_of(spec: Experiment) -> dict[str, str]:
+    """Each workload's kind."""
+    return {name: workload.kind for name, workload in spec.workloads.items()}

@@ -1,0 +1,27 @@
+"""A run's folder as the commands that read it need it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hydrotest.analysis.summary import summarise_run
+from hydrotest.clock import iso
+from hydrotest.report.wording.summary import worded
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+
+
+def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, dict[str, Any]]:
+    """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
+    folder = RunFolder.open(path)
+    spec, _ = load_experiment(path / layout.EXPERIMENT)
+    journal = folder.read_journal()
+    ended = next((entry for entry in reversed(journal) if entry["what"] == "run ended"), None)
+    finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
+    summary = worded(summarise_run(folder, spec, ended["status"] if ended else "partial", finished, rejudge=rejudge))
+    if ended and ended["error"]:
+        summary["error"] = ended["error"]
+    return folder, spec, summary
