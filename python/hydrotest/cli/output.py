@@ -8,20 +8,24 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hydrotest.lazy import Lazy
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich import console
 
     from hydrotest.spec.models import Experiment
+else:
+    console = Lazy("rich.console")
 
 
-def out_console() -> Console:
+def out_console() -> console.Console:
     """A terminal's own width, or the one that `COLUMNS` asks for; elsewhere one that few tables need more than."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
+    return console.Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
 
 
-def err_console() -> Console:
+def err_console() -> console.Console:
     """For messages."""
-    return Console(stderr=True, emoji=False)
+    return console.Console(stderr=True, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -29,15 +33,15 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1))
 
 
-def print_error(error: Exception | str, console: Console | None = None) -> None:
+def print_error(error: Exception | str, on: console.Console | None = None) -> None:
     """What went wrong, with its hint."""
-    (console or err_console()).print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+    (on or err_console()).print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def say_on_stderr() -> Callable[[str], None]:
     """Lines of progress."""
-    console = err_console()
-    return lambda text: console.print(text, highlight=False, markup=False)
+    messages = err_console()
+    return lambda text: messages.print(text, highlight=False, markup=False)
 
 
 def kinds_of(spec: Experiment) -> dict[str, str]:
