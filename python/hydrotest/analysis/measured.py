@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +44,12 @@ class Measured:
     @classmethod
     def read(cls, run: RunFolder, trial: Trial, workload: str) -> Measured:
         """Reads what the window needs."""
-        return cls(trial, trial.load(workload), run.folder_of(trial), run.seconds(trial, workload), run)
+        folder, known = run.folder_of(trial), _known.get()
+        if known is None or (found := known.get((folder, workload))) is None or found.trial != trial:
+            found = cls(trial, trial.load(workload), folder, run.seconds(trial, workload), run)
+            if known is not None:
+                known[folder, workload] = found
+        return found
 
     @cached_property
     def compiling(self) -> dict[str, float]:
@@ -208,3 +216,17 @@ class Measured:
         done = last.counts.completed - first.counts.completed
         cpu_ns = sum(t.cpu_ns for t in last.threads) - sum(t.cpu_ns for t in first.threads)
         return cpu_ns / 1e9 / done * 1e6 if done > 0 else None
+
+
+_known: ContextVar[dict[tuple[Path, str], Measured] | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def each_read_once() -> Iterator[None]:
+    """In the block each load is read once and its percentiles are taken once: trials that have ended do not change, and most tables of a
+    summary ask for each of them again."""
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)

@@ -23,7 +23,7 @@ from hydrotest.analysis.job_bounds import job_rows
 from hydrotest.analysis.judgement import Decided
 from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.measured import Measured, each_read_once
 from hydrotest.analysis.profile import profile_rows
 from hydrotest.analysis.reads import no_reads, reads_by_workload
 from hydrotest.analysis.room import judge_room
@@ -61,6 +61,7 @@ UNKNOWN_ROWS = Fates(
 """A table that was pressed and could not be read back."""
 
 
+@each_read_once()
 def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> dict[str, Any]:
     """Everything that the contract asks for but its texts (see `report/wording`); what is not known is null or an empty list.
 
