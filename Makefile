@@ -8,7 +8,7 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real lint bench docs install tools clean
+.PHONY: demo test test-full test-fast test-real lint bench docs install wheel tools build-tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -55,20 +55,25 @@ install: tools $(VENV)/.installed
 	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 
-$(VENV)/.installed: requirements.txt requirements-dev.txt
+wheel: build-tools $(VENV)/.installed ## dist/*.whl: installs with pip alone; what only Spark and emulated hosts need are the extras `spark` and `lab`
+	$(BIN)/maturin build --release --locked --out dist
+
+$(VENV)/.installed: requirements.txt requirements-extras.txt requirements-dev.txt
 	python3 -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-tools: ## names what is missing, with its remedy
-	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: Python 3.11 or later is missing. Install it (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
-	@command -v cargo >/dev/null || { echo "error: cargo is missing. Install Rust 1.89 or later (rustup.rs; distributions' own are often older)." >&2; exit 2; }
-	@v=$$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'); [ "$${v:-0}" -ge 89 ] || { echo "error: $$(cargo --version) is too old; Rust 1.89 or later is needed (rustup update)." >&2; exit 2; }
+tools: build-tools ## names what is missing, with its remedy
 	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { echo "error: Java 17 is missing. Install it (Debian: apt-get install openjdk-17-jdk-headless)." >&2; exit 2; }
 	@j=java; [ -n "$$JAVA_HOME" ] && j="$$JAVA_HOME/bin/java"; v=$$("$$j" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); [ "$${v:-0}" -ge 17 ] || { echo "error: Java $$v is too old; 17 or later is needed (Debian: apt-get install openjdk-17-jdk-headless, or set JAVA_HOME)." >&2; exit 2; }
 	@j=javac; [ -n "$$JAVA_HOME" ] && j="$$JAVA_HOME/bin/javac"; command -v "$$j" >/dev/null || { echo "error: javac is missing: a JDK 17 is needed, not only a JRE (Debian: apt-get install openjdk-17-jdk-headless)." >&2; exit 2; }
-	@command -v cc >/dev/null || { echo "error: a C compiler (cc) is missing. Install one (Debian: apt-get install build-essential)." >&2; exit 2; }
 	@command -v mvn >/dev/null || { echo "error: Maven is missing. Install it (Debian: apt-get install maven)." >&2; exit 2; }
+
+build-tools: ## of those, what it takes to build
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: Python 3.11 or later is missing. Install it (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "error: cargo is missing. Install Rust 1.89 or later (rustup.rs; distributions' own are often older)." >&2; exit 2; }
+	@v=$$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'); [ "$${v:-0}" -ge 89 ] || { echo "error: $$(cargo --version) is too old; Rust 1.89 or later is needed (rustup update)." >&2; exit 2; }
+	@command -v cc >/dev/null || { echo "error: a C compiler (cc) is missing. Install one (Debian: apt-get install build-essential)." >&2; exit 2; }
 
 clean:
 	rm -rf $(VENV) rust/target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from hydrotest.errors import MissingToolError
 
@@ -15,24 +16,35 @@ class Extra:
     name: str
     package: str
     purpose: str
+    alternative: str = ""
+    """The end of the remedy: how to do without, if there is a way."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the package lies, if it is installed; it is not imported."""
+        found = find_spec(self.package)
+        return None if found is None or found.origin is None else Path(found.origin).parent
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package is there; it is not imported."""
-        return find_spec(self.package) is not None
+        """True if the package is there."""
+        return self.folder is not None
 
     @property
     def remedy(self) -> str:
         """How to get it."""
-        return f"Run `pip install 'hydrotest[{self.name}]'` (`make install` in a source tree)."
+        return f"Run `pip install 'hydrotest[{self.name}]'` (`make install` in a source tree){self.alternative}."
 
-    def missing(self, alternative: str = "") -> MissingToolError:
-        """The error of an experiment that needs it. `alternative`: a sentence on how to do without."""
-        return MissingToolError(
-            f"the package {self.package} is not installed; {self.purpose} needs it", " ".join(filter(None, [self.remedy, alternative]))
-        )
+    @property
+    def lack(self) -> str:
+        """What is wrong where it is missing."""
+        return f"the package {self.package} is not installed; {self.purpose} needs it"
+
+    def missing(self) -> MissingToolError:
+        """The error of an experiment that needs it."""
+        return MissingToolError(self.lack, self.remedy)
 
 
-SPARK = Extra("spark", "pyspark", "Spark of the pinned release")
+SPARK = Extra("spark", "pyspark", "Spark of the pinned release", ", or give `home:` or SPARK_HOME")
 LAB = Extra("lab", "pyroute2", "an emulated host (`connect: netns`)")
 EXTRAS = (SPARK, LAB)

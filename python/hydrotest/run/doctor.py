@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from hydrotest.errors import MissingToolError, SystemFailedError
+from hydrotest.hosts.extras import EXTRAS, Extra
 from hydrotest.hosts.lab.disk import BACKING_DEVICES, TOOLS, bounds_dirty
 from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.limits import Limits, machine_memory_bytes, usable_cores, usable_memory_bytes
@@ -44,7 +45,8 @@ class Finding:
 def examine() -> list[Finding]:
     """Looks at everything; takes about a second (CPU steal is measured)."""
     return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
-            _emulation(), _emulated_disks(), _ports(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(), _clock_source(), _steal()]  # fmt: skip
+            *map(_extra, EXTRAS), _emulation(), _emulated_disks(), _ports(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(),
+            _clock_source(), _steal()]  # fmt: skip
 
 
 def _python() -> Finding:
@@ -83,6 +85,13 @@ def _tool(command: str, name: str, remedy: str) -> Finding:
         return Finding(name, "ok", f"{command} found")
     purpose = "systems cannot be fetched without it" if command == "mvn" else "needed only to build hydrotest itself"
     return Finding(name, "missing" if command == "mvn" else "warning", f"no {command} on the PATH; {purpose}", f"Install it ({remedy}).")
+
+
+def _extra(extra: Extra) -> Finding:
+    name = f"extra {extra.name}"
+    if extra.is_installed:
+        return Finding(name, "ok", f"{extra.package} found")
+    return Finding(name, "warning", extra.lack, extra.remedy)
 
 
 def _emulation() -> Finding:

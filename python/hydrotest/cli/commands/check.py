@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from hydrotest.cli.experiment import load_for_here
@@ -11,6 +12,7 @@ from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.plan import make_plan
+from hydrotest.systems.extras import missing_extras
 from hydrotest.units import show_bytes, show_duration
 
 
@@ -18,8 +20,9 @@ def check(experiment: Path, as_json: bool) -> int:
     """Prints the plan, or raises `BadInputError`."""
     spec = load_for_here(experiment)
     plan = make_plan(spec)
+    missing = missing_extras(spec)
     if as_json:
-        print_json(plan.model_dump(mode="json"))
+        print_json({**plan.model_dump(mode="json"), "missing_extras": [extra.name for extra in missing]})
         return EXIT_DONE
     print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
     print("hosts:")
@@ -37,4 +40,6 @@ def check(experiment: Path, as_json: bool) -> int:
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
     print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without schedule takes rate × record size × copies of it")
+    for extra in missing:
+        print(f"missing here: {extra.lack}. {extra.remedy}", file=sys.stderr)
     return EXIT_DONE

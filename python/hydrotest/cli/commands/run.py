@@ -23,6 +23,7 @@ from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import Dataflow, HdfsRead, HdfsWrite, SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.systems.extras import check_extras
 from hydrotest.systems.java import find_java
 
 
@@ -30,6 +31,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     """Carries the experiment out, and prints what was found."""
     spec = load_for_here(experiment)
     check_rights(spec)
+    check_extras(spec)
     find_java()
     if any(isinstance(workload, SparkPerf | Dataflow | HdfsWrite | HdfsRead) for workload in spec.workloads.values()):
         find_javac()

@@ -14,6 +14,7 @@ from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.standing import hold
+from hydrotest.systems.extras import check_extras
 from hydrotest.systems.java import find_java
 
 
@@ -21,6 +22,7 @@ def up(experiment: Path, as_json: bool) -> int:
     """Starts, prints where what listens, and holds."""
     spec = load_for_here(experiment)
     check_rights(spec)
+    check_extras(spec)
     find_java()
 
     def announce(endpoints: dict[str, list[str]]) -> None:

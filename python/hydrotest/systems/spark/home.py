@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
@@ -23,9 +22,6 @@ OLDER = {"3.5": "pyspark-3.5.txt"}
 """Releases beside the one that is installed with hydrotest, each pinned by version and SHA-256 in a file of pip's; each is a package of some 300 MB."""
 
 
-WITHOUT_PACKAGE = "Or give `home:` or SPARK_HOME."
-
-
 def needs_package(home: str | None, release: str | None) -> bool:
     """True if Spark is the installed pyspark: neither a distribution of the user's own nor an older release in the cache."""
     return (home or os.environ.get("SPARK_HOME")) is None and release not in OLDER
@@ -42,10 +38,9 @@ def find_spark(home: str | None, release: str | None = None, say: Say = lambda t
     elif release in OLDER:
         folder = fetch_older(release, say)
     else:
-        installed = importlib.util.find_spec(SPARK.package)
-        if installed is None or installed.origin is None:
-            raise SPARK.missing(WITHOUT_PACKAGE)
-        folder = Path(installed.origin).parent
+        if SPARK.folder is None:
+            raise SPARK.missing()
+        folder = SPARK.folder
     version = next((found for jar in CORE_JARS if (found := version_in(folder / "jars", jar)) is not None), None)
     if version is None or not (folder / "bin" / "spark-class").exists():
         raise BadInputError(f"{folder} is no Spark distribution: it lacks bin/spark-class or jars/{CORE_JARS[0]}-*.jar",
