@@ -43,6 +43,7 @@ bench: install ## the quicker benchmarks of benchmarks/RESULTS.md (verdicts.py a
 	$(BIN)/python benchmarks/truth.py
 	cd rust && cargo test --release --locked -p hydrotest-cassandra --lib -- --ignored --nocapture
 	$(BIN)/python benchmarks/checker.py
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tick.py
 	$(BIN)/python benchmarks/stock_check.py
 	$(BIN)/python benchmarks/interference.py
