@@ -31,7 +31,7 @@ from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
 from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
-from hydrotest.analysis.usage import host_rates, speed_rows
+from hydrotest.analysis.usage import read_host_rates, speed_rows
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
@@ -247,7 +247,7 @@ def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any
     for trial in trials:
         samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
         speeds.append(speed_rows(samples, name))
-        rates.append(host_rates(samples, name))
+        rates.append(read_host_rates(run.folder_of(trial), name))
     speeds = [frame for frame in speeds if not frame.is_empty()]
     rates = [frame for frame in rates if not frame.is_empty()]
     if not speeds:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -92,6 +94,18 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     return own.select(columns).slice(1)
 
 
+def read_host_rates(folder: Path, host: str) -> pl.DataFrame:
+    """A host's rates over the whole of a trial, by its folder."""
+    path = folder / layout.HOST_SAMPLES
+    return _host_rates_of(folder, host, path.stat().st_mtime_ns) if path.exists() else pl.DataFrame()
+
+
+@lru_cache(maxsize=512)
+def _host_rates_of(folder: Path, host: str, _changed_ns: int) -> pl.DataFrame:
+    """Several tables of a summary ask for them: they are worked out once."""
+    return host_rates(read_samples(folder, layout.HOST_SAMPLES), host)
+
+
 def speed_rows(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     """The speed reference: (wall_s, speed) with speed in computations per CPU-millisecond, one row a reading."""
     if samples.is_empty():
@@ -154,7 +168,7 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
 
 def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:
     """A host's rates inside a window."""
-    rates = host_rates(read_samples(run.folder_of(trial), layout.HOST_SAMPLES), host)
+    rates = read_host_rates(run.folder_of(trial), host)
     # A reading tells of the second before it.
     return rates if rates.is_empty() else rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 0.5))
 
