@@ -74,8 +74,8 @@ def site(data: bytes) -> dict[str | None, str | None]:
     return {one.findtext("name"): one.findtext("value") for one in ElementTree.fromstring(data.decode()).iter("property")}
 
 
-def told(hosts: list[FakeHost]) -> str:
-    """All that other users of the hosts can read of what was started."""
+def visible(hosts: list[FakeHost]) -> str:
+    """What other users of the hosts can read of the commands that were started."""
     return json.dumps([host.started for host in hosts])
 
 
@@ -118,11 +118,11 @@ async def test_a_broker_is_formatted_and_started_with_its_files() -> None:
 async def test_brokers_know_each_other() -> None:
     hosts = hosts_with(KAFKA_JAR, count=3, answer=brokers(3))
     system = await kafka(hosts)
-    told = [properties(below(host, f"kafka-{index}")["server.properties"]) for index, host in enumerate(hosts)]
-    assert [one["node.id"] for one in told] == ["1", "2", "3"]
-    (voters,) = {one["controller.quorum.voters"] for one in told}
+    lines = [properties(below(host, f"kafka-{index}")["server.properties"]) for index, host in enumerate(hosts)]
+    assert [one["node.id"] for one in lines] == ["1", "2", "3"]
+    (voters,) = {one["controller.quorum.voters"] for one in lines}
     assert [voter.split(":")[0] for voter in voters.split(",")] == ["1@10.0.0.1", "2@10.0.0.2", "3@10.0.0.3"]
-    assert [one["advertised.listeners"] for one in told] == [f"PLAINTEXT://{endpoint}" for endpoint in system.endpoints]
+    assert [one["advertised.listeners"] for one in lines] == [f"PLAINTEXT://{endpoint}" for endpoint in system.endpoints]
     assert len({started["argv"][started["argv"].index("-t") + 1] for host in hosts for started in host.started[:1]}) == 1
 
 
@@ -130,9 +130,9 @@ async def test_the_experiments_config_has_the_last_word() -> None:
     config = {"num.io.threads": 2, "log.dirs": "/x", "auto.create.topics.enable": True}
     (host,) = hosts_with(KAFKA_JAR, answer=brokers(1))
     await kafka([host], config=config)
-    told = properties(below(host, "kafka-0")["server.properties"])
-    assert (told["num.io.threads"], told["log.dirs"], told["auto.create.topics.enable"]) == ("2", "/x", "true")
-    assert told["listeners"].startswith("PLAINTEXT://10.0.0.1:")
+    lines = properties(below(host, "kafka-0")["server.properties"])
+    assert (lines["num.io.threads"], lines["log.dirs"], lines["auto.create.topics.enable"]) == ("2", "/x", "true")
+    assert lines["listeners"].startswith("PLAINTEXT://10.0.0.1:")
     (host,) = hosts_with(*CASSANDRA_JARS, answer=Ring())
     await cassandra([host], config={"concurrent_writes": 1})
     settings = yaml.safe_load(below(host, "cassandra-0")["cassandra.yaml"])
@@ -154,18 +154,18 @@ async def test_secrets_of_a_broker_are_in_private_files_of_its_host_only(sasl: s
     for index, host in enumerate(hosts):
         assert private(host, "kafka-credentials") == set(below(host, "kafka-credentials"))
         assert private(host, f"kafka-{index}") == {"server.properties"}
-        told_of = properties(below(host, f"kafka-{index}")["server.properties"])
-        keystore = PurePath(told_of["listener.name.client.ssl.keystore.location"])
+        written = properties(below(host, f"kafka-{index}")["server.properties"])
+        keystore = PurePath(written["listener.name.client.ssl.keystore.location"])
         assert b"PRIVATE KEY" in host.files[keystore]
         assert (
-            host.files[PurePath(told_of["listener.name.client.ssl.truststore.location"])]
+            host.files[PurePath(written["listener.name.client.ssl.truststore.location"])]
             == below(host, "kafka-credentials")["authority.pem"]
         )
         # A password is in the properties only where Kafka has it from nowhere else.
-        assert (cluster.login.password in told_of.get(f"listener.name.client.{sasl.lower()}.sasl.jaas.config", "")) == (sasl == "PLAIN")
+        assert (cluster.login.password in written.get(f"listener.name.client.{sasl.lower()}.sasl.jaas.config", "")) == (sasl == "PLAIN")
     key = hosts[0].files[cluster.tls.key].decode().splitlines()[1]
-    assert cluster.login.password not in told(hosts)
-    assert key not in told(hosts)
+    assert cluster.login.password not in visible(hosts)
+    assert key not in visible(hosts)
     asked = [one["kafka"]["ask"] for one in hosts[0].asked]
     assert asked == (["brokers"] if sasl == "PLAIN" else ["brokers", "set_scram", "brokers"])
 
@@ -177,10 +177,10 @@ def test_a_stock_tool_is_let_in_by_private_files(with_certificate: bool) -> None
     cluster = Cluster(["a:1"], TlsFiles(PurePath("/a.pem")), Login("PLAIN", "me", "pass"))
     rendered = render_tool(cluster, folder, "PEM" if with_certificate else None)
     assert all(isinstance(text, Private) for text in rendered.values())
-    told = properties(rendered["tool.properties"].encode())
-    assert (told["security.protocol"], told["ssl.truststore.location"]) == ("SASL_SSL", "/a.pem")
-    assert 'password="pass"' in told["sasl.jaas.config"]
-    assert told.get("ssl.keystore.location") == ("/data/r/h0/tool-identity.pem" if with_certificate else None)
+    lines = properties(rendered["tool.properties"].encode())
+    assert (lines["security.protocol"], lines["ssl.truststore.location"]) == ("SASL_SSL", "/a.pem")
+    assert 'password="pass"' in lines["sasl.jaas.config"]
+    assert lines.get("ssl.keystore.location") == ("/data/r/h0/tool-identity.pem" if with_certificate else None)
     assert rendered.get("tool-identity.pem") == ("PEM" if with_certificate else None)
 
 
@@ -246,8 +246,8 @@ async def test_secrets_of_a_node_are_in_private_files() -> None:
     assert options["require_client_auth"]
     assert b"PRIVATE KEY" in host.files[PurePath(options["keystore"])]
     assert host.files[PurePath(options["truststore"])] == host.files[cluster.tls.authority]
-    assert host.files[cluster.tls.key].decode().splitlines()[1] not in told([host])
-    # The new password is told by the login that everybody knows, and used from then on.
+    assert host.files[cluster.tls.key].decode().splitlines()[1] not in visible([host])
+    # The new password is set with the login that everybody knows, and used from then on.
     passwords = [one["cluster"]["login"]["password"] for one in ring.asked]
     assert passwords == ["cassandra"] * 3 + [cluster.login.password]
 
@@ -350,7 +350,7 @@ async def test_what_authenticates_spark_is_in_private_files_only() -> None:
     assert {one["spark.authenticate"] for one in all_properties} == {"true"}
     (secret,) = {one[SPARK_SECRET] for one in all_properties}
     assert len(bytes.fromhex(secret)) == 32
-    assert secret not in told(hosts)
+    assert secret not in visible(hosts)
     assert properties(application.encode())["spark.ui.enabled"] == "true"
     assert SPARK_SECRET not in system.application(hosts[0], PurePath("/events"), {})
 
@@ -389,7 +389,7 @@ def test_answers_that_say_that_a_system_serves() -> None:
     assert [whole.satisfied(answer) for answer in copies] == [False, True]
 
 
-async def test_a_service_that_never_answers_as_it_should_is_told_of_with_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_service_that_never_answers_as_it_should_is_reported_with_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "READY", Patience.of(a_test=0.3))
     (host,) = hosts_with(KAFKA_JAR, answer=lambda question: {"brokers": [], "behind": 0})
     system = KafkaSystem(Kafka(hosts=["h0"], home="/opt/kafka"), [host], "r", LOGS, nothing)
