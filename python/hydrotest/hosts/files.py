@@ -23,7 +23,7 @@ PARTIAL = ".partial"
 
 
 class Private(str):
-    """The text of a file that only its owner may read. It does not show itself where values are printed for people who look for errors."""
+    """The text of a file that only its owner may read. Its `repr` hides it, since errors and logs print that."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class Files(Protocol):
 
 
 async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], folders: Sequence[str] = ()) -> None:
-    """Writes texts below a folder, and makes empty `folders` there. What is `Private` only its owner can read."""
+    """Writes texts below a folder, and makes empty `folders` there. Only the owner can read what is `Private`."""
     await files.make_folder(folder)
     for name in folders:
         await files.make_folder(folder / name)
@@ -86,8 +86,8 @@ async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], fol
 
 
 class LocalFiles:
-    """`Files` of the machine that the controller runs on. No call gives other tasks a turn: these are small files, and looks at whether
-    they have grown."""
+    """`Files` of the machine that the controller runs on. No call yields to other tasks: these files are small, and most calls only look
+    whether one has grown."""
 
     async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
         """See `Files`."""

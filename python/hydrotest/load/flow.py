@@ -44,7 +44,7 @@ class FlowDriver(Submitted):
     async def ask(self, what: str, seconds_max: float, **fields: Any) -> dict[str, Any]:
         """Has it do something (see jobs/flow/Flow.java) and returns what it found. Raises `TrialFailedError` if it fails, dies, or takes longer."""
         self._asked += 1
-        await self.tell(json.dumps({"number": self._asked, "do": what, **fields}))
+        await self.instruct(json.dumps({"number": self._asked, "do": what, **fields}))
         answer = await self._await("done", self._asked, seconds_max)
         result: dict[str, Any] = answer["result"]
         return result

@@ -81,13 +81,13 @@ class Submitted:
     ) -> Self:
         """Starts a driver with these settings; `first` is what its control file says in the beginning. It is not awaited."""
         await host.remove(folder / cls.OUT)
-        told = {"control": str(folder / CONTROL), "out": str(folder / cls.OUT), **settings}
-        await place(host, folder, {SETTINGS: json.dumps(told), CONTROL: first})
+        whole = {"control": str(folder / CONTROL), "out": str(folder / cls.OUT), **settings}
+        await place(host, folder, {SETTINGS: json.dumps(whole), CONTROL: first})
         service = Service(name, [*application.argv, str(folder / SETTINGS)], folder, log, application.env, GRACE_S)
         return cls(name, await host.node("supervise", service.settings()), host, folder, log, application.hosts)
 
-    async def tell(self, what: str) -> None:
-        """Tells it what to do from now on."""
+    async def instruct(self, what: str) -> None:
+        """Writes what it does from now on into its control file."""
         await self._files.put(self._control, what.encode())
 
     @property
@@ -188,11 +188,11 @@ class Driver(Submitted):
 
     async def press(self) -> None:
         """Lets it run its tests in turn until `rest`."""
-        await self.tell("run")
+        await self.instruct("run")
 
     async def rest(self) -> None:
         """Cuts the running test short."""
-        await self.tell("pause")
+        await self.instruct("pause")
 
     async def next_iteration(self, seconds_max: float) -> Iteration:
         """The next one to end. Raises `TrialFailedError` if the driver dies, and `JobHungError` if none ends in that time or it is seen before

@@ -1,7 +1,7 @@
 """What every system under test has in common: services that are placed, started, asked, watched and stopped.
 
-A system is three things that touch nothing: what its services' files say (`render`), how they are started (`command`), and what they are
-asked to show that they serve (`ready`). This module carries them out, through the hosts that the services are on.
+A system describes its services and touches no file. `render` returns the text of their files, `command` how they are started, and `ready`
+the questions whose answers show that they serve. This module carries that out through the services' hosts.
 """
 
 from __future__ import annotations
