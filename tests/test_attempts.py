@@ -28,7 +28,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.systems.base import System
+from hydrotest.systems.base import Ready, System
 from tests.made_up import host_counters
 
 FakeNode = Callable[[str], None]
@@ -99,8 +99,8 @@ class Idle(System):
     async def start(self, say: Any) -> None:
         pass
 
-    async def until_ready(self) -> None:
-        pass
+    def ready(self) -> list[Ready]:
+        return []
 
     async def stop(self) -> list[str]:
         self.stops += 1

@@ -19,6 +19,7 @@ from hydrotest.hosts import node as nodes
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.command import run_command, run_here, while_it_speaks
 from hydrotest.hosts.deadlines import Patience, until, until_here, within
+from hydrotest.hosts.files import LocalFiles
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.node import Event, Node
 
@@ -269,7 +270,7 @@ async def test_a_log_that_grows_is_no_silence(tmp_path: Path) -> None:
         return {"event": "exited"}
 
     # Each word comes before the patience for it is over; all together take longer.
-    assert await while_it_speaks(work(), "tool", log, Patience.of(a_word=1.0)) == {"event": "exited"}
+    assert await while_it_speaks(work(), "tool", LocalFiles(), log, Patience.of(a_word=1.0)) == {"event": "exited"}
 
 
 def test_a_command_here_that_takes_too_long_is_ended(tmp_path: Path) -> None:

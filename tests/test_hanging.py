@@ -150,7 +150,7 @@ async def test_a_supervisor_that_does_not_end_is_killed_and_reported(host: Local
 async def test_a_driver_whose_supervisor_talks_nonsense_counts_as_dead(host: LocalHost, tmp_path: Path, fake_node: FakeNode) -> None:
     fake_node("print('no JSON', flush=True); hang()")
     node = await host.node("supervise", {})
-    driver = FlowDriver("batch", node, tmp_path, tmp_path / "driver.log", {})
+    driver = FlowDriver("batch", node, host, tmp_path, tmp_path / "driver.log", {})
 
     async def look() -> bool:
         return not driver.is_alive

@@ -13,11 +13,13 @@ from hydrotest.cli.app import main
 from hydrotest.errors import BadInputError
 from hydrotest.hosts import locales
 from hydrotest.hosts.base import Service
+from hydrotest.hosts.local import LocalHost
 from hydrotest.places import data_root
 from hydrotest.run.scratch import scratch_root
 from hydrotest.spec.check_paths import Roots, check_paths
 from hydrotest.spec.load import load_experiment
-from hydrotest.systems.hdfs.system import _directory, site_text
+from hydrotest.spec.models import Hdfs
+from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.systems.properties import properties_text
 
 EXPERIMENT = """\
@@ -120,8 +122,8 @@ def test_properties_are_in_ascii() -> None:
 @pytest.mark.parametrize("name", ["plain", "two words", "Größe Ω", "a%20b"])
 def test_hdfs_is_told_of_directories_by_their_names(tmp_path: Path, name: str) -> None:
     """A DataNode takes the escapes of an URI for letters of the name, and writes elsewhere (seen with 3.5)."""
-    folder = tmp_path / name / "data"
-    assert _directory(folder) == str(folder)
-    assert folder.is_dir()
-    text = site_text({"dfs.datanode.data.dir": _directory(folder)})
-    assert ElementTree.fromstring(text).findtext("property/value") == str(folder)
+    host = LocalHost("here", tmp_path / name)
+    system = HdfsSystem(Hdfs(namenode="here", datanodes=["here"]), host, [host], "r", tmp_path, lambda how: None)
+    site = ElementTree.fromstring(system.render(system._data_node(0, host))["conf/hdfs-site.xml"])
+    told = {one.findtext("name"): one.findtext("value") for one in site.iter("property")}
+    assert told["dfs.datanode.data.dir"] == str(tmp_path / name / "r/here/hdfs-datanode-0/data")

@@ -15,7 +15,7 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.run.events import Silent
 from hydrotest.run.raising import start_systems
 from hydrotest.run.teardown import Teardown
-from hydrotest.systems.base import System
+from hydrotest.systems.base import Ready, System
 from hydrotest.systems.fetch import Say
 
 DEADLINE_S = 30.0
@@ -59,8 +59,8 @@ class Waiting(System):
         for path in (*(mark.with_suffix(".up") for mark in self.marks), *self.needs):
             await until(path)
 
-    async def until_ready(self) -> None:
-        raise NotImplementedError
+    def ready(self) -> list[Ready]:
+        return []
 
 
 class Failing(Waiting):

@@ -1,111 +1,42 @@
-"""Where systems come from, and how they are configured; starting them is tested in tests/real."""
+"""Where systems come from. How they are configured is in tests/test_system_files.py; starting them is tested in tests/real."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import socket
-import stat
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import get_args
-from xml.etree import ElementTree
 
 import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
-from hydrotest.hosts.base import Host
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.models import Cassandra, Hdfs, Kafka, Spark
+from hydrotest.spec.models import Spark
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
-from hydrotest.systems.cassandra.system import CassandraSystem, Place
-from hydrotest.systems.credentials import write_private
-from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
-from hydrotest.systems.kafka.system import RELEASES, KafkaSystem, Ports, cluster_id
-from hydrotest.systems.properties import properties_text
+from hydrotest.systems.kafka.system import RELEASES
 from hydrotest.systems.spark.home import OLDER, requirements
-from hydrotest.systems.spark.system import SparkSystem
+from tests.fake_host import MemoryFiles
 
 
 def nothing(_text: str) -> None: ...
 
 
-def test_a_users_own_distribution_serves_instead(tmp_path: Path) -> None:
-    libs = tmp_path / "opt" / "kafka" / "libs"
-    libs.mkdir(parents=True)
-    (libs / "kafka-clients-3.9.0.jar").touch()
-    assert jars_of(fetching.KAFKA, str(tmp_path / "opt" / "kafka"), None, "libs", nothing) == ([libs], "3.9.0")
+async def test_a_users_own_distribution_serves_instead() -> None:
+    files = MemoryFiles()
+    libs = PurePath("/opt/kafka/libs")
+    await files.put(libs / "kafka-clients-3.9.0.jar", b"")
+    assert await jars_of(files, fetching.KAFKA, "/opt/kafka", None, "libs", nothing) == (libs, "3.9.0")
     # The experiment's word comes before the environment's.
-    assert jars_of(fetching.KAFKA, str(tmp_path / "opt" / "kafka"), "/elsewhere", "libs", nothing)[1] == "3.9.0"
+    assert await jars_of(files, fetching.KAFKA, "/opt/kafka", "/elsewhere", "libs", nothing) == (libs, "3.9.0")
 
 
-def test_a_home_without_the_system_is_refused(tmp_path: Path) -> None:
+async def test_a_home_without_the_system_is_refused() -> None:
     with pytest.raises(BadInputError, match="is no kafka distribution"):
-        jars_of(fetching.KAFKA, str(tmp_path), None, "libs", nothing)
-
-
-def test_the_experiments_config_has_the_last_word(tmp_path: Path) -> None:
-    host: Host = LocalHost("here", tmp_path)
-    kafka = KafkaSystem(
-        Kafka(hosts=["here"], config={"num.io.threads": 2, "log.dirs": "/x", "auto.create.topics.enable": True}),
-        [host],
-        "r",
-        tmp_path,
-        nothing,
-    )
-    kafka._ports = [Ports(client=9092, controller=9093, exporter=9094, internal=9095)]
-    properties = properties_text(kafka.properties(0, tmp_path / "data")).splitlines()
-    assert "num.io.threads=2" in properties
-    assert "log.dirs=/x" in properties
-    assert "auto.create.topics.enable=true" in properties
-    assert "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093" in properties
-    place = Place(dc="datacenter1", rack="rack1")
-    cassandra = CassandraSystem(Cassandra(hosts=["here"], config={"concurrent_writes": 1}), [host], [place], "r", tmp_path, nothing)
-    settings = cassandra.settings(0, tmp_path)
-    assert settings["concurrent_writes"] == 1
-    assert settings["rpc_address"] == "127.0.0.1"
-
-
-def test_what_authenticates_spark_is_in_private_files_only(tmp_path: Path) -> None:
-    """In those of services and applications alike, and the experiment's own properties do not take it away."""
-    host: Host = LocalHost("here", tmp_path)
-    spec = Spark(master="here", workers=["here"], config={"spark.ui.enabled": True, "spark.authenticate": False})
-    spark = SparkSystem(spec, host, [host], "r", tmp_path, nothing)
-    service = spark._configuration(tmp_path / "service") / "spark-defaults.conf"
-    application = spark.write_application(tmp_path / "spark.conf", host, tmp_path / "events", {"spark.cores.max": 1})
-    secrets = set()
-    for file in (service, application):
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        properties = dict(line.split("=", 1) for line in file.read_text().splitlines())
-        assert properties["spark.authenticate"] == "true"
-        secrets.add(properties["spark.authenticate.secret"])
-    assert len(secrets) == 1
-    assert [len(bytes.fromhex(secret)) for secret in secrets] == [32]
-    assert "spark.ui.enabled=true" in application.read_text().splitlines()
-    assert "spark.authenticate.secret" not in spark.application(host, tmp_path / "events", {})
-
-
-def test_a_private_file_is_private_whatever_was_there(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    there.write_text("a longer text than the one that comes")
-    there.chmod(0o644)
-    for path in (there, tmp_path / "new"):
-        assert write_private(path, b"secret").read_bytes() == b"secret"
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_hdfs_asks_who_comes(tmp_path: Path) -> None:
-    host: Host = LocalHost("here", tmp_path)
-    hdfs = HdfsSystem(Hdfs(namenode="here", datanodes=["here"]), host, [host], "r", tmp_path, nothing)
-    site = ElementTree.parse(hdfs._folder(host, "hdfs-namenode", {}) / "conf" / "hdfs-site.xml")
-    properties = {one.findtext("name"): one.findtext("value") for one in site.iter("property")}
-    assert properties["dfs.permissions.enabled"] == "true"
-    # Of clients: nobody else reads what is written.
-    assert CLIENT["fs.permissions.umask-mode"] == "077"
+        await jars_of(MemoryFiles(), fetching.KAFKA, "/opt/kafka", None, "libs", nothing)
 
 
 def test_a_port_is_held_by_address(tmp_path: Path) -> None:
@@ -290,24 +221,3 @@ def test_make_names_a_missing_tool_with_its_remedy(tmp_path: Path) -> None:
     )
     assert done.returncode != 0
     assert "missing. Install" in done.stderr
-
-
-@pytest.mark.parametrize("first", [0x00, 0x7F, 0xF8, 0xFB, 0xFF])
-def test_a_cluster_s_id_cannot_be_taken_for_an_option(first: int) -> None:
-    name = cluster_id(bytes([first, *range(15)]))
-    assert len(name) == 22
-    assert not name.startswith("-")
-
-
-async def test_a_page_that_is_no_status_yet_is_asked_for_again(tmp_path: Path, fake_node: Callable[[str], None]) -> None:
-    """A web server can be up before what it serves."""
-    fake_node(
-        f"path = {str(tmp_path / 'asked')!r}\n"
-        "with open(path, 'a') as handle: handle.write('x')\n"
-        "pages = ['', '<html>', '{}', '{\"status\": \"ALIVE\"}']\n"
-        "say('done', result={'body': pages[min(os.path.getsize(path), len(pages)) - 1]})\n"
-    )
-    host = LocalHost("here", tmp_path)
-    spark = SparkSystem(Spark(master="here", workers=["here"]), host, [host], "r", tmp_path, nothing)
-    await spark._await_ready({}, lambda answer: json.loads(answer["body"])["status"] == "ALIVE")
-    assert (tmp_path / "asked").read_text() == "xxxx"

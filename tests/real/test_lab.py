@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.hosts.base import ask
+from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.catalogue import Site, lab_of, make_site
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import until
@@ -116,6 +116,12 @@ async def test_hosts_know_each_other_by_name_and_are_samples_of_their_own(tmp_pa
     assert "pressure_cpu_some_us" in after
 
 
+async def _scratch(host: Host) -> str:
+    folder = host.scratch("t")
+    await host.make_folder(folder)
+    return str(folder)
+
+
 async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: Scratch) -> None:
     site = await site_of(tmp_path, scratch)
     one, two = site.hosts["one"], site.hosts["two"]
@@ -126,7 +132,7 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
     try:
         await sink.expect("ready")
         await ask(
-            one, "ceiling", {"directory": str(one.scratch("t")), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
+            one, "ceiling", {"directory": await _scratch(one), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
         )
         assert (await sink.expect("done"))["result"]["bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.15)
     finally:
@@ -145,7 +151,7 @@ async def test_what_a_link_drops_is_counted_on_its_host_alone(tmp_path: Path, sc
         await asyncio.to_thread(site.lab.network.limit, 1, 20e6, 128_000)
         await sink.expect("ready")
         await ask(
-            one, "ceiling", {"directory": str(one.scratch("t")), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
+            one, "ceiling", {"directory": await _scratch(one), "disk_bytes": 1 << 20, "null_s": 0.0, "has_quota": True, "sink": listen}
         )
         assert (await sink.expect("done"))["result"]["bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.15)
         sent, received = [(await count.read())["queue_drops"] for count in counts if count is not None]

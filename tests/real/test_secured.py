@@ -50,7 +50,7 @@ def nobody_hears(cluster: Cluster, base: Path) -> None:
     tls, login = cluster.tls, cluster.login
     secrets = [login.password] if login is not None else []
     # In the middle of the key, which a file may break into other lines than the one that it is in.
-    secrets += [tls.key.read_text().splitlines()[1]] if tls is not None and tls.key is not None else []
+    secrets += [Path(tls.key).read_text().splitlines()[1]] if tls is not None and tls.key is not None else []
     assert secrets
     for secret in secrets:
         assert secret not in repr(cluster)
@@ -114,10 +114,12 @@ async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder:
         with pytest.raises(TrialFailedError):
             await _let_in(host, system, replace(cluster, login=None))
     if tls is not None:
+        foreign = folder / "foreign.pem"
+        foreign.write_text(Authority().certificate)
         with pytest.raises(TrialFailedError):
             await _let_in(host, system, replace(cluster, tls=None))
         with pytest.raises(TrialFailedError):
-            await _let_in(host, system, replace(cluster, tls=replace(tls, authority=Authority(folder / "foreign").certificate)))
+            await _let_in(host, system, replace(cluster, tls=replace(tls, authority=foreign)))
         if tls.certificate is not None:
             with pytest.raises(TrialFailedError):
                 await _let_in(host, system, replace(cluster, tls=replace(tls, certificate=None, key=None)))

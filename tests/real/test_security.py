@@ -111,7 +111,7 @@ async def test_in_a_lab_everything_listens_inside_it(tmp_path: Path) -> None:
 async def test_a_submission_without_the_secret_is_refused(everything: tuple[Bench, Path], tmp_path: Path) -> None:
     """As any user of the machine could send it: the worker would run the program as the user who started it."""
     spark = spark_of(everything[0])
-    jar = next((spark.home / "jars").glob("spark-core_*.jar"))
+    jar = next((Path(spark.home) / "jars").glob("spark-core_*.jar"))
 
     def submit(*options: str) -> int:
         argv = [str(spark.home / "bin" / "spark-submit"), "--master", spark.url, "--deploy-mode", "cluster", *options,

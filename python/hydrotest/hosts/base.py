@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.files import Files
 from hydrotest.hosts.locales import utf8_environment
 from hydrotest.hosts.node import Node
 
@@ -23,8 +24,9 @@ class Service:
 
     name: str
     argv: Sequence[str]
-    directory: Path
-    log: Path
+    directory: PurePath
+    log: PurePath
+    """Both are on its host; the folder that the log is in has to be there."""
     env: Mapping[str, str] = field(default_factory=dict)
     grace_s: float = 20.0
     """Time between asking it to end and ending it."""
@@ -57,8 +59,8 @@ class Counting(Protocol):
         ...
 
 
-class Host(Protocol):
-    """A machine with a name."""
+class Host(Files, Protocol):
+    """A machine with a name, and its files."""
 
     @property
     def name(self) -> str:
@@ -84,7 +86,7 @@ class Host(Protocol):
         ...
 
     @property
-    def data_directory(self) -> Path:
+    def data_directory(self) -> PurePath:
         """What its data lie below."""
         ...
 
@@ -118,8 +120,8 @@ class Host(Protocol):
         """Who listens on a port, as `name (pid)`; None when it is free."""
         ...
 
-    def scratch(self, run: str) -> Path:
-        """A directory on the host for a run's data; made if it is not there."""
+    def scratch(self, run: str) -> PurePath:
+        """The folder on the host for a run's data: a whole path, without links. It is there once something has been put into it."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 
@@ -11,11 +11,11 @@ from typing import Any
 class TlsFiles:
     """What a client needs for encryption, as PEM files."""
 
-    authority: Path
+    authority: PurePath
     """The certificate that has signed the services' ones."""
-    certificate: Path | None = None
+    certificate: PurePath | None = None
     """The client's own, where the services ask for one."""
-    key: Path | None = None
+    key: PurePath | None = None
 
 
 @dataclass(frozen=True)

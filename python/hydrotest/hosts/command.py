@@ -8,12 +8,13 @@ import json
 import subprocess
 import threading
 from collections.abc import Coroutine, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import PLAIN_LOCALE, Host, Service
 from hydrotest.hosts.deadlines import SLOW, Patience, cancelled, until
+from hydrotest.hosts.files import Files
 from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.node import Event, Node, how_it_ended
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
@@ -24,30 +25,33 @@ HERE = Patience.of(a_compiler_or_a_download=3600.0)
 LOOK_S = 0.25
 """Between two looks at whether a log has grown."""
 ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
+LOG_BYTES_READ = 16 << 20
+"""Of the end of a log in which the reason of a failure is looked for."""
 LINE_SHOWN = 400
 """Characters of a log's line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
-def _settings(name: str, argv: Sequence[str], log: Path) -> dict[str, Any]:
+def _settings(name: str, argv: Sequence[str], log: PurePath) -> dict[str, Any]:
     return Service(name, argv, log.parent, log, PLAIN_LOCALE, GRACE_S).settings()
 
 
 async def run_command(
-    name: str, argv: Sequence[str], host: Host, log: Path, patience: Patience = SHORT, silence: Patience | None = None
+    name: str, argv: Sequence[str], host: Host, log: PurePath, patience: Patience = SHORT, silence: Patience | None = None
 ) -> tuple[str, float]:
     """Runs a command in its log's folder; its output and the CPU-seconds that it used.
 
     Raises `TrialFailedError` with its last words if it fails, and `OverdueError` if it takes longer than `patience`, or says nothing in
     its log for as long as `silence`; it is ended then.
     """
+    await host.make_folder(log.parent)
     node = await host.node("supervise", _settings(name, argv, log))
     try:
         await node.expect("spawned")
         work = _exited(node, name, patience)
-        ended = await (work if silence is None else while_it_speaks(work, name, log, silence))
+        ended = await (work if silence is None else while_it_speaks(work, name, host, log, silence))
     finally:
         await node.close()
-    output = log.read_text(encoding="utf-8", errors="replace")
+    output = (await host.get(log)).decode(errors="replace")
     if ended["code"] != 0:
         raise TrialFailedError(f"{name} ended {how_it_ended(ended)}: {last_lines(output)}")
     return output, float(ended["cpu_s"])
@@ -67,21 +71,21 @@ async def _exited(node: Node, name: str, patience: Patience) -> Event:
     return await until(exited, patience, name, "end")
 
 
-async def while_it_speaks(work: Coroutine[Any, Any, Event], name: str, log: Path, silence: Patience) -> Event:
+async def while_it_speaks(work: Coroutine[Any, Any, Event], name: str, files: Files, log: PurePath, silence: Patience) -> Event:
     """What `work` brings, for as long as the log grows."""
     task = asyncio.create_task(work)
     try:
         size = -1
         while not task.done():
-            size = await until(lambda: _grown(log, size, task), silence, name, "say anything in its log", LOOK_S)  # noqa: B023 - awaited here
+            size = await until(lambda: _grown(files, log, size, task), silence, name, "say anything in its log", LOOK_S)  # noqa: B023 - awaited here
         return task.result()
     finally:
         await cancelled(task)
 
 
-async def _grown(log: Path, before: int, task: asyncio.Task[Event]) -> int | None:
+async def _grown(files: Files, log: PurePath, before: int, task: asyncio.Task[Event]) -> int | None:
     """A log's size, and one, where it has grown beyond `before` or whoever writes to it has ended."""
-    now = log.stat().st_size + 1 if log.exists() else 1
+    now = (await files.size(log) or 0) + 1
     return now if now > before or task.done() else None
 
 
@@ -117,6 +121,11 @@ def run_here(argv: Sequence[str], log: Path, patience: Patience = HERE) -> tuple
     if overdue.is_set():
         raise patience.overdue(argv[0], "end")
     return code, log.read_text(encoding="utf-8", errors="replace")
+
+
+async def log_text(files: Files, log: PurePath) -> str:
+    """What a log says, or the end of it if it is long; nothing if nobody has written to it yet."""
+    return (await files.tail(log, LOG_BYTES_READ)).decode(errors="replace")
 
 
 def telling_lines(output: str) -> list[str]:

@@ -10,11 +10,12 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.errors import MissingToolError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.files import LocalFiles
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
 from hydrotest.hosts.node import LINE_BYTES_MAX, Node
 from hydrotest.hosts.ports import reserve_port
@@ -55,7 +56,7 @@ async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], op
     return node
 
 
-class LocalHost:
+class LocalHost(LocalFiles):
     """The machine that the controller runs on."""
 
     def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
@@ -63,7 +64,7 @@ class LocalHost:
         self._may_squeeze = may_squeeze
         self._burden: Node | None = None
         self.address = address
-        self._scratch = scratch
+        self._scratch = scratch.resolve()
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
         return await start_node(self.name, subcommand, settings)
@@ -73,7 +74,7 @@ class LocalHost:
         return None
 
     @property
-    def data_directory(self) -> Path:
+    def data_directory(self) -> PurePath:
         return self._scratch
 
     def emulated(self) -> dict[str, Any] | None:
@@ -136,10 +137,8 @@ class LocalHost:
                 return f"{name} (pid {process.name})"
         return "a process of another user"
 
-    def scratch(self, run: str) -> Path:
-        path = self._scratch / run / self.name
-        path.mkdir(parents=True, exist_ok=True)
-        return path
+    def scratch(self, run: str) -> PurePath:
+        return self._scratch / run / self.name
 
 
 def cores() -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.deadlines import Patience, until
+from hydrotest.hosts.files import Files
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import POLL_S, READY_S_MAX, Application, Submitted
-from hydrotest.store.folder import write_whole
 
 
 class FlowDriver(Submitted):
@@ -21,8 +21,8 @@ class FlowDriver(Submitted):
 
     OUT = "flow.jsonl"
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
-        super().__init__(name, node, folder, log, hosts)
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
+        super().__init__(name, node, files, folder, log, hosts)
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
@@ -30,7 +30,7 @@ class FlowDriver(Submitted):
         """Of each query that an error has ended: query, wall_s, error (in brief)."""
 
     @classmethod
-    async def start(cls, name: str, application: Application, host: Host, folder: Path, log: Path) -> FlowDriver:
+    async def start(cls, name: str, application: Application, host: Host, folder: PurePath, log: PurePath) -> FlowDriver:
         """Starts a driver and waits until its session is there. Raises `TrialFailedError` with its last words."""
         driver = await cls.submit(name, application, host, folder, log, {}, json.dumps({"number": 0}))
         try:
@@ -44,14 +44,14 @@ class FlowDriver(Submitted):
     async def ask(self, what: str, seconds_max: float, **fields: Any) -> dict[str, Any]:
         """Has it do something (see jobs/flow/Flow.java) and returns what it found. Raises `TrialFailedError` if it fails, dies, or takes longer."""
         self._asked += 1
-        write_whole(self._control, json.dumps({"number": self._asked, "do": what, **fields}))
+        await self.instruct(json.dumps({"number": self._asked, "do": what, **fields}))
         answer = await self._await("done", self._asked, seconds_max)
         result: dict[str, Any] = answer["result"]
         return result
 
     async def _await(self, wanted: str, number: int, seconds_max: float) -> dict[str, Any]:
         async def look() -> dict[str, Any] | None:
-            while (line := self._line_or_death()) is not None:
+            while (line := await self._line_or_death()) is not None:
                 if self._note(line) or line.get("number", 0) != number:
                     continue  # told by the way, or the answer to what nobody waits for any more
                 if line["event"] == "failed":
@@ -76,7 +76,7 @@ class FlowDriver(Submitted):
         told.append({key: in_brief(value, self._hosts) if key == "error" else value for key, value in line.items() if key != "event"})
         return True
 
-    def take_in(self) -> None:
+    async def take_in(self) -> None:
         """Keeps what it has told by now, before nobody asks it any more."""
-        while (line := self._next_line()) is not None:
+        while (line := await self._next_line()) is not None:
             self._note(line)

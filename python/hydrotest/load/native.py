@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
@@ -20,6 +20,7 @@ from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER
 from hydrotest.store.merging import merged_load
 from hydrotest.store.records import Load, Outcome
+from hydrotest.store.trial_lines import TrialLines
 
 NICE = -10
 """Asked for where allowed; what was got is kept with the trial."""
@@ -102,26 +103,6 @@ class Generator:
                    load.get("closed", {}).get("in_flight"), client, is_even, workload.arrivals.size or 0)  # fmt: skip
 
 
-@dataclass
-class _Files:
-    """A generator's files below a trial's folder, opened as they are needed."""
-
-    folder: Path
-    _open: dict[Path, TextIO] = field(default_factory=dict)
-
-    def write(self, name: Path, line: str, header: str = "") -> None:
-        if name not in self._open:
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._open[name] = path.open("w")
-            self._open[name].write(header)
-        self._open[name].write(line + "\n")
-
-    def close(self) -> None:
-        for handle in self._open.values():
-            handle.close()
-
-
 OnSecond = Callable[[Generator, Event], None]
 
 
@@ -151,7 +132,7 @@ class RunningGenerator:
         """Takes in everything until the node is done. `patience_s`: how long it may be held still on purpose. Raises `TrialFailedError` if
         it fails, dies, or falls silent while it presses; what comes after that is for who waits for all."""
         generator = self.generator
-        files = _Files(folder)
+        files = TrialLines(folder)
         name, number = generator.workload, generator.number
         outcome: Outcome | None = None
         silence = Patience.of(a_word_each_second=SILENT_S_MAX, what_is_held_still_on_purpose=patience_s)

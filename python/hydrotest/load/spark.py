@@ -8,20 +8,22 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
 
 from hydrotest.analysis.job_watch import STALL_S, Beat, JobWatch
 from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
-from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.deadlines import Patience, cancelled, until
+from hydrotest.hosts.files import Files, place
 from hydrotest.hosts.node import Node, how_it_ended
 from hydrotest.spec.workloads import SparkPerf
-from hydrotest.store.folder import write_whole
 from hydrotest.store.records import Iteration
 
+SETTINGS, CONTROL, BEATS = "settings.json", "control", "beats.jsonl"
+"""Files in a driver's folder."""
 READY_S_MAX = 300.0
 """For executors to come up and the data to be made."""
 REGISTERED_S_MAX = 30.0
@@ -55,14 +57,16 @@ class Submitted:
 
     OUT: ClassVar[str]
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
+        """`files`: of the host that `node`, `folder` and `log` are on."""
         self.name = name
+        self._files = files
         self._hosts = hosts
         self.application = ""
         self.pid = node.pid
         """Of its supervisor: the driver is below it."""
         self._node = node
-        self._control = folder / "control"
+        self._control = folder / CONTROL
         self._out = folder / self.OUT
         self._log = log
         self._read = 0
@@ -73,15 +77,18 @@ class Submitted:
 
     @classmethod
     async def submit(
-        cls, name: str, application: Application, host: Host, folder: Path, log: Path, settings: Mapping[str, Any], first: str
+        cls, name: str, application: Application, host: Host, folder: PurePath, log: PurePath, settings: Mapping[str, Any], first: str
     ) -> Self:
         """Starts a driver with these settings; `first` is what its control file says in the beginning. It is not awaited."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / cls.OUT).unlink(missing_ok=True)
-        write_whole(folder / "settings.json", json.dumps({"control": str(folder / "control"), "out": str(folder / cls.OUT), **settings}))
-        write_whole(folder / "control", first)
-        service = Service(name, [*application.argv, str(folder / "settings.json")], folder, log, application.env, GRACE_S)
-        return cls(name, await host.node("supervise", service.settings()), folder, log, application.hosts)
+        await host.remove(folder / cls.OUT)
+        whole = {"control": str(folder / CONTROL), "out": str(folder / cls.OUT), **settings}
+        await place(host, folder, {SETTINGS: json.dumps(whole), CONTROL: first})
+        service = Service(name, [*application.argv, str(folder / SETTINGS)], folder, log, application.env, GRACE_S)
+        return cls(name, await host.node("supervise", service.settings()), host, folder, log, application.hosts)
+
+    async def instruct(self, what: str) -> None:
+        """Writes what it does from now on into its control file."""
+        await self._files.put(self._control, what.encode())
 
     @property
     def is_alive(self) -> bool:
@@ -102,7 +109,7 @@ class Submitted:
     async def stop(self) -> None:
         """Ends it; its control file goes first, so that it can close its event log. Raises `TrialFailedError` where it had to be killed, or
         hangs."""
-        self._control.unlink(missing_ok=True)
+        await self._files.remove(self._control)
         await asyncio.wait([self._watch], timeout=GRACE_S)
         problem = await self._node.close()
         await cancelled(self._watch, GRACE_S)
@@ -119,22 +126,27 @@ class Submitted:
                     how = event["error"]
         except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a driver that is not followed counts as dead
             how = f"as far as is known: {error}"
-        self._death = f"the driver of {self.name} ended {how}"  # also where its log cannot be read
-        said = self._log.read_text(errors="replace") if self._log.exists() else ""
-        cause = means(said, self._hosts)
-        self._death = f"{self._death}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
+        ended = f"the driver of {self.name} ended {how}"
+        try:
+            said = await log_text(self._files, self._log)
+        except OSError as error:
+            self._death = f"{ended}; its log cannot be read: {error}"
+        else:
+            cause = means(said, self._hosts)
+            self._death = f"{ended}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
 
-    def _line_or_death(self) -> dict[str, Any] | None:
+    async def _line_or_death(self) -> dict[str, Any] | None:
         """The next line that it has written; None if there is none yet. Raises `TrialFailedError` if there will be none."""
-        line = self._next_line()
-        if line is None and self._death is not None:
-            raise TrialFailedError(self._death)
+        death = self._death  # before the look: what it wrote last counts
+        line = await self._next_line()
+        if line is None and death is not None:
+            raise TrialFailedError(death)
         return line
 
-    def _next_line(self) -> dict[str, Any] | None:
+    async def _next_line(self) -> dict[str, Any] | None:
         """The next line that it has written; None if there is none yet."""
         if not self._told:
-            texts, self._read = _whole_lines(self._out, self._read)
+            texts, self._read = await _whole_lines(self._files, self._out, self._read)
             try:
                 self._told.extend(json.loads(text) for text in texts)
             except ValueError as error:  # a full disk has cut a line
@@ -147,23 +159,23 @@ class Driver(Submitted):
 
     OUT = "iterations.jsonl"
 
-    def __init__(self, name: str, node: Node, folder: Path, log: Path, hosts: Mapping[str, str]) -> None:
-        super().__init__(name, node, folder, log, hosts)
-        self._beats = folder / "beats.jsonl"
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
+        super().__init__(name, node, files, folder, log, hosts)
+        self._beats = folder / BEATS
         self.iterations = 0
         """That ended, cut short or not."""
         self._heard = 0
 
     @classmethod
-    async def start(cls, name: str, workload: SparkPerf, application: Application, host: Host, folder: Path, log: Path) -> Driver:
+    async def start(cls, name: str, workload: SparkPerf, application: Application, host: Host, folder: PurePath, log: PurePath) -> Driver:
         """Starts a driver and waits until its executors are up and its data lie in memory.
 
         Raises `TrialFailedError` with its last words.
         """
-        settings = {"beats": str(folder / "beats.jsonl"), "tests": list(workload.tests),
+        settings = {"beats": str(folder / BEATS), "tests": list(workload.tests),
                     "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed,
                     "unique_keys": workload.unique_keys, "skew": workload.skew}  # fmt: skip
-        (folder / "beats.jsonl").unlink(missing_ok=True)
+        await host.remove(folder / BEATS)
         driver = await cls.submit(name, application, host, folder, log, settings, "pause")
         try:
             ready = await driver._watched("ready", READY_S_MAX, REGISTERED_S_MAX + STALL_S)
@@ -174,13 +186,13 @@ class Driver(Submitted):
         driver.application = ready["application"]
         return driver
 
-    def press(self) -> None:
+    async def press(self) -> None:
         """Lets it run its tests in turn until `rest`."""
-        write_whole(self._control, "run")
+        await self.instruct("run")
 
-    def rest(self) -> None:
+    async def rest(self) -> None:
         """Cuts the running test short."""
-        write_whole(self._control, "pause")
+        await self.instruct("pause")
 
     async def next_iteration(self, seconds_max: float) -> Iteration:
         """The next one to end. Raises `TrialFailedError` if the driver dies, and `JobHungError` if none ends in that time or it is seen before
@@ -192,14 +204,14 @@ class Driver(Submitted):
 
     async def _watched(self, wanted: str, seconds_max: float, first_word_s: float = STALL_S) -> dict[str, Any]:
         """The next line of this kind, while its beats say that one will come. `first_word_s`: without any beat."""
-        self._new_beats()  # those of before tell nothing of it
+        await self._new_beats()  # those of before tell nothing of it
         watch = JobWatch(seconds_max, time.time(), self._hosts, first_word_s)
 
         async def look() -> dict[str, Any] | None:
-            line = self._line_or_death()
+            line = await self._line_or_death()
             if line is not None and line["event"] == wanted:
                 return line
-            for beat in self._new_beats():
+            for beat in await self._new_beats():
                 watch.tell(beat)
             why = watch.look(time.time())
             if why is not None:
@@ -210,8 +222,8 @@ class Driver(Submitted):
         patience = Patience.of(the_job=seconds_max, its_driver_to_begin=first_word_s, the_watch_over_it=STALL_S)
         return await until(look, patience, f"the driver of {self.name}", f"tell of its {wanted}", POLL_S)
 
-    def _new_beats(self) -> list[Beat]:
-        texts, self._heard = _whole_lines(self._beats, self._heard)
+    async def _new_beats(self) -> list[Beat]:
+        texts, self._heard = await _whole_lines(self._files, self._beats, self._heard)
         try:
             return [Beat.model_validate_json(text) for text in texts]
         except ValueError as error:
@@ -222,7 +234,7 @@ class Driver(Submitted):
         ended: list[Iteration] = []
 
         async def look() -> bool:
-            while (line := self._line_or_death()) is not None:
+            while (line := await self._line_or_death()) is not None:
                 if line.pop("event") == "resting":
                     return True
                 ended.append(Iteration.model_validate(line))
@@ -234,12 +246,10 @@ class Driver(Submitted):
         return ended
 
 
-def _whole_lines(path: Path, start: int) -> tuple[list[bytes], int]:
+async def _whole_lines(files: Files, path: PurePath, start: int) -> tuple[list[bytes], int]:
     """The whole lines of a file behind `start`, and where the next one begins; none of a file that is not there."""
-    if not path.exists():
+    if (await files.size(path) or 0) <= start:
         return [], start
-    with path.open("rb") as handle:
-        handle.seek(start)
-        whole, _, _ = handle.read().rpartition(b"\n")
+    whole, _, _ = (await files.get(path, start)).rpartition(b"\n")
     texts = [text for text in whole.split(b"\n") if text]
     return texts, start + sum(len(text) + 1 for text in texts)

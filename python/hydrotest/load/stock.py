@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce
@@ -31,7 +31,7 @@ class Command:
     argv: list[str]
 
 
-def producer_command(java: Path, classpath: str, endpoints: Sequence[str], config: Path | None, topic: str, workload: KafkaProduce,
+def producer_command(java: Path, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, workload: KafkaProduce,
                      records: int, rate_per_s: float | None, warm_up_records: int) -> Command:  # fmt: skip
     """kafka-producer-perf-test's class. `config` says how to be let in. Without a rate it sends as fast as it can; the warm-up is left out of its last line."""
     acks = "all" if workload.acks == -1 else str(workload.acks)
@@ -46,12 +46,12 @@ def producer_command(java: Path, classpath: str, endpoints: Sequence[str], confi
     return Command("ProducerPerformance", argv)
 
 
-def _config(config: Path | None) -> list[str]:
+def _config(config: PurePath | None) -> list[str]:
     return [] if config is None else ["--command-config", str(config)]
 
 
 def consumer_command(
-    java: Path, classpath: str, endpoints: Sequence[str], config: Path | None, topic: str, records: int, group: str
+    java: Path, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, records: int, group: str
 ) -> Command:
     """kafka-consumer-perf-test's class."""
     argv = [

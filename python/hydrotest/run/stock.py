@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.files import place
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
 from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
@@ -18,7 +19,7 @@ from hydrotest.store import layout
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.systems.fetch import KAFKA, STRESS, fetch
 from hydrotest.systems.java import find_java
-from hydrotest.systems.kafka.secured import tool_properties
+from hydrotest.systems.kafka.secured import TOOL_PROPERTIES, render_tool
 
 SATURATED_GUESS_PER_S = 600_000
 """Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
@@ -64,9 +65,16 @@ def _kafka_classpath(bench: Bench) -> str:
     return f"{fetch(KAFKA, bench.listener.say)}/*"
 
 
-def _tool_config(bench: Bench, pressable: Produce) -> Path | None:
+async def _tool_config(bench: Bench, pressable: Produce) -> PurePath | None:
     """What a tool must know to be let in; beside the systems' own files, not in the run folder: it may hold a password."""
-    return tool_properties(pressable.cluster, pressable.host.scratch(bench.run))
+    host, tls = pressable.host, pressable.cluster.tls
+    folder = host.scratch(bench.run)
+    identity = None
+    if tls is not None and tls.certificate is not None and tls.key is not None:
+        identity = (await host.get(tls.key) + await host.get(tls.certificate)).decode()
+    rendered = render_tool(pressable.cluster, folder, identity)
+    await place(host, folder, rendered)
+    return folder / TOOL_PROPERTIES if rendered else None
 
 
 def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_PER_S_MIN) -> Patience:
@@ -83,7 +91,7 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
         command = stock.producer_command(
-            find_java(), _kafka_classpath(bench), pressable.cluster.addresses, _tool_config(bench, pressable), topic, pressable.spec, records,
+            find_java(), _kafka_classpath(bench), pressable.cluster.addresses, await _tool_config(bench, pressable), topic, pressable.spec, records,
             rate, warm_up,
         )  # fmt: skip
         patience = _for_records(records, pressable, speed)
@@ -95,7 +103,7 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
 async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> StockResult:
     group = f"hydrotest-{bench.run}-{number}"
     source = pressable.source
-    command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, _tool_config(bench, source),
+    command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, await _tool_config(bench, source),
                                      pressable.topic, pressable.records, group)  # fmt: skip
     # It prints nothing before its end, and ends itself where nothing comes for a minute.
     patience = _for_records(pressable.records, source)

@@ -62,8 +62,10 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     disk_bytes = DISK_BYTES
     if isinstance(host, NetnsHost) and host.spec.disk is not None:
         disk_bytes = min(DISK_BYTES, round(host.spec.disk / 8 * DISK_S), host.spec.disk_size // DISK_PARTS)
+    directory = host.scratch(run)
+    await host.make_folder(directory)
     settings: dict[str, Any] = {
-        "directory": str(host.scratch(run)), "disk_bytes": disk_bytes,
+        "directory": str(directory), "disk_bytes": disk_bytes,
         # All hosts so far are on one machine: a generator's own ceiling is measured once.
         "null_s": NULL_S if is_first else 0.0, "has_quota": bool((host.emulated() or {}).get("cores")), "sink": None,
     }  # fmt: skip

@@ -1,22 +1,48 @@
-"""What every system under test has in common: services that are started, asked, watched and stopped."""
+"""What every system under test has in common: services that are placed, started, asked, watched and stopped.
+
+A system describes its services and touches no file. `render` returns the text of their files, `command` how they are started, and `ready`
+the questions whose answers show that they serve. This module carries that out through the services' hosts.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.errors import BadInputError, OverdueError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
-from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, version_in
+from hydrotest.hosts.files import Files, place
+from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, last_words
 
 READY = Patience(180.0, "a cold start takes a minute on a slow machine")
 POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a service is started. No secret may be in it."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    gauges_url: str | None = None
+    """Where its gauges are read."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A question to a system (of `hydrotest-node ask`), and which answers say that it serves. An answer that cannot be read does not."""
+
+    question: Mapping[str, Any]
+    satisfied: Callable[[Any], bool]
 
 
 class System(ABC):
@@ -25,7 +51,7 @@ class System(ABC):
     name: str
     version: str
 
-    def __init__(self, hosts: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(self, hosts: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         self.hosts = list(hosts)
         self.run = run
         self.logs = logs
@@ -47,12 +73,22 @@ class System(ABC):
         """Starts all services and returns when the system serves. Raises `SystemFailedError`."""
 
     @abstractmethod
+    def ready(self) -> list[Ready]:
+        """What shows, one after the other, that all services are there and the system serves."""
+
+    def whole(self) -> list[Ready]:
+        """What shows that, and that no copy is behind; most know no copies."""
+        return self.ready()
+
     async def until_ready(self) -> None:
         """Returns when all services are there and the system serves. Raises `SystemFailedError`."""
+        for one in self.ready():
+            await self._await_ready(one)
 
     async def until_whole(self) -> None:
         """Returns when it serves and no copy is behind, so that the next service may go. Raises `SystemFailedError`."""
-        await self.until_ready()
+        for one in self.whole():
+            await self._await_ready(one)
 
     def service(self, name: str) -> RunningService | None:
         """One of its running services."""
@@ -65,10 +101,24 @@ class System(ABC):
         ended = await asyncio.gather(*(service.stop() for service in services), return_exceptions=True)
         return [f"{service.name}: {error}" for service, error in zip(services, ended, strict=True) if error is not None]
 
+    def folder_of(self, host: Host, name: str) -> PurePath:
+        """The folder of a service on its host."""
+        return host.scratch(self.run) / name
+
+    async def _place(self, host: Host, name: str, rendered: Mapping[str, str], folders: Sequence[str] = ()) -> None:
+        """Makes a service's folder, with these files and empty folders."""
+        await place(host, self.folder_of(host, name), rendered, folders)
+
+    async def _start(self, host: Host, name: str, command: Command) -> None:
+        """Starts a service that has been placed."""
+        await host.make_folder(self.logs)
+        service = Service(name, command.argv, self.folder_of(host, name), self.logs / f"{name}.log", command.env)
+        await self._launch(host, service, command.gauges_url)
+
     async def _launch(self, host: Host, service: Service, gauges_url: str | None) -> None:
         self.services.append(await RunningService.start(host, service, gauges_url, self._on_death))
 
-    async def _await_ready(self, question: Mapping[str, Any], satisfied: Callable[[Any], bool]) -> Any:
+    async def _await_ready(self, ready: Ready) -> Any:
         """Asks the service itself until it answers as wanted; a log line proves nothing."""
         reason = "it never answered"
 
@@ -78,42 +128,55 @@ class System(ABC):
                 if service.death is not None:
                     raise SystemFailedError(f"{self.name} did not start: {service.death}")
             try:
-                answer = await ask(self.hosts[0], "ask", question)
+                answer = await ask(self.hosts[0], "ask", ready.question)
             except TrialFailedError as error:
                 reason = error.message
                 return None
             reason = f"it answered {answer}"
             try:
-                return (answer,) if satisfied(answer) else None
+                return (answer,) if ready.satisfied(answer) else None
             except (ValueError, KeyError):  # a web server that is up before what it serves: an empty page, or half of a status
                 return None
 
         try:
             (found,) = await until(look, READY, self.name, "become ready", POLL_S)
         except OverdueError as error:
-            words = "".join(last_words(service.log) for service in self.services)
+            words = "".join([await last_words(service.host, service.log) for service in self.services])
             raise SystemFailedError(f"{self.name} did not become ready within {READY.seconds:g} s: {reason}{words}") from error
         return found
 
 
-def jars_of(bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: Say) -> tuple[list[Path], str]:
-    """The folders of a system's jars and its version: a user's own distribution if one is named, else the fetched one."""
+async def jars_of(
+    files: Files, bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: Say
+) -> tuple[PurePath, str]:
+    """The folder of a system's jars and its version: a user's own distribution on the host of `files` if one is named, else the fetched one in
+    the controller's cache."""
     own = home or home_variable
     if own is None:
-        folder = fetch(bundle, say)
-        return [folder], version_in(folder, bundle.version_jar) or "unknown"
-    folder = Path(own).expanduser() / subfolder
-    version = version_in(folder, bundle.version_jar) or version_in(folder, "apache-" + bundle.name)
+        fetched = fetch(bundle, say)
+        return fetched, version_in(fetched, bundle.version_jar) or "unknown"
+    folder = PurePath(os.path.expanduser(own)) / subfolder
+    names = [path.name for path in await files.glob(folder, "**/*.jar")]
+    version = newest_version(names, bundle.version_jar) or newest_version(names, "apache-" + bundle.name)
     if version is None:
         message = f"{own} is no {bundle.name} distribution: {folder} holds no {bundle.version_jar}-*.jar"
         raise BadInputError(message, f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.")
-    return [folder], version
+    return folder, version
 
 
-def exporter_option(port: int, address: str, gauges: Path, say: Say) -> str:
+def exporter_jar(say: Say) -> Path:
+    """The agent that makes a JVM's gauges readable, in the controller's cache."""
+    return next(fetch(EXPORTER, say).glob("*.jar"))
+
+
+def exporter_option(jar: PurePath, port: int, address: str, gauges: PurePath) -> str:
     """The JVM option that makes a service's gauges readable on `address` only."""
-    jar = next(fetch(EXPORTER, say).glob("*.jar"))
     return f"-javaagent:{jar}={address}:{port}:{gauges}"
+
+
+def resource(package: str, name: str) -> str:
+    """A text of ours that is placed as it is."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def claim_port(host: Host, wanted: int | None, what: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import PurePath
 
 from hydrotest.hosts.base import Host
 from hydrotest.spec.models import Experiment
@@ -15,7 +15,7 @@ from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.system import SparkSystem
 
 
-def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, logs: Path, on_death: OnDeath) -> dict[str, System]:
+def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, logs: PurePath, on_death: OnDeath) -> dict[str, System]:
     """The experiment's systems, not yet started, in the order in which they are to be started."""
     systems: dict[str, System] = {}
     if experiment.systems.kafka is not None:

@@ -1,13 +1,12 @@
-"""Certificates and passwords of a secured system: made for one run, in its scratch directory, and gone with it."""
+"""Certificates and passwords of a secured system: made for one run, placed in its scratch directory, and gone with it."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,11 +14,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from hydrotest.hosts.cluster import TlsFiles
+from hydrotest.hosts.files import Private
 
 USER = "hydrotest"
 """Who logs in."""
 VALID_DAYS = 30
 """Longer than any run."""
+AUTHORITY = "authority.pem"
+"""The file with the certificate that everybody trusts."""
+CLIENT = "client"
+"""Whose certificate clients have."""
 
 
 def new_password() -> str:
@@ -32,36 +36,36 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
-def write_private(path: Path, data: bytes) -> Path:
-    """Writes a file that only its owner can read, also where one is there that others can."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.truncate()
-        file.write(data)
-    return path
-
-
 @dataclass(frozen=True)
 class Issued:
-    """A certificate with its key, as PEM files."""
+    """A certificate with its key, in PEM."""
 
-    certificate: Path
-    key: Path
-    both: Path
-    """Key and certificates in one file, as Java services take them."""
+    name: str
+    certificate: Private
+    key: Private
+
+    @property
+    def both_name(self) -> str:
+        """The file with key and certificate in one, as Java services take them."""
+        return f"{self.name}-both.pem"
+
+    def render(self) -> dict[str, str]:
+        """Its files, by name."""
+        return {f"{self.name}.pem": self.certificate, f"{self.name}.key": self.key, self.both_name: Private(self.key + self.certificate)}
 
 
 class Authority:
     """Signs certificates. Its own is what everybody trusts."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+    def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hydrotest authority")])
         builder = _begun(self._name, self._name, self._key.public_key()).add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
-        self._certificate = builder.sign(self._key, hashes.SHA256())
-        self.certificate = write_private(folder / "authority.pem", self._certificate.public_bytes(serialization.Encoding.PEM))
+        self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
+
+    def render(self) -> dict[str, str]:
+        """The file of its certificate. Its key is in none."""
+        return {AUTHORITY: self.certificate}
 
     def issue(self, name: str, addresses: list[str]) -> Issued:
         """A certificate for `name`, good for these IP addresses, for servers and clients alike."""
@@ -72,20 +76,20 @@ class Authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), False)
         if alternatives:
             builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), False)
-        certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        return Issued(
-            write_private(self.folder / f"{name}.pem", certificate),
-            write_private(self.folder / f"{name}.key", private),
-            write_private(self.folder / f"{name}-both.pem", private + certificate),
-        )
+        return Issued(name, _pem(builder.sign(self._key, hashes.SHA256())), Private(private.decode()))
 
-    def client_files(self, with_certificate: bool) -> TlsFiles:
-        """What a client needs; with a certificate of its own where services ask for one."""
+    def client(self, folder: PurePath, with_certificate: bool) -> tuple[TlsFiles, dict[str, str]]:
+        """What a client needs, and the files of it that are to be placed in `folder`; with a certificate of its own where services ask for
+        one."""
         if not with_certificate:
-            return TlsFiles(self.certificate)
-        own = self.issue("client", [])
-        return TlsFiles(self.certificate, own.certificate, own.key)
+            return TlsFiles(folder / AUTHORITY), self.render()
+        own = self.issue(CLIENT, [])
+        return TlsFiles(folder / AUTHORITY, folder / f"{CLIENT}.pem", folder / f"{CLIENT}.key"), self.render() | own.render()
+
+
+def _pem(certificate: x509.Certificate) -> Private:
+    return Private(certificate.public_bytes(serialization.Encoding.PEM).decode())
 
 
 def _begun(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:

@@ -11,7 +11,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -108,7 +108,12 @@ def find_flaw(folder: Path, pins: Mapping[str, str]) -> str | None:
 
 def version_in(folder: Path, jar: str) -> str | None:
     """The version in the name of the newest `jar` below a folder."""
-    found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", path.name) for path in folder.rglob(f"{jar}-*.jar")]
+    return newest_version((path.name for path in folder.rglob(f"{jar}-*.jar")), jar)
+
+
+def newest_version(names: Iterable[str], jar: str) -> str | None:
+    """The same of these names of files."""
+    found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", name) for name in names]
     return max((match[1] for match in found if match), key=_by_number, default=None)
 
 

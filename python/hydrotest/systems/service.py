@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import PurePath
 from typing import Literal
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
-from hydrotest.hosts.command import LINE_SHOWN, telling_lines
+from hydrotest.hosts.command import LINE_SHOWN, log_text, telling_lines
 from hydrotest.hosts.deadlines import cancelled
+from hydrotest.hosts.files import Files
 from hydrotest.hosts.node import Node, how_it_ended
 
 LOG_LINES_SHOWN = 8
@@ -74,7 +75,7 @@ class RunningService:
         except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a service that is not followed counts as dead
             how = f"as far as is known: {error}"
         if not self._stopping:
-            self.death = f"{self.name} on {self.host.name} ended {how}{last_words(self.log)}"
+            self.death = f"{self.name} on {self.host.name} ended {how}{await last_words(self.host, self.log)}"
             if not self.may_end:
                 self._on_death(self.death)
 
@@ -118,12 +119,10 @@ class RunningService:
             raise SystemFailedError(f"{self.name} on {self.host.name}: {problem}")
 
 
-def last_words(log: Path) -> str:
+async def last_words(files: Files, log: PurePath) -> str:
     """The log's last lines, for a message; where the whole log is."""
-    if not log.exists():
-        return ""
     try:
-        lines = telling_lines(log.read_text(errors="replace"))
+        lines = telling_lines(await log_text(files, log))
     except OSError as error:
         return f"; its log cannot be read: {error}"
     shown = "\n    ".join(line[:LINE_SHOWN] for line in lines[-LOG_LINES_SHOWN:])

@@ -9,10 +9,11 @@ import os
 import platform
 import signal
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.files import LocalFiles
 from hydrotest.hosts.lab.disk import Disk
 from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
@@ -46,8 +47,8 @@ def machine_cores() -> float:
 _ports = itertools.count(FREE_PORT_MIN + 1)
 
 
-class NetnsHost:
-    """A network namespace and control groups on this machine."""
+class NetnsHost(LocalFiles):
+    """A network namespace and control groups on this machine, whose file system it shares: what is its own is the disk that its data lie on."""
 
     def __init__(
         self, name: str, index: int, network: Network, spec: Spec, group: Group, disk: Disk | None, folder: Path, place: Path
@@ -59,7 +60,7 @@ class NetnsHost:
         self.spec = spec
         self.group = group
         self.disk = disk
-        self._folder = folder
+        self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
@@ -178,10 +179,8 @@ class NetnsHost:
         return None
 
     @property
-    def data_directory(self) -> Path:
-        return self._folder if self.disk is None else self.disk.mount
+    def data_directory(self) -> PurePath:
+        return self._data
 
-    def scratch(self, run: str) -> Path:
-        path = self.data_directory / run
-        path.mkdir(parents=True, exist_ok=True)
-        return path
+    def scratch(self, run: str) -> PurePath:
+        return self.data_directory / run

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hydrotest.analysis.spark_failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
-from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
@@ -31,7 +31,7 @@ class Batch(Pressable):
         super().__init__(name, bench)
         self.spec = spec
 
-        async def start(application: Application, folder: Path, log: Path) -> Driver:
+        async def start(application: Application, folder: PurePath, log: PurePath) -> Driver:
             return await Driver.start(name, spec, application, self.host, folder, log)
 
         properties: dict[str, PropertyValue] = {} if spec.cores is None else {"spark.cores.max": spec.cores}
@@ -57,7 +57,7 @@ class Batch(Pressable):
     async def _warm_up(self, driver: Driver) -> None:
         self.bench.listener.phase(f"warming up spark with {self.name}")
         # Each test at least twice: the first runs of anything on a JVM say little.
-        driver.press()
+        await driver.press()
         begun = time.monotonic()
         runs: list[Iteration] = []
         while len(runs) < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
@@ -70,7 +70,7 @@ class Batch(Pressable):
                 return
             if self._all_fail(runs):
                 break
-        driver.rest()
+        await driver.rest()
         await driver.rested()
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
@@ -80,7 +80,7 @@ class Batch(Pressable):
 
         async def body() -> list[Load]:
             driver = await self.warmed()
-            driver.press()
+            await driver.press()
             iterations: list[Iteration] = []
             try:
                 while len(iterations) < repeats * len(self.spec.tests) and not self._all_fail(iterations):
@@ -89,7 +89,7 @@ class Batch(Pressable):
                 iterations.append(await self._give_up(driver, hung))
                 return [self.load(iterations, driver)]
             finally:
-                driver.rest()
+                await driver.rest()
             await driver.rested()
             return [self.load(iterations, driver)]
 
@@ -103,18 +103,18 @@ class Batch(Pressable):
         async def body() -> list[Load]:
             driver = await self.warmed()
             self._ended = []
-            driver.press()
+            await driver.press()
             try:
                 await (self.last(plan.seconds) if disturbance is None else disturbance.carry_out())
             except JobHungError:
                 await self.kept.leave()
                 raise
             except TrialFailedError:
-                driver.rest()
+                await driver.rest()
                 await self._quieten(driver)
                 raise
             finally:
-                driver.rest()
+                await driver.rest()
             await driver.rested()
             return [self.load(self._ended, driver)]
 
@@ -189,11 +189,11 @@ class _Looping(Background):
 
     async def begin(self) -> None:
         assert self.driver is not None
-        self.driver.press()
+        await self.driver.press()
 
     async def end(self) -> Load:
         assert self.driver is not None
-        self.driver.rest()
+        await self.driver.rest()
         iterations = await self.driver.rested()
         failed = next((i for i in iterations if not i.cut and not i.finished), None)
         if failed is not None:
@@ -249,6 +249,6 @@ class _Running(Background):
                 raise TrialFailedError(f"{self.neighbour.name}: {problem}")
             if not has_lasted:
                 # It pressed nothing, or not to the end.
-                said = last_lines(self.log.read_text(errors="replace")) if self.log.exists() else ""
+                said = last_lines(await log_text(self.neighbour.host, self.log))
                 raise TrialFailedError(f"{self.neighbour.name} ended by itself: {said}")
         return Load(workload=self.neighbour.name, kind=self.neighbour.spec.kind, client="command")

@@ -7,13 +7,13 @@ import json
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.files import place
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
 from hydrotest.spec.workloads import HdfsRead, HdfsWrite
 from hydrotest.store import layout
-from hydrotest.store.folder import write_whole
 from hydrotest.store.records import FilesPass, Load, Trial
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.java import find_java
@@ -73,11 +73,10 @@ class Files(Workload):
         self._passes += 1
         label = f"{self.name}-{what}-{self._passes}"
         folder = self.host.scratch(self.bench.run) / label
-        folder.mkdir(parents=True, exist_ok=True)
         settings = {"do": what, "folder": self.folder, "files": self.written.files, "file_bytes": self.written.file_size, "at_once": at_once,
                     "replication": self.written.replication or self.system.spec.replication, "block_bytes": self.written.block_size,
                     "seed": self.written.seed, "properties": {key: property_text(value) for key, value in CLIENT.items()}}  # fmt: skip
-        write_whole(folder / "settings.json", json.dumps(settings))
+        await place(self.host, folder, {"settings.json": json.dumps(settings)})
         classpath = ":".join(self.system.classpath)
         jar = job_jar("files", classpath, f"hdfs-{self.system.version}")
         argv = [str(find_java()), HEAP, "-cp", f"{jar}:{classpath}", MAINS["files"], str(folder / "settings.json")]

@@ -168,7 +168,7 @@ class Flow(Follower):
     def _places(self, number: int) -> Places:
         own = f"hydrotest-{self.bench.run}-{self.name}-{number}"
         # As Hadoop's Path takes it: it would not undo the escapes of an URI, and write elsewhere.
-        local = f"file://{(self.host.scratch(self.bench.run) / own).resolve()}"
+        local = f"file://{self.host.scratch(self.bench.run) / own}"
         hdfs = self.bench.systems.get("hdfs")
         folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
         if isinstance(hdfs, HdfsSystem):

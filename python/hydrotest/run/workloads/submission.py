@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import PurePath
 from typing import Generic, TypeVar
 
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load.spark import Application, Submitted
 from hydrotest.run.workloads.base import Bench
@@ -15,31 +16,32 @@ from hydrotest.spec.workloads import driver_service
 from hydrotest.store import layout
 from hydrotest.systems.spark.system import SparkSystem
 
+PROPERTIES = "spark.conf"
 
-def submission(
+
+async def submission(
     bench: Bench,
     system: SparkSystem,
     host: Host,
-    folder: Path,
+    folder: PurePath,
     job: str,
-    jars: Sequence[Path] = (),
+    jars: Sequence[PurePath] = (),
     extra: Mapping[str, PropertyValue] | None = None,
 ) -> Application:
     """A program of `jobs/` as an application whose driver runs on `host`, with its files in `folder`. `jars`: folders of what it needs beside
     Spark; `extra`: properties of its own; the experiment's `config`
     has the last word."""
     events = (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
-    events.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    properties = system.write_application(folder / "spark.conf", host, events, extra or {})
+    await host.make_folder(events)
+    await place(host, folder, {PROPERTIES: system.render_application(host, events, extra or {})})
     jar = job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version)
     argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
-            "--properties-file", str(properties), "--class", MAINS[job], str(jar)]  # fmt: skip
+            "--properties-file", str(folder / PROPERTIES), "--class", MAINS[job], str(jar)]  # fmt: skip
     return Application(argv, system.environment(host, system.conf, folder), system.names)
 
 
 D = TypeVar("D", bound=Submitted)
-Needs = tuple[Sequence[Path], Mapping[str, PropertyValue]]
+Needs = tuple[Sequence[PurePath], Mapping[str, PropertyValue]]
 """Folders of jars beside Spark's own, and properties."""
 
 
@@ -53,7 +55,7 @@ class Kept(Generic[D]):
         host: Host,
         job: str,
         needs: Callable[[], Needs],
-        start: Callable[[Application, Path, Path], Awaitable[D]],
+        start: Callable[[Application, PurePath, PurePath], Awaitable[D]],
     ) -> None:
         """`needs` is asked before each start; `start` is given the application, its folder and its log."""
         self.name = name
@@ -79,7 +81,7 @@ class Kept(Generic[D]):
             folder = self.host.scratch(self.bench.run) / label
             log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
             jars, extra = self._needs()
-            application = submission(self.bench, self.system, self.host, folder, self.job, jars, extra)
+            application = await submission(self.bench, self.system, self.host, folder, self.job, jars, extra)
             self.driver = await self._start(application, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self.driver.pid)
         return self.driver

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import resources
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 import yaml
 
 from hydrotest.errors import BadInputError
-from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
+from hydrotest.hosts.files import place
 from hydrotest.spec.models import Cassandra, CassandraSecurity
-from hydrotest.systems.base import System, exporter_option, jars_of, processors_option, shared_port
-from hydrotest.systems.credentials import Authority, new_password
+from hydrotest.systems.base import Command, Ready, System, exporter_jar, exporter_option, jars_of, processors_option, resource, shared_port
+from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
 from hydrotest.systems.fetch import CASSANDRA, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
@@ -50,6 +50,10 @@ FIRST_LOGIN_MS = 1_000
 
 FIRST_LOGIN = Login("PLAIN", "cassandra", "cassandra")
 """The login that a new node has."""
+RESOURCES = ("gauges.yaml", "logback.xml")
+SETTINGS, RACK = "cassandra.yaml", "cassandra-rackdc.properties"
+CREDENTIALS = "credentials"
+"""Their folder, in that of a node."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +69,22 @@ class CassandraSystem(System):
 
     name = "cassandra"
 
-    def __init__(self, spec: Cassandra, hosts: Sequence[Host], places: Sequence[Place], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(
+        self, spec: Cassandra, hosts: Sequence[Host], places: Sequence[Place], run: str, logs: PurePath, on_death: OnDeath
+    ) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
         self.places = list(places)
         self.version = "unknown"
         self._client_port = 0
         self.storage_port = 0
+        self._exporter_ports: list[int] = []
         self._authority: Authority | None = None
+        self._issued: list[Issued] = []
+        """With encryption, each node's certificate."""
         self._tls: TlsFiles | None = None
         self._login: Login | None = None
+        self._java = self._jars = self._jamm = self._exporter = PurePath()
 
     @property
     def endpoints(self) -> list[str]:
@@ -85,69 +95,85 @@ class CassandraSystem(System):
         return Cluster(self.endpoints, self._tls, self._login)
 
     async def start(self, say: Say) -> None:
-        folders, self.version = jars_of(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
+        await self._find_programs(say)
         say(f"cassandra {self.version}: starting {len(self.hosts)} node(s)")
         self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
         self.storage_port = shared_port(self.hosts, None, "cassandra")
         security = self.spec.security or CassandraSecurity()
         if security.tls:
-            self._authority = Authority(self._folder(0) / "credentials")
-            self._tls = self._authority.client_files(security.client_certificates)
+            self._authority = Authority()
+            folder = self._folder(0) / CREDENTIALS
+            self._tls, files = self._authority.client(folder, security.client_certificates)
+            await place(self.hosts[0], folder, files)
         if security.password:
             self._login = FIRST_LOGIN
         for index in range(len(self.hosts)):
-            await self._join(index, folders, say)
+            await self._join(index)
         await self.until_ready()
         if security.password:
             await self._change_password()
 
     async def add_node(self, host: Host, place: Place, say: Say) -> None:
         """Has one more node join the running ring, and returns when all know it. Raises `SystemFailedError`."""
-        folders, _ = jars_of(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
+        await self._find_programs(say)
         self.hosts.append(host)
         self.places.append(place)
-        await self._join(len(self.hosts) - 1, folders, say)
+        await self._join(len(self.hosts) - 1)
         await self.until_ready()
 
-    async def _join(self, index: int, folders: Sequence[Path], say: Say) -> None:
-        """One joins after the other: each takes its part of the ring from those that are there."""
-        await self._start_node(index, folders, say)
-        await self._until_knows(self.hosts[index], index + 1)
-
-    def _folder(self, index: int) -> Path:
-        folder = self.hosts[index].scratch(self.run) / f"cassandra-{index}"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    async def _start_node(self, index: int, folders: Sequence[Path], say: Say) -> None:
-        host, folder = self.hosts[index], self._folder(index)
-        jamm = [jar for jars in folders for jar in jars.glob("jamm-*.jar")]
+    async def _find_programs(self, say: Say) -> None:
+        self._jars, self.version = await jars_of(self.hosts[0], CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
+        jamm = await self.hosts[0].glob(self._jars, "jamm-*.jar")
         if not jamm:
             raise BadInputError(
-                f"{folders[0]} holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution."
+                f"{self._jars} holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution."
             )
-        settings = folder / "cassandra.yaml"
-        settings.write_text(yaml.safe_dump(self.settings(index, folder)))
-        place = folder / "cassandra-rackdc.properties"
-        place.write_text("".join(f"{key}={value}\n" for key, value in asdict(self.places[index]).items()))
-        exporter_port = host.free_port()
+        self._jamm, self._java, self._exporter = jamm[0], find_java(), exporter_jar(say)
+
+    async def _join(self, index: int) -> None:
+        """One joins after the other: each takes its part of the ring from those that are there."""
+        host = self.hosts[index]
+        self._exporter_ports.append(host.free_port())
+        if self._authority is not None:
+            self._issued.append(self._authority.issue(_name(index), [host.address]))
+        await self._place(host, _name(index), self.render(index))
+        await self._start(host, _name(index), self.command(index))
+        self.version = (await self._await_ready(self._knows(host, index + 1)))["version"]
+
+    def _folder(self, index: int) -> PurePath:
+        return self.folder_of(self.hosts[index], _name(index))
+
+    def render(self, index: int) -> dict[str, str]:
+        """A node's files."""
+        rendered = {
+            SETTINGS: yaml.safe_dump(self.settings(index)),
+            RACK: "".join(f"{key}={value}\n" for key, value in asdict(self.places[index]).items()),
+            **{name: resource("hydrotest.systems.cassandra", name) for name in RESOURCES},
+        }
+        if self._authority is not None:
+            credentials = self._authority.render() | self._issued[index].render()
+            rendered |= {f"{CREDENTIALS}/{name}": text for name, text in credentials.items()}
+        return rendered
+
+    def command(self, index: int) -> Command:
+        """How a node is started."""
+        host, folder, port = self.hosts[index], self._folder(index), self._exporter_ports[index]
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(find_java()), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
-            f"-javaagent:{jamm[0]}",
-            exporter_option(exporter_port, host.address, _resource("gauges.yaml", folder), say),
-            f"-Dcassandra.config={settings.as_uri()}", f"-Dcassandra.storagedir={folder}", f"-Dcassandra-rackdc.properties={place.as_uri()}",
-            f"-Dlogback.configurationFile={_resource('logback.xml', folder).as_uri()}", f"-Dcassandra.logdir={folder}",
+            str(self._java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
+            f"-javaagent:{self._jamm}",
+            exporter_option(self._exporter, port, host.address, folder / "gauges.yaml"),
+            f"-Dcassandra.config={(folder / SETTINGS).as_uri()}", f"-Dcassandra.storagedir={folder}",
+            f"-Dcassandra-rackdc.properties={(folder / RACK).as_uri()}",
+            f"-Dlogback.configurationFile={(folder / 'logback.xml').as_uri()}", f"-Dcassandra.logdir={folder}",
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
             # Nothing has pressed yet, so the ring is quiet: news of a node need not half a minute to be everywhere.
             f"-Dcassandra.ring_delay_ms={RING_DELAY_MS}",
             # The first login is there at once, not after ten seconds; where other nodes have to agree, it is tried again each time, which must not keep a core busy.
             f"-Dcassandra.superuser_setup_delay_ms={0 if len(self.hosts) == 1 else FIRST_LOGIN_MS}",
-            "-cp", ":".join(f"{jars}/*" for jars in folders), "org.apache.cassandra.service.CassandraDaemon",
+            "-cp", f"{self._jars}/*", "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
-        url = f"http://{host.address}:{exporter_port}/metrics"
-        name = f"cassandra-{index}"
-        await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log"), url)
+        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
 
     async def _change_password(self) -> None:
         """Nobody comes in by the password that everybody knows."""
@@ -157,20 +183,17 @@ class CassandraSystem(System):
         self._login = login
         await self.until_ready()
 
-    async def until_ready(self) -> None:
-        for host in self.hosts:
-            await self._until_knows(host, len(self.hosts))
+    def ready(self) -> list[Ready]:
+        return [self._knows(host, len(self.hosts)) for host in self.hosts]
 
-    async def _until_knows(self, host: Host, count: int) -> None:
-        """Until a node serves, and knows so many nodes, itself included."""
+    def _knows(self, host: Host, count: int) -> Ready:
+        """A node serves, and knows so many nodes, itself included."""
         alone = Cluster([f"{host.address}:{self._client_port}"], self._tls, self._login)
-        question = {"cassandra": {"ask": "nodes", "cluster": alone.wire()}}
-        answer = await self._await_ready(question, lambda answer: answer["nodes"] == count)
-        self.version = answer["version"]
+        return Ready({"cassandra": {"ask": "nodes", "cluster": alone.wire()}}, lambda answer: answer["nodes"] == count)
 
-    def settings(self, index: int, folder: Path) -> dict[str, Any]:
+    def settings(self, index: int) -> dict[str, Any]:
         """A node's cassandra.yaml; the experiment's `config` has the last word."""
-        host = self.hosts[index]
+        host, folder = self.hosts[index], self._folder(index)
         seed = f"{self.hosts[0].address}:{self.storage_port}"
         copies = min(3, len(self.hosts))
         defaults: dict[str, Any] = {
@@ -200,16 +223,14 @@ class CassandraSystem(System):
         if self._login is not None:
             defaults["authenticator"] = {"class_name": "org.apache.cassandra.auth.PasswordAuthenticator"}
         if self._authority is not None and self._tls is not None:
-            own = self._authority.issue(f"cassandra-{index}", [host.address])
+            credentials = folder / CREDENTIALS
             defaults["client_encryption_options"] = {
                 "enabled": True, "optional": False, "require_client_auth": self._tls.certificate is not None,
                 "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
-                "keystore": str(own.both), "truststore": str(self._authority.certificate),
+                "keystore": str(credentials / self._issued[index].both_name), "truststore": str(credentials / AUTHORITY),
             }  # fmt: skip
         return defaults | self.spec.config
 
 
-def _resource(name: str, folder: Path) -> Path:
-    path = folder / name
-    path.write_bytes(resources.files("hydrotest.systems.cassandra").joinpath(name).read_bytes())
-    return path
+def _name(index: int) -> str:
+    return f"cassandra-{index}"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 from xml.sax.saxutils import escape
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
-from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.base import Host
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Hdfs
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option
+from hydrotest.systems.base import Command, Ready, System, claim_port, exporter_jar, exporter_option, jars_of, processors_option, resource
 from hydrotest.systems.fetch import HDFS, Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
@@ -29,6 +29,26 @@ HEARTBEAT_S = 1
 HEARD_S = 3 * HEARTBEAT_S
 CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True, "fs.permissions.umask-mode": "077"}
 """What every client must have set. Whatever is made belongs to the run's user, who is the superuser, and to nobody else."""
+CONF = "conf"
+RESOURCES = ("log4j.properties", "gauges.yaml")
+PAGES = ("hdfs", "datanode")
+STATIC = f"{CONF}/webapps/static"
+"""An empty place of the web pages, without which a jar from Maven does not start."""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A NameNode or a DataNode."""
+
+    name: str
+    host: Host
+    main: str
+    heap: int
+    data: str
+    """The folder of what it keeps, below its own."""
+    own: Mapping[str, PropertyValue]
+    """Properties that the others do not have."""
+    exporter_port: int
 
 
 class HdfsSystem(System):
@@ -36,7 +56,7 @@ class HdfsSystem(System):
 
     name = "hdfs"
 
-    def __init__(self, spec: Hdfs, name_node: Host, data_nodes: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(self, spec: Hdfs, name_node: Host, data_nodes: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(list(dict.fromkeys([name_node, *data_nodes])), run, logs, on_death)
         self.spec = spec
         self.name_node = name_node
@@ -46,6 +66,7 @@ class HdfsSystem(System):
         self._status_port = 0
         self.classpath: list[str] = []
         """Hadoop's jars."""
+        self._java = self._exporter = PurePath()
 
     @property
     def endpoints(self) -> list[str]:
@@ -57,48 +78,59 @@ class HdfsSystem(System):
         return f"hdfs://{self.endpoints[0]}"
 
     async def start(self, say: Say) -> None:
-        folders, self.version = jars_of(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop", say)
-        self.classpath = [f"{jars}/*" for folder in folders for jars in (folder, *(path for path in folder.rglob("*") if path.is_dir()))]
+        folder, self.version = await jars_of(self.name_node, HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop", say)
+        below = {jar.parent for jar in await self.name_node.glob(folder, "**/*.jar")} - {folder}
+        self.classpath = [f"{jars}/*" for jars in (folder, *sorted(below))]
+        self._java, self._exporter = find_java(), exporter_jar(say)
         say(f"hdfs {self.version}: starting a NameNode and {len(self.data_nodes)} DataNode(s)")
         self._port = claim_port(self.name_node, self.spec.port, "hdfs")
         self._status_port = self.name_node.free_port()
-        folder = self._folder(self.name_node, "hdfs-namenode", {
-            "dfs.namenode.name.dir": _directory(self.name_node.scratch(self.run) / "hdfs-namenode" / "name"),
-            "dfs.namenode.rpc-address": self.endpoints[0],
-            "dfs.namenode.http-address": f"{self.name_node.address}:{self._status_port}",
-            "dfs.namenode.datanode.registration.ip-hostname-check": False,
-            "dfs.namenode.safemode.extension": 0,
-            # Hadoop counts a node dead after twice this and ten heartbeats.
-            "dfs.namenode.heartbeat.recheck-interval": (DEAD_AFTER_S - 10 * HEARTBEAT_S) * 500,
-        })  # fmt: skip
-        formatting = [*self._java(self.name_node, folder, self.spec.heap), NAME_NODE, "-format", "-nonInteractive"]
+        name_node = self._name_node()
+        await self._place_daemon(name_node)
+        formatting = [*self._jvm(name_node), NAME_NODE, "-format", "-nonInteractive"]
         try:
             await run_command("hdfs-format", formatting, self.name_node, self.logs / "hdfs-format.log")
         except TrialFailedError as error:
             raise SystemFailedError(f"the NameNode cannot be formatted: {error.message}") from error
-        await self._node(self.name_node, "hdfs-namenode", NAME_NODE, folder, self.spec.heap, say)
+        await self._start(self.name_node, name_node.name, self.command(name_node))
         for index, host in enumerate(self.data_nodes):
-            name = f"hdfs-datanode-{index}"
-            address = host.address
-            folder = self._folder(host, name, {
-                "dfs.datanode.data.dir": _directory(host.scratch(self.run) / name / "data"),
-                "dfs.datanode.address": f"{address}:{host.free_port()}",
-                "dfs.datanode.ipc.address": f"{address}:{host.free_port()}",
-                "dfs.datanode.http.address": f"{address}:{host.free_port()}",
-                "dfs.datanode.hostname": address,
-            })  # fmt: skip
-            await self._node(host, name, DATA_NODE, folder, self.spec.datanode_heap, say)
+            data_node = self._data_node(index, host)
+            await self._place_daemon(data_node)
+            await self._start(host, data_node.name, self.command(data_node))
         await self.until_ready()
 
-    def _folder(self, host: Host, name: str, own: Mapping[str, PropertyValue]) -> Path:
-        """A service's folder with its configuration, and the web pages' empty places, without which a jar from Maven does not start."""
-        folder = host.scratch(self.run) / name
-        conf = folder / "conf"
-        for empty in ("hdfs/WEB-INF", "datanode/WEB-INF", "static"):
-            (conf / "webapps" / empty).mkdir(parents=True, exist_ok=True)
-        for page in ("hdfs", "datanode"):
-            (conf / "webapps" / page / "WEB-INF" / "web.xml").write_text("<web-app/>\n")
-        (conf / "core-site.xml").write_text(site_text({"fs.defaultFS": self.url, "hadoop.tmp.dir": str(folder / "tmp")}), encoding="utf-8")
+    def _name_node(self) -> Daemon:
+        host, name, data = self.name_node, "hdfs-namenode", "name"
+        return Daemon(name, host, NAME_NODE, self.spec.heap, data, {
+            "dfs.namenode.name.dir": self._data(host, name, data),
+            "dfs.namenode.rpc-address": self.endpoints[0],
+            "dfs.namenode.http-address": f"{host.address}:{self._status_port}",
+            "dfs.namenode.datanode.registration.ip-hostname-check": False,
+            "dfs.namenode.safemode.extension": 0,
+            # Hadoop counts a node dead after twice this and ten heartbeats.
+            "dfs.namenode.heartbeat.recheck-interval": (DEAD_AFTER_S - 10 * HEARTBEAT_S) * 500,
+        }, host.free_port())  # fmt: skip
+
+    def _data_node(self, index: int, host: Host) -> Daemon:
+        name, data = f"hdfs-datanode-{index}", "data"
+        return Daemon(name, host, DATA_NODE, self.spec.datanode_heap, data, {
+            "dfs.datanode.data.dir": self._data(host, name, data),
+            "dfs.datanode.address": f"{host.address}:{host.free_port()}",
+            "dfs.datanode.ipc.address": f"{host.address}:{host.free_port()}",
+            "dfs.datanode.http.address": f"{host.address}:{host.free_port()}",
+            "dfs.datanode.hostname": host.address,
+        }, host.free_port())  # fmt: skip
+
+    def _data(self, host: Host, name: str, data: str) -> str:
+        # As it is, not as an URI: a DataNode would take the escapes of one for the name, and write elsewhere.
+        return str(self.folder_of(host, name) / data)
+
+    async def _place_daemon(self, daemon: Daemon) -> None:
+        await self._place(daemon.host, daemon.name, self.render(daemon), [daemon.data, STATIC])
+
+    def render(self, daemon: Daemon) -> dict[str, str]:
+        """A daemon's files: its configuration, and what its web pages need, without which a jar from Maven does not start."""
+        folder = self.folder_of(daemon.host, daemon.name)
         common: dict[str, PropertyValue] = {
             "dfs.replication": min(self.spec.replication, len(self.data_nodes)),
             "dfs.heartbeat.interval": HEARTBEAT_S,
@@ -107,28 +139,37 @@ class HdfsSystem(System):
             **CLIENT,
             "dfs.permissions.enabled": True,
         }
-        (conf / "hdfs-site.xml").write_text(site_text({**common, **own, **self.spec.config}), encoding="utf-8")
-        for resource in ("log4j.properties", "gauges.yaml"):
-            (conf / resource).write_bytes(resources.files("hydrotest.systems.hdfs").joinpath(resource).read_bytes())
-        return folder
+        conf = {
+            **{f"webapps/{page}/WEB-INF/web.xml": "<web-app/>\n" for page in PAGES},
+            "core-site.xml": site_text({"fs.defaultFS": self.url, "hadoop.tmp.dir": str(folder / "tmp")}),
+            "hdfs-site.xml": site_text({**common, **daemon.own, **self.spec.config}),
+            **{name: resource("hydrotest.systems.hdfs", name) for name in RESOURCES},
+        }
+        return {f"{CONF}/{name}": text for name, text in conf.items()}
 
-    def _java(self, host: Host, folder: Path, heap: int) -> list[str]:
-        size = f"{heap // 2**20}m"
-        return [str(find_java()), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true", *processors_option(host),
-                *self.spec.jvm, "-cp", ":".join([str(folder / "conf"), *self.classpath])]  # fmt: skip
+    def command(self, daemon: Daemon) -> Command:
+        """How a daemon is started."""
+        host, port = daemon.host, daemon.exporter_port
+        java, *options = self._jvm(daemon)
+        gauges = self.folder_of(host, daemon.name) / CONF / "gauges.yaml"
+        argv = [java, exporter_option(self._exporter, port, host.address, gauges), *options, daemon.main]
+        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
 
-    async def _node(self, host: Host, name: str, main: str, folder: Path, heap: int, say: Say) -> None:
-        port = host.free_port()
-        java, *options = self._java(host, folder, heap)
-        argv = [java, exporter_option(port, host.address, folder / "conf" / "gauges.yaml", say), *options, main]
-        await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log"), f"http://{host.address}:{port}/metrics")
+    def _jvm(self, daemon: Daemon) -> list[str]:
+        size = f"{daemon.heap // 2**20}m"
+        conf = self.folder_of(daemon.host, daemon.name) / CONF
+        return [str(self._java), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true",
+                *processors_option(daemon.host), *self.spec.jvm, "-cp", ":".join([str(conf), *self.classpath])]  # fmt: skip
 
     def _question(self, bean: str) -> dict[str, Any]:
         url = f"http://{self.name_node.address}:{self._status_port}/jmx?qry=Hadoop:service=NameNode,name={bean}"
         return {"http": {"url": url}}
 
-    async def until_ready(self) -> None:
-        await self._await_ready(self._question("NameNodeInfo"), self._is_ready)
+    def ready(self) -> list[Ready]:
+        return [Ready(self._question("NameNodeInfo"), self._is_ready)]
+
+    def whole(self) -> list[Ready]:
+        return [*self.ready(), Ready(self._question("FSNamesystem"), _is_whole)]
 
     def _is_ready(self, answer: Any) -> bool:
         for state in _beans(answer):
@@ -137,10 +178,6 @@ class HdfsSystem(System):
             heard = [node for node in nodes.values() if node["lastContact"] <= HEARD_S]
             return not state["Safemode"] and len(heard) == len(self.data_nodes)
         return False
-
-    async def until_whole(self) -> None:
-        await self.until_ready()
-        await self._await_ready(self._question("FSNamesystem"), _is_whole)
 
 
 def _is_whole(answer: Any) -> bool:
@@ -151,12 +188,6 @@ def _beans(answer: Any) -> list[dict[str, Any]]:
     """The beans of an answer; none as long as the NameNode has not made them."""
     beans: list[dict[str, Any]] = json.loads(answer["body"])["beans"]
     return beans
-
-
-def _directory(path: Path) -> str:
-    # As it is, not as an URI: a DataNode would take the escapes of one for the name, and write elsewhere.
-    path.mkdir(parents=True, exist_ok=True)
-    return str(path.resolve())
 
 
 def site_text(properties: Mapping[str, PropertyValue]) -> str:

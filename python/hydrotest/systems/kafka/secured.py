@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
+from hydrotest.hosts.files import Private
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import KafkaSecurity
-from hydrotest.systems.credentials import USER, Authority, Issued, new_password, write_private
+from hydrotest.systems.credentials import AUTHORITY, USER, Authority, Issued, new_password
 from hydrotest.systems.properties import properties_text
 
 LISTENER = "CLIENT"
@@ -30,18 +32,29 @@ class Secured:
 
     spec: KafkaSecurity
     authority: Authority | None
+    brokers: list[Issued]
+    """With encryption, each broker's certificate."""
     tls: TlsFiles | None
     """What clients need."""
+    client: dict[str, str]
+    """The files of it; `tls` says where."""
     login: Login | None
 
     @classmethod
-    def make(cls, spec: KafkaSecurity, folder: Path) -> Secured:
-        """Makes the certificates and the password."""
+    def make(cls, spec: KafkaSecurity, addresses: Sequence[str], folder: PurePath) -> Secured:
+        """Makes the certificates of brokers at these addresses, and the password; `folder` is where clients will find theirs."""
         login = Login(spec.sasl, USER, new_password()) if spec.sasl is not None else None
         if not spec.tls:
-            return cls(spec, None, None, login)
-        authority = Authority(folder)
-        return cls(spec, authority, authority.client_files(spec.client_certificates), login)
+            return cls(spec, None, [], None, {}, login)
+        authority = Authority()
+        brokers = [authority.issue(f"broker-{index}", [address]) for index, address in enumerate(addresses)]
+        tls, client = authority.client(folder, spec.client_certificates)
+        return cls(spec, authority, brokers, tls, client, login)
+
+    def render(self, index: int) -> dict[str, str]:
+        """The credentials on a broker's host: its own, and on the first one those of the clients."""
+        own = {} if self.authority is None else self.authority.render() | self.brokers[index].render()
+        return own | (self.client if index == 0 else {})
 
     @property
     def protocol(self) -> str:
@@ -50,14 +63,13 @@ class Secured:
             return "SSL"
         return "SASL_SSL" if self.spec.tls else "SASL_PLAINTEXT"
 
-    def server_properties(self, index: int, address: str) -> dict[str, PropertyValue]:
-        """The client listener's part of a broker's properties. With `PLAIN` the password is in them."""
+    def server_properties(self, index: int, folder: PurePath) -> dict[str, PropertyValue]:
+        """The client listener's part of a broker's properties; its credentials are in `folder`. With `PLAIN` the password is in them."""
         out: dict[str, PropertyValue] = {}
         if self.authority is not None:
-            own: Issued = self.authority.issue(f"broker-{index}", [address])
             out |= {
-                f"{_PREFIX}ssl.keystore.type": "PEM", f"{_PREFIX}ssl.keystore.location": str(own.both),
-                f"{_PREFIX}ssl.truststore.type": "PEM", f"{_PREFIX}ssl.truststore.location": str(self.authority.certificate),
+                f"{_PREFIX}ssl.keystore.type": "PEM", f"{_PREFIX}ssl.keystore.location": str(folder / self.brokers[index].both_name),
+                f"{_PREFIX}ssl.truststore.type": "PEM", f"{_PREFIX}ssl.truststore.location": str(folder / AUTHORITY),
                 f"{_PREFIX}ssl.client.auth": "required" if self.spec.client_certificates else "none",
             }  # fmt: skip
         if self.login is not None:
@@ -90,18 +102,24 @@ def _module(mechanism: str) -> str:
     return "org.apache.kafka.common.security." + ("plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule")
 
 
-def tool_properties(cluster: Cluster, folder: Path) -> Path | None:
-    """A file with what Kafka's own tools need to reach the cluster; None if nothing. Only its owner can read it."""
+TOOL_PROPERTIES = "tool.properties"
+_TOOL_IDENTITY = "tool-identity.pem"
+
+
+def render_tool(cluster: Cluster, folder: PurePath, identity: str | None) -> dict[str, str]:
+    """The files, to be placed in `folder`, with what Kafka's own tools need to reach the cluster; none if it is nothing. `identity`: the
+    client's key and certificate, where it has one."""
     tls, login = cluster.tls, cluster.login
     if tls is None and login is None:
-        return None
+        return {}
+    rendered: dict[str, str] = {}
     properties: dict[str, PropertyValue] = {"security.protocol": "SSL" if login is None else "SASL_SSL" if tls else "SASL_PLAINTEXT"}
     if tls is not None:
         properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(tls.authority)}
-        if tls.certificate is not None and tls.key is not None:
-            both = write_private(folder / "tool-identity.pem", tls.key.read_bytes() + tls.certificate.read_bytes())
-            properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(both)}
+    if identity is not None:
+        rendered[_TOOL_IDENTITY] = Private(identity)
+        properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(folder / _TOOL_IDENTITY)}
     if login is not None:
         jaas = f'{_module(login.mechanism)} required username="{login.user}" password="{login.password}";'
         properties |= {"sasl.mechanism": login.mechanism, "sasl.jaas.config": jaas}
-    return write_private(folder / "tool.properties", properties_text(properties).encode())
+    return rendered | {TOOL_PROPERTIES: Private(properties_text(properties))}

@@ -8,18 +8,17 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
-from hydrotest.hosts.base import Host, Service, ask
+from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.files import Private, place
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import Kafka
-from hydrotest.systems.base import System, claim_port, exporter_option, jars_of, processors_option
-from hydrotest.systems.credentials import write_private
+from hydrotest.systems.base import Command, Ready, System, claim_port, exporter_jar, exporter_option, jars_of, processors_option, resource
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.kafka.secured import LISTENER, Secured
@@ -34,6 +33,10 @@ JVM_OPTIONS = (
 
 
 RELEASES = {"4.3": KAFKA, "3.9": KAFKA_3_9}
+PROPERTIES = "server.properties"
+RESOURCES = ("gauges.yaml", "log4j2.xml", "log4j.properties")
+CREDENTIALS = "kafka-credentials"
+"""Their folder, on each host."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,13 @@ class KafkaSystem(System):
 
     name = "kafka"
 
-    def __init__(self, spec: Kafka, hosts: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(self, spec: Kafka, hosts: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
         self.version = "unknown"
         self._ports: list[Ports] = []
         self._secured: Secured | None = None
+        self._java = self._jars = self._exporter = PurePath()
 
     @property
     def endpoints(self) -> list[str]:
@@ -69,40 +73,61 @@ class KafkaSystem(System):
         return Cluster(self.endpoints) if secured is None else Cluster(self.endpoints, secured.tls, secured.login)
 
     async def start(self, say: Say) -> None:
-        java = find_java()
-        folders, self.version = jars_of(RELEASES[self.spec.release], self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
-        classpath = ":".join(f"{folder}/*" for folder in folders)
+        self._java = find_java()
+        bundle = RELEASES[self.spec.release]
+        self._jars, self.version = await jars_of(self.hosts[0], bundle, self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
         say(f"kafka {self.version}: starting {len(self.hosts)} broker(s)")
+        self._exporter = exporter_jar(say)
         self._ports = [
             Ports(claim_port(host, self.spec.port, "kafka"), host.free_port(), host.free_port(), host.free_port()) for host in self.hosts
         ]
         if self.spec.security is not None:
-            self._secured = Secured.make(self.spec.security, self.hosts[0].scratch(self.run) / "kafka-credentials")
-        files = [self._write_properties(index) for index in range(len(self.hosts))]
+            self._secured = Secured.make(self.spec.security, [host.address for host in self.hosts], self._credentials(0))
+        for index, host in enumerate(self.hosts):
+            if self._secured is not None and (credentials := self._secured.render(index)):
+                await place(host, self._credentials(index), credentials)
+            await self._place(host, _name(index), self.render(index))
         cluster = cluster_id(uuid.uuid4().bytes)
-        await asyncio.gather(*(_format(java, classpath, file, cluster, host) for file, host in zip(files, self.hosts, strict=True)))
-        for index, (host, properties) in enumerate(zip(self.hosts, files, strict=True)):
-            folder = properties.parent
-            gauges = _resource("gauges.yaml", folder)
-            exporter_port = self._ports[index].exporter
-            heap = f"{self.spec.heap // 2**20}m"
-            argv = [
-                str(java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
-                f"-Dlog4j2.configurationFile={_resource('log4j2.xml', folder).as_uri()}",
-                f"-Dlog4j.configuration={_resource('log4j.properties', folder).as_uri()}",
-                exporter_option(exporter_port, host.address, gauges, say),
-                "-cp", classpath, "kafka.Kafka", str(properties),
-            ]  # fmt: skip
-            log = self.logs / f"kafka-{index}.log"
-            url = f"http://{host.address}:{exporter_port}/metrics"
-            await self._launch(host, Service(f"kafka-{index}", argv, folder, log), url)
+        await asyncio.gather(*(self._format(index, cluster) for index in range(len(self.hosts))))
+        for index, host in enumerate(self.hosts):
+            await self._start(host, _name(index), self.command(index))
         await self._make_logins()
         await self.until_ready()
 
-    def _write_properties(self, index: int) -> Path:
-        folder = self.hosts[index].scratch(self.run) / f"kafka-{index}"
-        folder.mkdir(parents=True, exist_ok=True)
-        return write_private(folder / "server.properties", properties_text(self.properties(index, folder / "data")).encode())
+    def render(self, index: int) -> dict[str, str]:
+        """A broker's files. Its properties may hold a password."""
+        own = {PROPERTIES: Private(properties_text(self.properties(index)))}
+        return own | {name: resource("hydrotest.systems.kafka", name) for name in RESOURCES}
+
+    def command(self, index: int) -> Command:
+        """How a broker is started."""
+        host, folder, port = self.hosts[index], self._folder(index), self._ports[index].exporter
+        heap = f"{self.spec.heap // 2**20}m"
+        argv = [
+            str(self._java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
+            f"-Dlog4j2.configurationFile={(folder / 'log4j2.xml').as_uri()}",
+            f"-Dlog4j.configuration={(folder / 'log4j.properties').as_uri()}",
+            exporter_option(self._exporter, port, host.address, folder / "gauges.yaml"),
+            "-cp", f"{self._jars}/*", "kafka.Kafka", str(folder / PROPERTIES),
+        ]  # fmt: skip
+        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
+
+    def _folder(self, index: int) -> PurePath:
+        return self.folder_of(self.hosts[index], _name(index))
+
+    def _credentials(self, index: int) -> PurePath:
+        return self.folder_of(self.hosts[index], CREDENTIALS)
+
+    async def _format(self, index: int, cluster: str) -> None:
+        folder = self._folder(index)
+        argv = [str(self._java), "-Xmx256m", "-cp", f"{self._jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
+                "-c", str(folder / PROPERTIES)]  # fmt: skip
+        try:
+            await run_command("kafka.tools.StorageTool", argv, self.hosts[index], folder / "format.log")
+        except TrialFailedError as error:
+            raise SystemFailedError(
+                f"kafka: its storage cannot be formatted: {error.message}", "See `config:` of kafka in the experiment."
+            ) from error
 
     async def _make_logins(self) -> None:
         """Tells the cluster, by the brokers' own listener, of logins that its properties do not hold."""
@@ -110,20 +135,20 @@ class KafkaSystem(System):
         if scram is None:
             return
         inside = Cluster([f"{host.address}:{ports.internal}" for host, ports in zip(self.hosts, self._ports, strict=True)])
-        await self._until_there(inside)
+        await self._await_ready(self._there(inside))
         await ask(self.hosts[0], "ask", {"kafka": {"ask": "set_scram", "cluster": inside.wire(), **scram}})
 
-    async def until_ready(self) -> None:
-        await self._until_there(self.cluster)
+    def ready(self) -> list[Ready]:
+        return [self._there(self.cluster)]
 
-    async def until_whole(self) -> None:
-        await self._until_there(self.cluster, lambda answer: answer["behind"] == 0)
+    def whole(self) -> list[Ready]:
+        return [self._there(self.cluster, lambda answer: answer["behind"] == 0)]
 
-    async def _until_there(self, cluster: Cluster, also: Callable[[Any], bool] = lambda _: True) -> None:
+    def _there(self, cluster: Cluster, also: Callable[[Any], bool] = lambda _: True) -> Ready:
         question = {"kafka": {"ask": "brokers", "cluster": cluster.wire()}}
-        await self._await_ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts) and also(answer))
+        return Ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts) and also(answer))
 
-    def properties(self, index: int, data: Path) -> dict[str, PropertyValue]:
+    def properties(self, index: int) -> dict[str, PropertyValue]:
         """A broker's server properties; the experiment's `config` has the last word."""
         host = self.hosts[index]
         own = self._ports[index]
@@ -146,7 +171,7 @@ class KafkaSystem(System):
             "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": list(names)[-1],
-            "log.dirs": str(data),
+            "log.dirs": str(self._folder(index) / "data"),
             "auto.create.topics.enable": False,
             "offsets.topic.replication.factor": copies,
             "offsets.topic.num.partitions": 1,
@@ -161,26 +186,14 @@ class KafkaSystem(System):
             "log.retention.check.interval.ms": 10_000,
             "delete.topic.enable": True,
         }
-        secured = {} if self._secured is None else self._secured.server_properties(index, host.address)
+        secured = {} if self._secured is None else self._secured.server_properties(index, self._credentials(index))
         return defaults | secured | self.spec.config
 
 
-def _resource(name: str, folder: Path) -> Path:
-    path = folder / name
-    path.write_bytes(resources.files("hydrotest.systems.kafka").joinpath(name).read_bytes())
-    return path
+def _name(index: int) -> str:
+    return f"kafka-{index}"
 
 
 def cluster_id(seed: bytes) -> str:
     """Sixteen bytes as Kafka writes an id: URL-safe base64, never beginning with a dash, which its tools would take for an option."""
     return urlsafe_b64encode(bytes([seed[0] & 0x7F]) + seed[1:]).decode().rstrip("=")
-
-
-async def _format(java: Path, classpath: str, properties: Path, cluster: str, host: Host) -> None:
-    argv = [str(java), "-Xmx256m", "-cp", classpath, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-    try:
-        await run_command("kafka.tools.StorageTool", argv, host, properties.with_name("format.log"))
-    except TrialFailedError as error:
-        raise SystemFailedError(
-            f"kafka: its storage cannot be formatted: {error.message}", "See `config:` of kafka in the experiment."
-        ) from error

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from importlib import resources
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
-from hydrotest.hosts.base import Host, Service
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.files import Private
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
-from hydrotest.systems.base import System, claim_port, processors_option
-from hydrotest.systems.credentials import new_secret, write_private
+from hydrotest.systems.base import Command, Ready, System, claim_port, processors_option, resource
+from hydrotest.systems.credentials import new_secret
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import properties_text
@@ -26,6 +27,7 @@ from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.home import find_spark
 
 CONF = "conf"
+MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 DAEMON: dict[str, PropertyValue] = {
     # The REST server takes submissions without authentication, and the web pages take requests to end an application.
     "spark.master.rest.enabled": False,
@@ -34,12 +36,22 @@ DAEMON: dict[str, PropertyValue] = {
 """Properties of a master or worker."""
 
 
+@dataclass(frozen=True)
+class Daemon:
+    """A master or a worker."""
+
+    name: str
+    host: Host
+    main: str
+    arguments: Sequence[str]
+
+
 class SparkSystem(System):
     """A running standalone cluster."""
 
     name = "spark"
 
-    def __init__(self, spec: Spark, master: Host, workers: Sequence[Host], run: str, logs: Path, on_death: OnDeath) -> None:
+    def __init__(self, spec: Spark, master: Host, workers: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(list(dict.fromkeys([master, *workers])), run, logs, on_death)
         self.spec = spec
         self.master = master
@@ -47,8 +59,7 @@ class SparkSystem(System):
         self.names = {host.address: host.name for host in self.workers}
         """By address, for what Spark says of its executors."""
         self.version = "unknown"
-        self.home = Path()
-        self.conf = Path()
+        self.home = self.conf = self._java = PurePath()
         self._port = 0
         self._status_url = ""
         self._slots = 0
@@ -76,67 +87,75 @@ class SparkSystem(System):
         self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
         say(f"spark {self.version}: starting a master and {len(self.workers)} worker(s)")
         self._port = claim_port(self.master, self.spec.port, "spark")
-        folder = self.master.scratch(self.run) / "spark-master"
-        folder.mkdir(parents=True, exist_ok=True)
+        self._java = find_java().resolve()
         status = self.master.free_port()
-        arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status)]
-        self.conf = folder / CONF
-        await self._daemon(self.master, "spark-master", folder, "org.apache.spark.deploy.master.Master", arguments)
         self._status_url = f"http://{self.master.address}:{status}/json/"
-        await self._await_ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE")
+        master = self._master(status)
+        self.conf = self.folder_of(self.master, master.name) / CONF
+        await self._start_daemon(master)
+        await self._await_ready(Ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE"))
         for index, host in enumerate(self.workers):
-            folder = host.scratch(self.run) / f"spark-worker-{index}"
-            folder.mkdir(parents=True, exist_ok=True)
-            cores = self.spec.cores or (await host.facts()).cores
-            arguments = [
-                "--host", host.address, "--port", str(host.free_port()), "--webui-port", str(host.free_port()),
-                "--cores", str(cores), "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(folder / "work"), self.url,
-            ]  # fmt: skip
-            await self._daemon(host, f"spark-worker-{index}", folder, "org.apache.spark.deploy.worker.Worker", arguments)
-        self._slots = _status(await self._all_alive())["cores"]
+            await self._start_daemon(self._worker(index, host, self.spec.cores or (await host.facts()).cores))
+        (alive,) = self.ready()
+        self._slots = _status(await self._await_ready(alive))["cores"]
+
+    def _master(self, status_port: int) -> Daemon:
+        arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status_port)]
+        return Daemon("spark-master", self.master, MASTER, arguments)
+
+    def _worker(self, index: int, host: Host, cores: int) -> Daemon:
+        name = f"spark-worker-{index}"
+        arguments = [
+            "--host", host.address, "--port", str(host.free_port()), "--webui-port", str(host.free_port()), "--cores", str(cores),
+            "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(self.folder_of(host, name) / "work"), self.url,
+        ]  # fmt: skip
+        return Daemon(name, host, WORKER, arguments)
 
     @property
     def _question(self) -> dict[str, Any]:
         return {"http": {"url": self._status_url}}
 
-    async def until_ready(self) -> None:
-        await self._all_alive()
-
-    async def _all_alive(self) -> Any:
+    def ready(self) -> list[Ready]:
         """What the master answers when it has all workers."""
-        return await self._await_ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))
+        return [Ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))]
 
-    async def _daemon(self, host: Host, name: str, folder: Path, main: str, arguments: list[str]) -> None:
-        conf = self._configuration(folder)
-        argv = [str(self.home / "bin" / "spark-class"), main, *arguments]
-        env = self.environment(host, conf, folder) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
+    async def _start_daemon(self, daemon: Daemon) -> None:
+        # Nobody else looks into it, besides that its files are private.
+        await daemon.host.make_folder(self.folder_of(daemon.host, daemon.name) / CONF, 0o700)
+        await self._place(daemon.host, daemon.name, self.render())
+        await self._start(daemon.host, daemon.name, self.command(daemon))
+
+    def render(self) -> dict[str, str]:
+        """A daemon's files: a configuration folder of our own, since none of the distribution's or the user's settings may slip in."""
+        return {
+            f"{CONF}/log4j2.properties": resource("hydrotest.systems.spark", "log4j2.properties"),
+            f"{CONF}/spark-defaults.conf": Private(properties_text(DAEMON | self._authentication)),
+        }
+
+    def command(self, daemon: Daemon) -> Command:
+        """How a daemon is started."""
+        folder = self.folder_of(daemon.host, daemon.name)
+        argv = [str(self.home / "bin" / "spark-class"), daemon.main, *daemon.arguments]
+        env = self.environment(daemon.host, folder / CONF, folder) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
         if self.spec.jvm:
             env["SPARK_DAEMON_JAVA_OPTS"] = " ".join(self.spec.jvm)
-        await self._launch(host, Service(name, argv, folder, self.logs / f"{name}.log", env), None)
+        return Command(argv, env)
 
-    def environment(self, host: Host, conf: Path, folder: Path) -> dict[str, str]:
+    def environment(self, host: Host, conf: PurePath, folder: PurePath) -> dict[str, str]:
         """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be. SPARK_LOCAL_DIRS, below the
         process's own `folder`, is where shuffles and spills are written: by default /tmp, which is another disk than the one that is
         measured and bounded, and where a killed executor leaves them."""
-        java_home = find_java().resolve().parent.parent
+        java_home = self._java.parent.parent
         # Executors take their environment from their worker, so that they too know the cores of its host.
         cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
         return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
                 "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
-    def _configuration(self, folder: Path) -> Path:
-        """A configuration folder of our own: none of the distribution's or the user's settings may slip in."""
-        conf = folder / CONF
-        conf.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (conf / "log4j2.properties").write_bytes(resources.files("hydrotest.systems.spark").joinpath("log4j2.properties").read_bytes())
-        write_private(conf / "spark-defaults.conf", properties_text(DAEMON | self._authentication).encode())
-        return conf
+    def render_application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> Private:
+        """The properties file of an application on this cluster; its contents see `application`. They hold what authenticates it."""
+        return Private(properties_text(self.application(host, events, own) | self._authentication))
 
-    def write_application(self, file: Path, host: Host, events: Path, own: Mapping[str, PropertyValue]) -> Path:
-        """The properties file of an application on this cluster; its contents see `application`. Only its owner can read it."""
-        return write_private(file, properties_text(self.application(host, events, own) | self._authentication).encode())
-
-    def application(self, host: Host, events: Path, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    def application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
         """Settings of an application on this cluster whose driver runs on `host`, with its `own`; the experiment's `config` has the last
         word. Without what authenticates it."""
         defaults: dict[str, PropertyValue] = {
@@ -153,7 +172,7 @@ class SparkSystem(System):
             "spark.ui.enabled": False,
             # One plain file, complete line by line, so that what a killed driver left can be read.
             "spark.eventLog.enabled": True,
-            "spark.eventLog.dir": events.resolve().as_uri(),
+            "spark.eventLog.dir": events.as_uri(),
             "spark.eventLog.rolling.enabled": False,
             "spark.eventLog.compress": False,
         }

@@ -6,21 +6,22 @@ import json
 import sys
 import time
 from abc import abstractmethod
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hydrotest.analysis.spark_failure import means
 from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
-from hydrotest.hosts.command import last_lines
+from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.deadlines import Patience, until
+from hydrotest.hosts.files import place
 from hydrotest.hosts.node import Node
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load import kafka as load_kafka
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
+from hydrotest.run.workloads.submission import PROPERTIES
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
-from hydrotest.store.folder import write_whole
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.system import SparkSystem
@@ -40,21 +41,20 @@ class ProgramEngine(Engine):
         super().__init__(name, spec, bench, host)
         self._node: Node | None = None
         self._starts = 0
-        self._log = Path()
+        self._log = PurePath()
 
     @abstractmethod
-    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+    async def command(self, folder: PurePath) -> tuple[list[str], dict[str, str]]:
         """Its arguments, up to the settings, and its environment."""
 
     async def begin(self, places: Places) -> None:
         self._starts += 1
         label = f"{self.name}-{self._starts}"
         folder = self.host.scratch(self.bench.run) / label
-        folder.mkdir(parents=True, exist_ok=True)
         ready = folder / "ready"
         settings = {"brokers": self.brokers, "group": f"{places.aggregate}-{self._starts}", "input": places.input, "branches": places.branches,
                     "aggregate": places.aggregate, "tasks": self.spec.tasks, "checkpoints": places.checkpoints, "ready": str(ready)}  # fmt: skip
-        write_whole(folder / "settings.json", json.dumps(settings))
+        await place(self.host, folder, {"settings.json": json.dumps(settings)})
         argv, env = await self.command(folder)
         self._log = log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
         service = Service(label, [*argv, str(folder / "settings.json")], folder, log, env)
@@ -63,15 +63,16 @@ class ProgramEngine(Engine):
         await self.bench.runner.sampling.watch(self.host.name, self.name, self._node.pid)
 
         async def look() -> bool:
-            if not ready.exists():
-                self._must_live()
-            return ready.exists()
+            is_ready = await self.host.size(ready) is not None
+            if not is_ready:
+                await self._must_live()
+            return is_ready
 
         patience = Patience.of(a_program_to_take_records=BEGIN_S_MAX)
         try:
             await until(look, patience, self.name, f"become ready (it makes {ready.name!r} once it takes records)", POLL_S)
         except OverdueError as error:
-            raise TrialFailedError(f"{error.message}: {self._said()}") from error
+            raise TrialFailedError(f"{error.message}: {await self._said()}") from error
 
     async def drained(self, places: Places) -> float | None:
         """Nothing came for longer than its batches ever kept us waiting: then all is through."""
@@ -79,7 +80,7 @@ class ProgramEngine(Engine):
 
         async def look() -> float | None:
             nonlocal last, came, longest
-            self._must_live()
+            await self._must_live()
             found = 0
             for topic in (*places.branches.values(), places.aggregate):
                 found += await load_kafka.records_in(self.host, self.cluster, topic)
@@ -100,13 +101,13 @@ class ProgramEngine(Engine):
                 raise
             return None
 
-    def _must_live(self) -> None:
+    async def _must_live(self) -> None:
         if self._node is None or not self._node.is_running:
-            raise TrialFailedError(f"{self.name} ended by itself: {self._said()}")
+            raise TrialFailedError(f"{self.name} ended by itself: {await self._said()}")
 
-    def _said(self) -> str:
+    async def _said(self) -> str:
         """Its last words, and before them what they mean where that is known."""
-        said = self._log.read_text(errors="replace") if self._log.exists() else ""
+        said = await log_text(self.host, self._log)
         meaning = means(said)
         return ("" if meaning is None else f"{meaning}: ") + last_lines(said)
 
@@ -127,7 +128,7 @@ class PlainEngine(ProgramEngine):
     def promise(self, sink: str) -> str | None:
         return "exactly once"
 
-    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+    async def command(self, folder: PurePath) -> tuple[list[str], dict[str, str]]:
         jars = fetch(KAFKA, self.bench.listener.say)
         classpath = f"{jars}/*"
         jar = job_jar("plain", classpath, f"kafka-{version_in(jars, KAFKA.version_jar)}")
@@ -140,18 +141,19 @@ class JobEngine(ProgramEngine):
     def promise(self, sink: str) -> str | None:
         return None
 
-    async def command(self, folder: Path) -> tuple[list[str], dict[str, str]]:
+    async def command(self, folder: PurePath) -> tuple[list[str], dict[str, str]]:
         system = self.bench.systems["spark"]
         assert isinstance(system, SparkSystem)
         await system.take(self.leave)
         jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
         events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
-        events.mkdir(parents=True, exist_ok=True)
-        properties = system.write_application(folder / "spark.conf", self.host, events, {"spark.jars": ",".join(map(str, jars))})
+        await self.host.make_folder(events)
+        own = {"spark.jars": ",".join(map(str, jars))}
+        await place(self.host, folder, {PROPERTIES: system.render_application(self.host, events, own)})
         argv = [
             str(system.home / "bin" / "spark-submit"),
             "--properties-file",
-            str(properties),
+            str(folder / PROPERTIES),
             str(Path(self.spec.submit or "").resolve()),
         ]
         return argv, {**system.environment(self.host, system.conf, folder), "PYSPARK_PYTHON": sys.executable}

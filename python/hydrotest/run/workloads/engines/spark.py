@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
@@ -68,7 +68,7 @@ class SparkEngine(Engine):
             properties |= {"spark.executor.cores": cores, "spark.cores.max": self.spec.executors * cores}
         return folders, properties
 
-    async def _start(self, application: Application, folder: Path, log: Path) -> FlowDriver:
+    async def _start(self, application: Application, folder: PurePath, log: PurePath) -> FlowDriver:
         driver = await FlowDriver.start(self.name, application, self.host, folder, log)
         self.progress, self.endings = driver.progress, driver.endings
         return driver
@@ -109,7 +109,7 @@ class SparkEngine(Engine):
             if how == "pause":
                 await self._kept.driver.signal("cont")
                 return
-            self._kept.driver.take_in()
+            await self._kept.driver.take_in()
             told, ended = list(self.progress), list(self.endings)
             driver = await self._kept.running()
             driver.progress[:0] = told

@@ -1,0 +1,154 @@
+"""The files of a host. Whoever configures, starts or reads something there goes through these, wherever the host is.
+
+Paths are absolute and of the host: `PurePath` can be joined and printed, but not opened here by mistake.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Protocol
+
+PIECE_BYTES = 1 << 20
+"""Of a file that is read or written piece by piece."""
+ANYBODY = 0o666
+"""Mode of a file that holds no secret; the user's umask takes from it."""
+OWNER = 0o600
+"""Mode of one that does."""
+PARTIAL = ".partial"
+"""Behind the name of a file until it is whole."""
+
+
+class Private(str):
+    """The text of a file that only its owner may read. Its `repr` hides it, since errors and logs print that."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Private(…)"
+
+
+Content = bytes | AsyncIterable[bytes]
+"""Of a file that is written; piece by piece if it is large."""
+
+
+class Files(Protocol):
+    """The files of one host. Whatever fails raises `OSError`; what is not there, `FileNotFoundError` where nothing else is said."""
+
+    async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
+        """Writes a file, with the folders that lead to it. It is there whole or not at all, and has its mode from its first byte on, also in
+        place of one that had another."""
+        ...
+
+    async def append(self, path: PurePath, content: bytes) -> None:
+        """Writes at the end of a file; makes it if it is not there."""
+        ...
+
+    async def get(self, path: PurePath, start: int = 0) -> bytes:
+        """The bytes of a file from `start` on."""
+        ...
+
+    def open(self, path: PurePath, start: int = 0) -> AsyncIterator[bytes]:
+        """The same piece by piece, for a large one: `await there.put(path, here.open(path))` copies it."""
+        ...
+
+    async def tail(self, path: PurePath, most: int) -> bytes:
+        """The last bytes of a file, at most so many; none of one that is not there."""
+        ...
+
+    async def size(self, path: PurePath) -> int | None:
+        """The bytes of a file; None if there is no file of that name."""
+        ...
+
+    async def glob(self, folder: PurePath, pattern: str) -> list[PurePath]:
+        """What is there below a folder by a pattern (`*.jar`, or `**/*.jar` at any depth), sorted; nothing of a folder that is not there."""
+        ...
+
+    async def make_folder(self, path: PurePath, mode: int = 0o777) -> None:
+        """Makes a folder, and those that lead to it; one that is there stays as it is. `mode` is its own."""
+        ...
+
+    async def remove(self, path: PurePath) -> None:
+        """Removes a file, or a folder with all that is in it; not what a link leads to. Nothing happens if it is not there."""
+        ...
+
+
+async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], folders: Sequence[str] = ()) -> None:
+    """Writes texts below a folder, and makes empty `folders` there. Only the owner can read what is `Private`."""
+    await files.make_folder(folder)
+    for name in folders:
+        await files.make_folder(folder / name)
+    for name, text in rendered.items():
+        await files.put(folder / name, text.encode(), OWNER if isinstance(text, Private) else ANYBODY)
+
+
+class LocalFiles:
+    """`Files` of the machine that the controller runs on. No call yields to other tasks: these files are small, and most calls only look
+    whether one has grown."""
+
+    async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
+        """See `Files`."""
+        whole = Path(path)
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        partial = whole.with_name(whole.name + PARTIAL)
+        partial.unlink(missing_ok=True)  # left by a controller that was killed
+        try:
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                if isinstance(content, bytes):
+                    file.write(content)
+                else:
+                    async for piece in content:
+                        file.write(piece)
+            partial.replace(whole)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+    async def append(self, path: PurePath, content: bytes) -> None:
+        """See `Files`."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(path).open("ab") as file:
+            file.write(content)
+
+    async def get(self, path: PurePath, start: int = 0) -> bytes:
+        """See `Files`."""
+        return b"".join([piece async for piece in self.open(path, start)])
+
+    async def open(self, path: PurePath, start: int = 0) -> AsyncIterator[bytes]:
+        """See `Files`."""
+        with Path(path).open("rb") as file:
+            file.seek(start)
+            while piece := file.read(PIECE_BYTES):
+                yield piece
+
+    async def tail(self, path: PurePath, most: int) -> bytes:
+        """See `Files`."""
+        size = await self.size(path)
+        return b"" if size is None else await self.get(path, max(0, size - most))
+
+    async def size(self, path: PurePath) -> int | None:
+        """See `Files`."""
+        try:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    async def glob(self, folder: PurePath, pattern: str) -> list[PurePath]:
+        """See `Files`."""
+        return sorted(PurePath(path) for path in Path(folder).glob(pattern))
+
+    async def make_folder(self, path: PurePath, mode: int = 0o777) -> None:
+        """See `Files`."""
+        Path(path).mkdir(mode, parents=True, exist_ok=True)
+
+    async def remove(self, path: PurePath) -> None:
+        """See `Files`."""
+        target = Path(path)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
