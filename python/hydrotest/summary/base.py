@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
@@ -14,14 +15,23 @@ Count = Annotated[int, Field(ge=0)]
 
 
 def finite(value: Any) -> Any:
-    """JSON has no infinity and no NaN: they become null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    """Plain data for JSON, which has no infinity and no NaN: they become null. What is frozen becomes an object."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: finite(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _figures(value: Any) -> Any:
+    """Figures that are not finite become null; rows and verdicts stay what they are."""
+    if isinstance(value, dict):
+        return {key: _figures(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_figures(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Row(BaseModel):
@@ -37,11 +47,12 @@ class Row(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _only_finite(cls, value: Any) -> Any:
-        return finite(value)
+        return _figures(value)
 
     def written(self) -> dict[str, Any]:
         """As it stands in the file."""
-        return self.model_dump(mode="json", exclude_unset=True)
+        written: dict[str, Any] = finite(self.model_dump(exclude_unset=True))
+        return written
 
 
 class Latency(Row):
@@ -64,5 +75,7 @@ NO_LATENCY = "null: nothing was timed"
 FAILED_IN_TIMES = "Failed operations among those that were timed."
 WORKLOAD = "The workload's name in the experiment."
 TENANCY = "`isolated`: it ran alone; `combined`: together with others."
+BECAUSE = "Why it was not sustained, as codes and figures."
+IN_WORDS = "The same in words."
 TRIAL = "Number of the trial."
 PURPOSE = "What the trial was made for."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from hydrotest.store.records import Tenancy
-from hydrotest.summary.base import TENANCY, TRIAL, WORKLOAD, Count, Number, Row
+from hydrotest.summary.base import IN_WORDS, TENANCY, TRIAL, WORKLOAD, Count, Number, Row
+from hydrotest.verdicts.trial import Lack
 
 
 class Generator(Row):
@@ -21,5 +22,6 @@ class Generator(Row):
     wait_p99_ms: Number | None = Field(description="How late it started operations, 99th percentile; null in a closed loop.")
     memory_bytes: Count | None = Field(None, description="The most memory that it had.")
     has_room: bool | None = Field(description="Whether it was not the limit.")
-    why_not: list[str] = Field(default_factory=list, description="Why it had no room.")
+    lacks: list[Lack] = Field(default_factory=list, description="What it had too little of, as codes and figures.")
+    why_not: list[str] = Field(default_factory=list, description=IN_WORDS)
     trial: int | None = Field(None, description=TRIAL)

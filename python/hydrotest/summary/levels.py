@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from hydrotest.store.records import Tenancy
-from hydrotest.summary.base import FAILED_IN_TIMES, NO_LATENCY, PURPOSE, TENANCY, TRIAL, WORKLOAD, Count, Latency, Number, Row
-
-Rule = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator"]
-
-
-class Check(Row):
-    """One rule of a sustained level."""
-
-    rule: Rule = Field(description="Which.")
-    held: bool = Field(description="Whether it held.")
-    words: str = Field("", description="The same as a sentence.")
-    value: Number | None = Field(None, description="What was measured, in the rule's unit.")
-    bound: Number | None = Field(None, description="What it was held against.")
-    unit: str | None = Field(None, description="Unit of both.")
+from hydrotest.summary.base import (
+    BECAUSE,
+    FAILED_IN_TIMES,
+    IN_WORDS,
+    NO_LATENCY,
+    PURPOSE,
+    TENANCY,
+    TRIAL,
+    WORKLOAD,
+    Count,
+    Latency,
+    Number,
+    Row,
+)
+from hydrotest.verdicts.trial import Check, Failure
 
 
 class Level(Row):
@@ -52,7 +51,8 @@ class Level(Row):
     cpu_s_per_million: Number | None = Field(None, description="CPU-seconds of the client for a million operations.")
     accepted: bool | None = Field(description="Whether it was sustained; null: it was not judged.")
     checks: list[Check] = Field(default_factory=list, description="Each rule of a sustained level; empty where none was to be sustained.")
-    reasons: list[str] = Field(default_factory=list, description="Why it was not sustained.")
+    because: list[Failure] = Field(default_factory=list, description=BECAUSE)
+    reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
 
 
 class Point(Row):
@@ -66,7 +66,8 @@ class Point(Row):
     accepted: bool = Field(description="Whether it was sustained.")
     trial: int | None = Field(None, description=TRIAL)
     purpose: str | None = Field(None, description=PURPOSE)
-    reasons: list[str] = Field(default_factory=list, description="Why it was not sustained.")
+    because: list[Failure] = Field(default_factory=list, description=BECAUSE)
+    reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
     latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from hydrotest.store.records import Tenancy
-from hydrotest.summary.base import FAILED_IN_TIMES, NO_LATENCY, TENANCY, WORKLOAD, Count, Latency, Number, Row
+from hydrotest.summary.base import FAILED_IN_TIMES, IN_WORDS, NO_LATENCY, TENANCY, WORKLOAD, Count, Latency, Number, Row
+from hydrotest.verdicts.binding import BoundBy
+from hydrotest.verdicts.limit import LimitFlaw, LowerBound
 
 StoppedBy = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator", "closed-loop", "search-end"]
 
@@ -39,10 +41,12 @@ class Limit(Row):
     latency_ms: Latency | None = Field(description=f"Response times at the limit; {NO_LATENCY}.")
     stopped_by: StoppedBy = Field(description="The rule that rejected the next higher rate.")
     latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)
-    at_least_because: list[str] = Field(default_factory=list, description="Why it is a lower bound only.")
-    bound_by: dict[str, Any] = Field(description="What sets the limit.")
+    lower_bound: list[LowerBound] = Field(default_factory=list, description="Why it is a lower bound only, as codes and figures.")
+    at_least_because: list[str] = Field(default_factory=list, description=IN_WORDS)
+    bound_by: BoundBy = Field(description="What sets the limit.")
     valid: bool = Field(description="False: the limit does not count.")
-    invalid_because: list[str] = Field(description="Why it does not count.")
+    flaws: list[LimitFlaw] = Field(default_factory=list, description="Why it does not count, or counts less, as codes and figures.")
+    invalid_because: list[str] = Field(description=IN_WORDS)
     trials: list[int] = Field(default_factory=list, description="Numbers of the trials that it stands on.")
     searches: list[Bracket] = Field(default_factory=list, description="Where each search ended.")
 
@@ -54,4 +58,4 @@ class Job(Row):
     kind: str = Field(description="Kind of the workload.")
     tests: list[str] = Field(description="Its tests.")
     workers: list[str] = Field(description="Hosts of the workers, by all their names.")
-    bound_by: dict[str, Any] = Field(description="What binds them together.")
+    bound_by: BoundBy = Field(description="What binds them together.")

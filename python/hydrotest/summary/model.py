@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from hydrotest.summary.base import TRIAL, WORKLOAD, Number, Row
+from hydrotest.summary.base import IN_WORDS, TRIAL, WORKLOAD, Number, Row
 from hydrotest.summary.dataflow import Executors, Query, Step, WindowCounts
 from hydrotest.summary.fault import Fault
 from hydrotest.summary.files import Files
@@ -21,6 +21,7 @@ from hydrotest.summary.soak import Soak
 from hydrotest.summary.spark import Ernest, JobTest, Scaling, Speedup
 from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Together
 from hydrotest.summary.usage import UsageByTest, UsageByWorkload
+from hydrotest.verdicts.problem import Problem
 
 Status = Literal["complete", "partial", "failed"]
 VERSION: Literal[1] = 1
@@ -95,7 +96,10 @@ class Summary(Row):
     doublings: list[Doubling] = Field(default_factory=list, description="What twice as many generators got.")
     together: Together = Field(default_factory=_none, description="Who used what while all ran together.")
     published: Published | None = Field(None, description="The published results that the report shows beside these; null: none.")
-    problems: list[str] = Field(default_factory=list, description="What could not be read, or was left out.")
+    problem_causes: list[Problem] = Field(
+        default_factory=list, description="What could not be read, or was left out, as codes and figures."
+    )
+    problems: list[str] = Field(default_factory=list, description=IN_WORDS)
     speed: list[Speed] = Field(default_factory=list, description="How steady the machine was.")
     failed_trials: list[FailedTrial] = Field(default_factory=list, description="Trials that failed.")
     overhead: Overhead | None = Field(None, description="What hydrotest itself used; null: not known.")

@@ -63,6 +63,8 @@ def _table(model: type[BaseModel]) -> list[str]:
     out = ["| field | type | unit | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
         shown = field.alias or name
+        if field.exclude:
+            continue
         mark = "" if field.is_required() else " ○"
         out.append(f"| `{shown}`{mark} | {_type(field.annotation)} | {_unit(model, shown)} | {_meaning(field)} |")
     return [*out, ""]

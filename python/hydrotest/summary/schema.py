@@ -23,7 +23,8 @@ def schema() -> str:
 
 
 def _plain(value: Any, *, is_named: bool = False) -> Any:
-    """Without titles that only repeat names, and without what is left unsaid. `is_named`: the keys are names of fields."""
+    """Without titles that only repeat names, and without what is left unsaid. `is_named`: the keys are names of fields;
+    those that are never written are left out."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):
@@ -31,7 +32,7 @@ def _plain(value: Any, *, is_named: bool = False) -> Any:
     out = {
         key: _plain(item, is_named=key in ("properties", "$defs") and not is_named)
         for key, item in value.items()
-        if is_named or ((key, item) not in UNSAID and key != "title")
+        if (is_named and not item.get("writeOnly")) or (not is_named and (key, item) not in UNSAID and key != "title")
     }
     return out if is_named else _merged(out)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hydrotest.summary.base import FAILED_IN_TIMES, NO_LATENCY, TRIAL, WORKLOAD, Count, Latency, Number, Row
+from hydrotest.summary.base import FAILED_IN_TIMES, IN_WORDS, NO_LATENCY, TRIAL, WORKLOAD, Count, Latency, Number, Row
+from hydrotest.verdicts.trial import Failure
 
 
 class Drift(Row):
@@ -71,7 +72,8 @@ class SoakWorkload(Row):
         None, description="The longest stretches without a completion; null of what goes through in batches, which pause."
     )
     accepted: bool | None = Field(description="Whether the level was held; null: it was not judged.")
-    reasons: list[str] = Field(description="Why it was not held.")
+    because: list[Failure] = Field(default_factory=list, description="Why it was not held, as codes and figures.")
+    reasons: list[str] = Field(description=IN_WORDS)
     missed_at_s: list[Number] = Field(description="Stretches that missed the latency objective.")
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
-from hydrotest.summary.base import WORKLOAD, Count, Number, Row
+from hydrotest.summary.base import IN_WORDS, WORKLOAD, Count, Number, Row
+from hydrotest.verdicts.trial import OfWorkload
 
 
 class Change(Row):
     """The change from one side of pairs of windows to the other, with its 95 % interval."""
 
     change_pct: Number = Field(description="Mean change.")
-    low_pct: Number | None = Field(description="Lower end of its 95 % interval.")
-    high_pct: Number | None = Field(description="Upper end of its 95 % interval.")
+    low_pct: Number = Field(description="Lower end of its 95 % interval.")
+    high_pct: Number = Field(description="Upper end of its 95 % interval.")
     n: Count = Field(description="Pairs.")
     significant: bool = Field(description="Whether there is a change; stricter than the interval, since several metrics are looked at.")
     starved_pairs: Count = Field(0, description="Pairs in which nothing was completed on the second side.")
@@ -59,14 +58,17 @@ class SafeWorkingPoint(Row):
     rates: dict[str, Number] = Field(description="Operations a second, by workload.")
     repeats: Count = Field(0, description="Independent searches that ended.")
     stopped_by: dict[str, str] = Field(default_factory=dict, description="The rule that stopped each workload most often.")
-    reasons: list[str] = Field(default_factory=list, description="Why the next higher fractions were rejected.")
+    because: list[OfWorkload] = Field(
+        default_factory=list, description="Why the next higher fractions were rejected, as codes and figures."
+    )
+    reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
 
 
 class ResourceShare(Row):
     """Mean use of a resource while all were measured together."""
 
     host: str = Field(description="The host, or the machine that hosts are emulated on.")
-    resource: Literal["cpu", "memory", "disk", "network"] = Field(description="Which.")
+    resource: str = Field(description="`cpu`, `memory`, `disk` or `network`.")
     share: Number = Field(description="Share of its ceiling, 0 to 1.")
     used: Number = Field(description="In `unit`.")
     unit: str = Field(description="Unit of `used`.")
@@ -80,21 +82,37 @@ class ServiceShare(Row):
 
     host: str = Field(description="Where it ran.")
     service: str = Field(description="Which.")
-    cpu_cores: Number | None = Field(description="Mean cores.")
-    memory_bytes: Number | None = Field(description="The most memory.")
+    cpu_cores: Number = Field(description="Mean cores.")
+    memory_bytes: Number = Field(description="The most memory.")
     disk_write_bytes_per_s: Number | None = Field(description="Mean bytes written.")
+
+
+class Worse(Row):
+    """A metric that got worse."""
+
+    metric: str = Field(description="Which.")
+    change_pct: Number = Field(description="By how much.")
+
+
+class CoresOf(Row):
+    """What a service used."""
+
+    service: str = Field(description="Which.")
+    cores: Number = Field(description="Mean cores.")
 
 
 class Starved(Row):
     """A workload that got significantly worse, and what was used up meanwhile on a host that it needs."""
 
     workload: str = Field(description=WORKLOAD)
-    changes: list[str] = Field(description="The metrics that got worse, with their change.")
+    worse: list[Worse] = Field(default_factory=list, description="The metrics that got worse.")
+    changes: list[str] = Field(description=IN_WORDS)
     resource: str | None = Field(description="What was near its ceiling; null: nothing, so the cause is not known.")
     host: str | None = Field(description="Where.")
     share: Number | None = Field(description="Share of its ceiling that was used, 0 to 1.")
     throttled: Number | None = Field(description="Share of the periods in which a quota held the host back.")
-    users: list[str] = Field(description="Services that used cores there, each with how many.")
+    cores_of: list[CoresOf] = Field(default_factory=list, description="Services that used cores there.")
+    users: list[str] = Field(description=IN_WORDS)
     frees: dict[str, Number] = Field(description="What each system has of what is used: so much would be free if it ran elsewhere.")
 
 

@@ -29,6 +29,10 @@ class HostUsage(Row):
     tcp_segments_out_per_s_peak: Number = Field(description="The most TCP segments sent in one second.")
     tcp_segments_in_per_s_peak: Number = Field(description="The most TCP segments received in one second.")
 
+    def mean_and_peak(self, what: str) -> tuple[float, float]:
+        """Of a resource, by its fields' name without their end."""
+        return getattr(self, f"{what}_mean"), getattr(self, f"{what}_peak")
+
 
 class _OfWorkload(Row):
     host: str = Field(description="The host's name.")
