@@ -9,8 +9,12 @@ from pydantic import BaseModel
 
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.limit import Stop
 
 Model = TypeVar("Model", bound=BaseModel)
+
+CODES = {"stopped_by": Stop.SEARCH_END}
+"""Fields of codes, none of which is nothing."""
 
 
 def a(model: type[Model], **given: Any) -> Model:
@@ -18,7 +22,7 @@ def a(model: type[Model], **given: Any) -> Model:
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     unknown = {name: value for name, value in given.items() if name not in fields}
     known = {
-        name: _completed(field.annotation, given[name]) if name in given else _nothing(field.annotation)
+        name: _completed(field.annotation, given[name]) if name in given else CODES.get(name) or _nothing(field.annotation)
         for name, field in fields.items()
         if name in given or field.is_required()
     }

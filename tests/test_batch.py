@@ -99,7 +99,7 @@ def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
 def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:
     run, experiment, trial = ran(tmp_path, None, None, None)
     (row,) = job_rows(Limits(run, experiment, [trial], []))
-    assert (row["workload"], row["tests"], row["bound_by"].kind, row["bound_by"].confirmed) == (
+    assert (row.workload, row.tests, row.bound_by.kind, row.bound_by.confirmed) == (
         "batch",
         ["agg-by-key"],
         "unknown",

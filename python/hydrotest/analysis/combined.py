@@ -24,7 +24,9 @@ from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
+from hydrotest.summary.limits import Limit as LimitRow
 from hydrotest.summary.together import Interference, SafeWorkingPoint
 from hydrotest.verdicts import binding
 from hydrotest.verdicts.binding import BoundBy
@@ -193,7 +195,7 @@ class Together:
                 out[name] = rate
         return out
 
-    def limit_rows(self, limits: Limits) -> list[dict[str, Any]]:
+    def limit_rows(self, limits: Limits) -> list[LimitRow]:
         """Rows of `limits`, combined: fraction × isolated limit."""
         found = self._searched
         if found is None:
@@ -219,15 +221,15 @@ class Together:
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
             flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
-            rows.append({
-                **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
-                "at_least": low is not None and bool(self._lower_bound), "lower_bound": list(self._lower_bound), "at_least_because": [],
-                "saturated": sum(achieved) / len(achieved) if achieved else None,
-                "latency_ms": latency_ms(histogram) if at_limit else None,
-                "latency_includes_failed": sum(one.failed for one in measured) if at_limit else None, "stopped_by": stopped_by,
-                "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
-                "valid": not flaws, "flaws": flaws, "invalid_because": [], "trials": [trial.number for trial, _ in judged],
-            })  # fmt: skip
+            rows.append(limits.common(name, "combined")(
+                limit=low, low=low, high=high, interval="searches", repeats=limit.repeats,
+                at_least=low is not None and bool(self._lower_bound), lower_bound=list(self._lower_bound), at_least_because=[],
+                saturated=sum(achieved) / len(achieved) if achieved else None,
+                latency_ms=Latency.of(latency_ms(histogram)) if at_limit else None,
+                latency_includes_failed=sum(one.failed for one in measured) if at_limit else None, stopped_by=stopped_by,
+                bound_by=self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
+                valid=not flaws, flaws=flaws, invalid_because=[], trials=[trial.number for trial, _ in judged],
+            ))  # fmt: skip
         return rows
 
     def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> BoundBy:

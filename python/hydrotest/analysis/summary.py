@@ -39,7 +39,7 @@ from hydrotest.store.records import Fates, Tenancy, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity
-from hydrotest.summary.limits import Job, Limit
+from hydrotest.summary.limits import Limit
 from hydrotest.summary.machine import Host, Overhead, Speed, System
 from hydrotest.summary.model import VERSION, FailedTrial, Published, Status, Summary, WarmUp
 from hydrotest.summary.together import Together as TogetherRow
@@ -103,7 +103,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         interference=interference,
         integrity=integrity_rows(trials, journal),
         spark=batch.rows,
-        jobs=[Job.model_validate(row) for row in job_rows(limits)],
+        jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),
         speedup=speedup_rows(batch.rows),
         ernest=ernest_rows(batch.rows),
@@ -143,14 +143,14 @@ def _limits(
     """The limits, alone and together, and all their rows."""
     limits = Limits(run, experiment, trials, hosts, decided)
     rows = limits.rows()
-    isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
+    isolated = {row.workload: row.limit for row in rows if row.limit is not None}
     combined = [
         Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
     ]
     return (
         limits,
         combined,
-        [Limit.model_validate(row) for row in rows + [row for together in combined for row in together.limit_rows(limits)]],
+        rows + [row for together in combined for row in together.limit_rows(limits)],
     )
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from hydrotest.store.records import Tenancy
 from hydrotest.summary.base import FAILED_IN_TIMES, IN_WORDS, NO_LATENCY, TENANCY, WORKLOAD, Count, Latency, Number, Row
 from hydrotest.verdicts.binding import BoundBy
-from hydrotest.verdicts.limit import LimitFlaw, LowerBound
+from hydrotest.verdicts.limit import LimitFlaw, LowerBound, Stop
+from hydrotest.verdicts.trial import Rule
 
-StoppedBy = Literal["latency", "achieved", "backlog", "errors", "loss", "unsteady", "generator", "closed-loop", "search-end"]
+STOPS = [*map(str, Rule), *map(str, Stop)]
+
+
+def _known(value: str) -> str:
+    if value not in STOPS:
+        raise ValueError(f"{value!r} is neither a rule nor an end of a search")
+    return value
+
+
+StoppedBy = Annotated[str, AfterValidator(_known), WithJsonSchema({"enum": STOPS})]
 
 
 class Bracket(Row):
