@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from hydrotest.store import layout
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Bracket
 from hydrotest.summary.machine import Speed
 from hydrotest.summary.model import Summary
 from hydrotest.summary.reference import reference
 from hydrotest.summary.schema import schema
+from tests.test_recorded_runs import RUNS, unpacked
 
 LEAST = {
     "schema": 1, "experiment": "e", "run": "r", "hydrotest": "0", "started": "", "finished": "", "status": "complete", "hosts": [], "systems": [],
@@ -52,6 +55,20 @@ def test_what_an_old_version_wrote_is_read_with_defaults_and_written_as_it_was()
     assert summary.together.starved == []
     assert summary.error is None
     assert summary.written() == LEAST
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name.partition(".")[0])
+def test_what_earlier_versions_wrote_of_real_runs_is_accepted_and_read(run: Path, tmp_path: Path) -> None:
+    """They were recorded when verdicts were texts."""
+    written = json.loads((unpacked(run, tmp_path) / layout.SUMMARY).read_text())
+    jsonschema.validate(written, json.loads(schema()))
+    found = Summary.read(written).written()
+    same = ("experiment", "curves", "usage", "interference", "integrity", "spark", "soak", "faults", "dataflow", "speed")
+    assert {key: found[key] for key in same} == {key: written[key] for key in same}
+    kept = ("kind", "host", "resource", "confirmed", "detail")
+    for old, new in zip(written["limits"], found["limits"], strict=True):
+        assert {key: new["bound_by"].get(key) for key in kept} == {key: old["bound_by"][key] for key in kept}
+        assert (new["limit"], new["stopped_by"], new["searches"]) == (old["limit"], old["stopped_by"], old["searches"])
 
 
 def test_fields_of_a_later_version_are_left_out_at_every_depth() -> None:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hydrotest.store.records import Tenancy
 from hydrotest.summary.base import PURPOSE, TENANCY, TRIAL, WORKLOAD, Count, Latency, Number, Row
-from hydrotest.verdicts.binding import BoundBy
+from hydrotest.summary.bound import Bound
 
 OFFERED = "Records a second asked for; null in a closed loop."
 
@@ -100,5 +100,5 @@ class Executors(Row):
     from_: Number = Field(alias="from", description="Fewest executors measured.")
     to: Number = Field(description="Most executors measured.")
     stops_paying_at: Number | None = Field(description="The first number that brought less than half of its due.")
-    bound: BoundBy | None = Field(None, exclude=True, json_schema_extra={"writeOnly": True}, description="What binds there.")
+    bound: Bound | None = Field(None, exclude=True, json_schema_extra={"writeOnly": True}, description="What binds there.")
     bound_by: str | None = Field(description="What binds there, in words.")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from hydrotest.store.records import Tenancy
 from hydrotest.summary.base import FAILED_IN_TIMES, IN_WORDS, NO_LATENCY, TENANCY, WORKLOAD, Count, Latency, Number, Row
-from hydrotest.verdicts.binding import BoundBy
+from hydrotest.summary.bound import Bound
 from hydrotest.verdicts.limit import LimitFlaw, LowerBound, Stop
 from hydrotest.verdicts.trial import Rule
 
@@ -53,7 +53,7 @@ class Limit(Row):
     latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)
     lower_bound: list[LowerBound] = Field(default_factory=list, description="Why it is a lower bound only, as codes and figures.")
     at_least_because: list[str] = Field(default_factory=list, description=IN_WORDS)
-    bound_by: BoundBy = Field(description="What sets the limit.")
+    bound_by: Bound = Field(description="What sets the limit.")
     valid: bool = Field(description="False: the limit does not count.")
     flaws: list[LimitFlaw] = Field(default_factory=list, description="Why it does not count, or counts less, as codes and figures.")
     invalid_because: list[str] = Field(description=IN_WORDS)
@@ -68,4 +68,4 @@ class Job(Row):
     kind: str = Field(description="Kind of the workload.")
     tests: list[str] = Field(description="Its tests.")
     workers: list[str] = Field(description="Hosts of the workers, by all their names.")
-    bound_by: BoundBy = Field(description="What binds them together.")
+    bound_by: Bound = Field(description="What binds them together.")
