@@ -49,8 +49,10 @@ bench: install ## the quicker benchmarks of benchmarks/RESULTS.md (verdicts.py a
 	$(BIN)/python benchmarks/interference.py
 	$(BIN)/python benchmarks/repeatability.py
 
-docs: install ## the reference of the experiment file, from the models
+docs: install ## the references of the experiment file and of summary.json, and its schema, from the models
 	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/experiment.md
+	$(BIN)/python -m hydrotest.summary.reference > docs/summary.md
+	$(BIN)/python -m hydrotest.summary.schema > contract/summary.schema.json
 
 install: tools $(VENV)/.installed
 	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.

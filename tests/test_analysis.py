@@ -20,8 +20,9 @@ from hydrotest.analysis.intervals import interval_with, pooled_deviation, slope_
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.analysis.resource_use import NEAR_CEILING, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
-from hydrotest.analysis.summary import finite, summarise_run
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.store import layout
+from hydrotest.summary.base import finite
 from hydrotest.units import show_share
 from hydrotest.verdicts.binding import Cleared, Kind, MachineFull, NearCeiling, Provable, Suspect
 from hydrotest.verdicts.figures import EMULATING_MACHINE
@@ -236,9 +237,9 @@ def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
     environment = made.folder.read_json(layout.ENVIRONMENT)
     environment["hosts"][0]["ceilings"]["cpu_cores"] = 1.3  # a core is used
     made.folder.write_json(layout.ENVIRONMENT, environment)
-    (row,) = summarise_run(made.folder, made.experiment, "complete", "now")["limits"]
-    assert row["bound_by"].kind == Kind.UNKNOWN
-    (nearest,) = row["bound_by"].nearest
+    (row,) = summarise_run(made.folder, made.experiment, "complete", "now").limits
+    assert row.bound_by.kind == Kind.UNKNOWN
+    (nearest,) = row.bound_by.nearest
     assert (nearest.host, nearest.resource) == ("here", "cpu")
     assert nearest.value == pytest.approx(1 / 1.3, rel=0.05)
     assert nearest.proof == made.experiment.provable_by("here", "cpu") == Provable(allow_at="here")

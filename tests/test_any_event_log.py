@@ -17,6 +17,7 @@ from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
 from hydrotest.cli.app import main
 from hydrotest.report.sheet import NONE
 from hydrotest.report.spark import doubt_sentences, spark_sentences, stage_sheet, where_sheet
+from hydrotest.summary.spark import Doubt as DoubtRow
 from tests.spark_log import (
     Event,
     application,
@@ -76,7 +77,7 @@ def test_what_an_old_log_does_not_have_is_null() -> None:
     log = parsed(*OLD)
     assert (log.version, log.application, log.flaws) == ("", "", [])
     (row,) = time_rows(log.stages)
-    assert (row["tasks"], row["planned"], row["failed_tasks"], row["killed_tasks"], row["doubt"]) == (2, 2, 0, 1, None)
+    assert (row.tasks, row.planned, row.failed_tasks, row.killed_tasks, row.doubt) == (2, 2, 0, 1, None)
     absent = (
         "name",
         "input_bytes",
@@ -87,10 +88,10 @@ def test_what_an_old_log_does_not_have_is_null() -> None:
         "max_shuffle_read_s",
         "max_shuffle_write_s",
     )
-    assert {key: row[key] for key in absent} == dict.fromkeys(absent)
-    assert {part for part, seconds in row["parts_s"].items() if seconds is None} == {"cpu", "network wait", "shuffle write"}
-    assert {part for part, seconds in row["ideal_s"].items() if seconds is None} == {"cpu", "network wait", "shuffle write"}
-    assert (row["spill_bytes"], row["parts_s"]["garbage collection"], row["seconds"]) == (0, pytest.approx(0.2), pytest.approx(2.0))
+    assert {key: getattr(row, key) for key in absent} == dict.fromkeys(absent)
+    assert {part for part, seconds in row.parts_s.items() if seconds is None} == {"cpu", "network wait", "shuffle write"}
+    assert {part for part, seconds in row.ideal_s.items() if seconds is None} == {"cpu", "network wait", "shuffle write"}
+    assert (row.spill_bytes, row.parts_s["garbage collection"], row.seconds) == pytest.approx((0, 0.2, 2.0))
     assert [one.kind for one in log.executors.removed] == [Removal.UNKNOWN]
     assert log.executors.lost == []
 
@@ -107,7 +108,7 @@ def test_an_old_log_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_without_executors_no_cores_are_guessed() -> None:
     log = parsed(job(0, 0), task_end(0, 0), task_end(0, 1), stage_end(0, 2), application_end())
     (row,) = time_rows(log.stages)
-    assert (log.cores, log.slots, row["slots"], set(row["ideal_s"].values())) == (None, None, None, {None})
+    assert (log.cores, log.slots, row.slots, set(row.ideal_s.values())) == (None, None, None, {None})
 
 
 DAMAGE = ["", "   ", "{", "not json", "[1, 2]", "3", "null", '"text"', "{}", '{"Event": 3}', '{"Event": "SparkListenerTaskEnd"}',
@@ -185,11 +186,11 @@ def test_a_task_that_takes_two_cores_takes_two() -> None:
         application_end(),
     )
     (row,) = time_rows(log.stages)
-    assert (log.cores, log.slots, row["slots"]) == (10, 4, 4)  # a fifth core of an executor holds no task
-    assert row["cores_used"] == pytest.approx(8.0)
+    assert (log.cores, log.slots, row.slots) == (10, 4, 4)  # a fifth core of an executor holds no task
+    assert row.cores_used == pytest.approx(8.0)
     assert cores_max(log.stages) == pytest.approx(16.0)
     # Without its CPU, the stage would be two rounds of nothing; laid out in ten slots it would be as long as one round.
-    assert row["ideal_s"]["network wait"] == pytest.approx(2.0)
+    assert row.ideal_s["network wait"] == pytest.approx(2.0)
 
 
 def test_a_stage_with_a_resource_profile_of_its_own_has_its_own_slots() -> None:
@@ -218,11 +219,11 @@ def test_attempts_of_a_stage_are_apart() -> None:
         application_end(),
     )
     rows = time_rows(log.stages)
-    assert [(row["stage"], row["attempt"], row["tasks"], row["planned"], row["failed_tasks"], row["seconds"]) for row in rows] == [
+    assert [(row.stage, row.attempt, row.tasks, row.planned, row.failed_tasks, row.seconds) for row in rows] == [
         (1, 0, 3, 4, 1, 1.0),
         (1, 1, 1, 1, 0, 1.0),
     ]
-    assert [row["doubt"] for row in rows] == [None, None]
+    assert [row.doubt for row in rows] == [None, None]
     assert [cells[0] for cells in stage_sheet(rows).rows] == ["1", "1.1"]
     assert critical_path_s(log.stages) == pytest.approx(2.0)
 
@@ -282,7 +283,7 @@ def test_where_half_of_the_ends_are_missing_each_figure_says_so(tmp_path: Path, 
     events = one_stage(*starts, *(task_end(0, n) for n in range(4)), tasks=8)
     log = parsed(*events)
     (row,) = rows = time_rows(log.stages)
-    assert row["doubt"] == {"started": 8, "known": 4, "left_out": 0}
+    assert row.doubt == DoubtRow(started=8, known=4, left_out=0)
     (cells,) = stage_sheet(rows).rows
     assert cells[2] == "4 of 8"
     assert all(cell.startswith("≥") for cell in cells[3:11])
@@ -291,7 +292,7 @@ def test_where_half_of_the_ends_are_missing_each_figure_says_so(tmp_path: Path, 
     assert len(doubt_sentences(rows)) == 1
     path = write(tmp_path / "app-1", events)
     assert main(["show", "--spark-log", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["doubt"] == row["doubt"]
+    assert json.loads(capsys.readouterr().out)["doubt"] == DoubtRow(started=8, known=4, left_out=0).written()
     out = printed(path, capsys)
     assert out.count(doubt_sentences(rows)[0][:40]) == 2  # below both tables
 
@@ -300,8 +301,8 @@ def test_ends_are_missing_also_where_no_start_is_there() -> None:
     assert only(parsed(*one_stage(task_end(0, 0), tasks=2))).doubt == Doubt(2, 1, 0)
     assert only(parsed(*one_stage(tasks=2))).doubt == Doubt(2, 0, 0)
     (row,) = time_rows(parsed(*one_stage(tasks=2)).stages)
-    assert (row["seconds"], row["cores_used"], row["input_bytes"]) == (None, None, None)
-    assert {*row["parts_s"].values()} == {None}
+    assert (row.seconds, row.cores_used, row.input_bytes) == (None, None, None)
+    assert {*row.parts_s.values()} == {None}
     assert set(stage_sheet([row]).rows[0][3:]) == {NONE}
 
 

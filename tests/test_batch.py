@@ -19,6 +19,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.summary.spark import JobTest
 from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, Problem
 from tests.spark_log import environment, executor, executor_gone
 
@@ -55,7 +56,7 @@ def ran(folder: Path, *ended: str | None) -> tuple[RunFolder, Experiment, Trial]
     return run, experiment, trial
 
 
-def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[Problem]]:
+def rows(folder: Path, *ended: str | None) -> tuple[JobTest, list[Problem]]:
     """The one row of its test, and what is wrong with it."""
     run, experiment, trial = ran(folder, *ended)
     found = batch_rows(run, experiment, [trial])
@@ -65,20 +66,20 @@ def rows(folder: Path, *ended: str | None) -> tuple[dict[str, Any], list[Problem
 
 def test_runs_that_ended_have_a_median(tmp_path: Path) -> None:
     row, problems = rows(tmp_path, None, None, None)
-    assert (row["finished"], row["runs"], row["total_s"], row["accepted"]) == (True, 3, 2.1, True)
+    assert (row.finished, row.runs, row.total_s, row.accepted) == (True, 3, 2.1, True)
     assert problems == []
 
 
 def test_one_run_that_spark_ended_leaves_the_test_unfinished(tmp_path: Path) -> None:
     row, problems = rows(tmp_path, None, "an executor was lost", None)
-    assert (row["finished"], row["runs"], row["total_s"], row["accepted"]) == (False, 2, 2.0, False)
+    assert (row.finished, row.runs, row.total_s, row.accepted) == (False, 2, 2.0, False)
     assert problems == [JobTestBroken("batch", "agg-by-key", is_ended=False, error="an executor was lost")]
 
 
 def test_where_no_run_ended_what_was_done_is_told(tmp_path: Path) -> None:
     row, _ = rows(tmp_path, "an executor was lost")
-    assert (row["finished"], row["accepted"]) == (False, False)
-    assert row["tasks_done"] > 0
+    assert (row.finished, row.accepted) == (False, False)
+    assert row.tasks_done > 0
 
 
 def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_slots_that_are_all_taken_are_told(tmp_path: Path) -> None:
 def test_a_batch_workload_has_a_row_of_what_binds_it(tmp_path: Path) -> None:
     run, experiment, trial = ran(tmp_path, None, None, None)
     (row,) = job_rows(Limits(run, experiment, [trial], []))
-    assert (row["workload"], row["tests"], row["bound_by"].kind, row["bound_by"].confirmed) == (
+    assert (row.workload, row.tests, row.bound_by.kind, row.bound_by.confirmed) == (
         "batch",
         ["agg-by-key"],
         "unknown",

@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from hydrotest.report.beside import beside_sheet, published, spark_beside_sheet
+from hydrotest.summary.model import Summary
+from tests.rows import summary_of
 
 KINDS = {"ingest": "kafka-produce", "drain": "kafka-consume", "store": "cassandra"}
 
 
-def summary(**changes: Any) -> dict[str, Any]:
+def summary(**changes: Any) -> Summary:
     """A run of a tenth of the published machines."""
     level = {"workload": "ingest", "tenancy": "isolated", "offered": 10_000.0, "concurrency": None, "achieved": 9_999.0, "op": None,
              "latency_ms": {"p50": 2.0, "p95": 5.0}}  # fmt: skip
     mixed = {"workload": "store", "tenancy": "isolated", "offered": None, "concurrency": 16, "achieved": 2_619.5, "op": "mix",
              "latency_ms": {"p50": 0.5, "p95": 1.5}}  # fmt: skip
     drain = {"workload": "drain", "tenancy": "isolated", "limit": 336_000.0, "at_least": True, "latency_ms": None}
-    return {"published": {"source": "packet-2016", "scale": 0.1}, "levels": [level, mixed], "limits": [drain], "spark": []} | changes
+    return summary_of(**{"published": {"source": "packet-2016", "scale": 0.1}, "levels": [level, mixed], "limits": [drain]} | changes)
 
 
 def test_each_published_figure_that_we_have_one_for_has_a_row() -> None:
@@ -32,7 +34,7 @@ def test_each_published_figure_that_we_have_one_for_has_a_row() -> None:
 
 
 def test_a_level_that_was_not_asked_for_has_none() -> None:
-    level = summary()["levels"][0] | {"offered": 20_000.0}
+    level = summary().levels[0].model_copy(update={"offered": 20_000.0})
     assert not any(row[0].startswith("produce") for row in beside_sheet(summary(levels=[level]), KINDS).rows)
 
 

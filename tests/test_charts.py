@@ -11,7 +11,7 @@ import jsonschema
 import polars as pl
 import pytest
 
-from hydrotest.analysis.summary import finite, summarise_run
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.report import charts
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.usage import by_test_sheet, usage_figures
@@ -57,14 +57,14 @@ def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
         path = made.folder.folder_of(trial)
         own = read_samples(path, layout.HOST_SAMPLES)
         pl.concat([own, own.with_columns(pl.lit("there").alias("host"))]).write_parquet(path / layout.HOST_SAMPLES)
-    summary = finite(worded(summarise_run(made.folder, made.experiment, "complete", "now")))
-    jsonschema.validate(summary, SCHEMA)
-    rows = summary["usage_by_test"]
-    assert [(row["name"], row["host"]) for row in rows] == [("1 isolated ingest", "here"), ("1 isolated ingest", "there")]
-    assert rows[1]["network_out_bytes_per_s_mean"] == pytest.approx(2e6)
+    summary = worded(summarise_run(made.folder, made.experiment, "complete", "now"))
+    jsonschema.validate(summary.written(), SCHEMA)
+    rows = summary.usage_by_test
+    assert [(row.name, row.host) for row in rows] == [("1 isolated ingest", "here"), ("1 isolated ingest", "there")]
+    assert rows[1].network_out_bytes_per_s_mean == pytest.approx(2e6)
     assert len(by_test_sheet(summary).rows) == 2
     figures = usage_figures(summary)
     assert {figure.slug for figure in figures} >= {"usage-cpu", "usage-memory", "usage-segments-in", "usage-disk-writes"}
     assert all(len(figure.rows) == 2 for figure in figures)
     # One host is told of by workload already.
-    assert usage_figures(summary | {"hosts": summary["hosts"][:1]}) == []
+    assert usage_figures(summary.model_copy(update={"hosts": summary.hosts[:1]})) == []

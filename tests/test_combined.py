@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import FRACTION_UNIT, Together, TogetherVerdict, compare_pairs, proposed_of, safe_search, why_ours
+from hydrotest.analysis.combined import FRACTION_UNIT, Together, TogetherVerdict, proposed_of, safe_search, why_ours
 from hydrotest.analysis.evidence import PAYLOAD, service_lines
+from hydrotest.analysis.intervals import paired_change
 from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured
@@ -26,11 +27,14 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 from hydrotest.verdicts.binding import Together as Company
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, OfWorkload, Rule, TooLong
 from tests.made_up import EXPERIMENT, MadeUpRun
+from tests.rows import a
 
 TWO_SYSTEMS = """\
 name: two
@@ -57,24 +61,24 @@ def noisy_pairs(change: float, n: int, noise: float, seed: int) -> list[tuple[fl
 
 
 def test_a_planted_change_is_found_with_its_size() -> None:
-    row = compare_pairs(noisy_pairs(1.5, 10, 0.03, 1))
-    assert row["significant"]
-    assert row["low_pct"] < 50 < row["high_pct"]
-    assert row["n"] == 10
+    row = paired_change(noisy_pairs(1.5, 10, 0.03, 1))
+    assert row.significant
+    assert row.low_pct < 50 < row.high_pct
+    assert row.n == 10
 
 
 def test_without_a_change_false_findings_are_as_rare_as_promised() -> None:
-    found = sum(compare_pairs(noisy_pairs(1.0, 5, 0.1, seed), family=3)["significant"] for seed in range(1000))
+    found = sum(paired_change(noisy_pairs(1.0, 5, 0.1, seed), family=3).significant for seed in range(1000))
     # 0.05 / 3 per metric: 17 of 1000 expected; 40 would be beyond five standard deviations.
     assert found < 40
 
 
 def test_fewer_than_five_pairs_are_never_significant() -> None:
-    assert not compare_pairs([(1.0, 2.0 + i * 0.01) for i in range(4)])["significant"]
+    assert not paired_change([(1.0, 2.0 + i * 0.01) for i in range(4)]).significant
 
 
 def test_a_tiny_change_is_no_finding_however_sure() -> None:
-    assert not compare_pairs([(1000.0 + i * 0.01, 1002.0 + i * 0.01) for i in range(8)])["significant"]
+    assert not paired_change([(1000.0 + i * 0.01, 1002.0 + i * 0.01) for i in range(8)]).significant
 
 
 @given(st.floats(0.02, 0.5))
@@ -86,12 +90,12 @@ def test_every_proposed_fraction_is_known_again_on_replay(precision: float) -> N
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=2, max_size=20))
 def test_the_interval_holds_the_change(pairs: list[tuple[float, float]]) -> None:
-    row = compare_pairs(pairs)
-    assert row["low_pct"] <= row["change_pct"] + 1e-6
-    assert row["change_pct"] <= row["high_pct"] + 1e-6
+    row = paired_change(pairs)
+    assert row.low_pct <= row.change_pct + 1e-6
+    assert row.change_pct <= row.high_pct + 1e-6
     # Turned round, the change turns round.
-    back = compare_pairs([(after, before) for before, after in pairs])
-    assert (1 + row["change_pct"] / 100) * (1 + back["change_pct"] / 100) == pytest.approx(1.0)
+    back = paired_change([(after, before) for before, after in pairs])
+    assert (1 + row.change_pct / 100) * (1 + back.change_pct / 100) == pytest.approx(1.0)
 
 
 def verdict(held: bool, disturbed: bool = False, void: TooLong | None = None) -> Verdict:
@@ -130,6 +134,13 @@ TOP = {
 }
 
 
+def short_of(rows: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]],
+             places: dict[str, list[str]]) -> list[Starved]:  # fmt: skip
+    """Who is starved, of rows that are given by what matters of them."""
+    return starved([a(Interference, **row) for row in rows], [a(ResourceShare, **row) for row in shares],
+                   [a(ServiceShare, **row) for row in services], places)  # fmt: skip
+
+
 def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     rows = [
         {"workload": "store", "metric": "p99_ms", "change_pct": 210.0, "significant": True},
@@ -138,28 +149,26 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     ]
     services = [{"host": "here", "service": "cassandra-0", "cpu_cores": 1.2}, {"host": "here", "service": "kafka-0", "cpu_cores": 0.01},
                 {"host": "there", "service": "cassandra-1", "cpu_cores": 1.2}]  # fmt: skip
-    found = starved(rows, [TOP], services, PLACES)
-    assert [(row["workload"], row["resource"], row["cores_of"]) for row in found] == [
-        ("store", "cpu", [{"service": "cassandra-0", "cores": 1.2}])
-    ]
-    unknown = starved(rows, [TOP | {"share": 0.5, "is_near": False}], services, PLACES)
-    assert unknown[0]["resource"] is None
+    found = short_of(rows, [TOP], services, PLACES)
+    assert [(row.workload, row.resource, row.cores_of) for row in found] == [("store", "cpu", [CoresOf(service="cassandra-0", cores=1.2)])]
+    unknown = short_of(rows, [TOP | {"share": 0.5, "is_near": False}], services, PLACES)
+    assert unknown[0].resource is None
     # A quota that holds its host back starves whoever runs there, however little is used on average.
-    (held_back,) = starved(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES)
-    assert (held_back["host"], held_back["share"], held_back["throttled"]) == ("here", 0.7, 0.8)
-    assert found[0]["frees"] == {"cassandra": pytest.approx(0.6)}
+    (held_back,) = short_of(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES)
+    assert (held_back.host, held_back.share, held_back.throttled) == ("here", 0.7, 0.8)
+    assert found[0].frees == {"cassandra": pytest.approx(0.6)}
     # Two that are short of the same are one sentence.
-    assert len(starved_sentences([found[0], found[0] | {"workload": "drain"}])) == 1
+    assert len(starved_sentences([found[0], found[0].model_copy(update={"workload": "drain"})])) == 1
     beside = [
         *services,
         {"host": "here", "service": "spark-worker-0", "cpu_cores": 0.2},
         {"host": "here", "service": "spark-driver-x", "cpu_cores": 0.2},
     ]
-    (shared,) = starved(rows, [TOP], beside, PLACES)
+    (shared,) = short_of(rows, [TOP], beside, PLACES)
     # What generators use there is nobody's that could be moved.
-    assert shared["frees"] == pytest.approx({"cassandra": 0.6, "spark": 0.2})
-    (reading,) = starved(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
-    assert reading["frees"] == {}
+    assert shared.frees == pytest.approx({"cassandra": 0.6, "spark": 0.2})
+    (reading,) = short_of(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
+    assert reading.frees == {}
     # What is full elsewhere starves nobody here.
     full = {
         "host": "there",
@@ -171,8 +180,8 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
         "is_near": True,
         "throttled": None,
     }
-    (row,) = starved(rows, [TOP, full], services, {"store": ["there"]})
-    assert (row["host"], row["resource"]) == ("there", "disk")
+    (row,) = short_of(rows, [TOP, full], services, {"store": ["there"]})
+    assert (row.host, row.resource) == ("there", "disk")
 
 
 def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
@@ -181,12 +190,12 @@ def test_what_workloads_fight_for_is_told_once_with_each_ones_share() -> None:
     )
     bound = BoundBy(Kind.RESOURCE, (NearCeiling((Usage("here", "cpu", 0.97, 0.0),)),), "here", "cpu", evidence=shares, there="cpu of here")
     rows = [
-        {"workload": own, "bound_by": replace(bound, together=Company((other,), ()))}
+        a(Limit, workload=own, bound_by=replace(bound, together=Company((other,), ())))
         for own, other in (("ingest", "store"), ("store", "ingest"))
     ]
     (told,) = contested_sentences(rows)
     assert all(name in told for name in ("ingest", "store", "kafka", "cassandra"))
-    assert contested_sentences([{"workload": "ingest", "bound_by": replace(bound, kind=Kind.UNKNOWN)}]) == []
+    assert contested_sentences([a(Limit, workload="ingest", bound_by=replace(bound, kind=Kind.UNKNOWN))]) == []
     assert [line.frees for line in shares] == pytest.approx([0.3, 0.2])
 
 
@@ -243,31 +252,31 @@ def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> No
         assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)
 
 
-def interference_of(run: MadeUpRun, starved: int, pairs: int = 5) -> dict[str, dict[str, Any]]:
+def interference_of(run: MadeUpRun, starved: int, pairs: int = 5) -> dict[str, Interference]:
     """The rows of ingest by metric, after so many pairs in the first of which nothing was completed together."""
     for pair in range(1, pairs + 1):
         run.trial("alone", 5_000, test=1, pair=pair, subject="ingest")
         run.trial("together", 5_000, test=1, pair=pair, stall=(0.0, 5.0) if pair <= starved else (0.0, 0.0))
     rows = Together(run.folder, run.experiment, run.folder.trials(), {"ingest": 10_000.0}, 1).interference()
-    return {row["metric"]: row for row in rows}
+    return {row.metric: row for row in rows}
 
 
 def test_one_that_is_starved_by_the_others_is_found(tmp_path: Path) -> None:
     """The worst case has no logarithm: its pairs were left out, and nothing was found."""
     row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=5)["achieved"]
-    assert (row["starved_pairs"], row["n"], row["significant"], row["combined"]) == (5, 5, True, 0.0)
-    assert row["change_pct"] == pytest.approx(-99.9)
+    assert (row.starved_pairs, row.n, row.significant, row.combined) == (5, 5, True, 0.0)
+    assert row.change_pct == pytest.approx(-99.9)
 
 
 def test_one_that_is_starved_in_some_pairs_counts_them(tmp_path: Path) -> None:
     row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=2)["achieved"]
-    assert (row["starved_pairs"], row["n"]) == (2, 5)
-    assert row["combined"] == pytest.approx(3_000, rel=0.01)
+    assert (row.starved_pairs, row.n) == (2, 5)
+    assert row.combined == pytest.approx(3_000, rel=0.01)
 
 
 def test_one_that_is_not_starved_is_not(tmp_path: Path) -> None:
     row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=0)["achieved"]
-    assert (row["starved_pairs"], row["significant"]) == (0, False)
+    assert (row.starved_pairs, row.significant) == (0, False)
 
 
 def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_long_as_it_was_let(tmp_path: Path) -> None:
@@ -280,6 +289,6 @@ def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_l
             load = Load(workload="batch", kind="spark-perf", client="spark", iterations=[job])
             run.folder.write_trial(made.model_copy(update={"loads": [*made.loads, load]}))
     rows = Together(run.folder, run.experiment, run.folder.trials(), {"ingest": 10_000.0}, 1).interference()
-    (row,) = (row for row in rows if row["workload"] == "batch")
-    assert (row["metric"], row["at_least_pairs"], row["n"], row["significant"]) == ("sort-by-key s", 5, 5, True)
-    assert row["combined"] == pytest.approx(40.3, rel=0.01)
+    (row,) = (row for row in rows if row.workload == "batch")
+    assert (row.metric, row.at_least_pairs, row.n, row.significant) == ("sort-by-key s", 5, 5, True)
+    assert row.combined == pytest.approx(40.3, rel=0.01)

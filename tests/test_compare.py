@@ -21,22 +21,23 @@ from hydrotest.analysis.compare import (
     change_of,
     compare,
 )
-from hydrotest.analysis.summary import finite, summarise_run
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
 from hydrotest.report.wording.summary import worded
+from hydrotest.summary.model import Summary
 from tests.made_up import EXPERIMENT, MadeUpRun
 from tests.test_combined import TWO_SYSTEMS
 
 
 def finished(made: MadeUpRun) -> MadeUpRun:
     made.search()
-    summary = finite(worded(summarise_run(made.folder, made.experiment, "complete", "2026-01-01T00:00:00.000+00:00")))
-    made.folder.write_json("summary.json", summary)
+    summary = worded(summarise_run(made.folder, made.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
+    made.folder.write_json("summary.json", summary.written())
     return made
 
 
 def read(made: MadeUpRun) -> Run:
-    return Run(made.folder, made.experiment, json.loads((made.folder.path / "summary.json").read_text()))
+    return Run(made.folder, made.experiment, Summary.read(json.loads((made.folder.path / "summary.json").read_text())))
 
 
 def row(found: Comparison, what: str) -> Row:

@@ -8,6 +8,9 @@ import pytest
 
 from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate
 from hydrotest.report.dataflow import promise_sentences, step_sentences
+from hydrotest.summary.dataflow import Query
+from hydrotest.summary.dataflow import Step as StepRow
+from tests.rows import a
 
 PRODUCER = 3 << 16 | 128
 
@@ -83,16 +86,19 @@ def test_what_was_never_acknowledged_does_not_count() -> None:
 
 
 def test_the_slowest_step_is_told_where_most_was_offered() -> None:
-    def query(name: str, offered: float, median: float | None, purpose: str = "search") -> dict[str, Any]:
-        return {
-            "workload": "flow",
-            "tenancy": "isolated",
-            "purpose": purpose,
-            "offered": offered,
-            "query": name,
-            "batch_s_median": median,
-            "work_pct": 95.0,
-        }
+    def query(name: str, offered: float, median: float | None, purpose: str = "search") -> Query:
+        return a(
+            Query,
+            **{
+                "workload": "flow",
+                "tenancy": "isolated",
+                "purpose": purpose,
+                "offered": offered,
+                "query": name,
+                "batch_s_median": median,
+                "work_pct": 95.0,
+            },
+        )
 
     rows = [
         query("splitter", 1e3, 9.0),
@@ -113,9 +119,9 @@ def promised(**row: Any) -> str:
              "fault_action": None, "fault_service": None,
              "promise": None, "sink": None}  # fmt: skip
     steps = [
-        whole | {"hop": "input"},
-        whole | {"hop": "splitter"},
-        whole | {"hop": "persister", "sink": "cassandra", "promise": "at least once"} | row,
+        a(StepRow, **whole | {"hop": "input"}),
+        a(StepRow, **whole | {"hop": "splitter"}),
+        a(StepRow, **whole | {"hop": "persister", "sink": "cassandra", "promise": "at least once"} | row),
     ]
     (sentence,) = promise_sentences(steps)
     return sentence

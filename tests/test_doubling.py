@@ -10,6 +10,7 @@ from hydrotest.analysis.doubling import doubling_rows
 from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.words import doubling_sentences
 from hydrotest.store.records import Trial
+from tests.rows import summary_of
 
 from .made_up import EXPERIMENT, MadeUpRun
 
@@ -40,10 +41,10 @@ def windows(run: MadeUpRun, rates: list[tuple[float, float]]) -> list[Trial]:
 def test_verdict(factors: list[float], raised: bool | None, told: str, tmp_path: Path) -> None:
     run = MadeUpRun(tmp_path, text=TEXT)
     (row,) = doubling_rows(run.folder, run.experiment, windows(run, [(10_000, 10_000 * factor) for factor in factors]))
-    assert (row["generators"], row["n"], row["raised"]) == (1, 5, raised)
-    assert row["once"] == pytest.approx(10_000, rel=0.01)
+    assert (row.generators, row.n, row.raised) == (1, 5, raised)
+    assert row.once == pytest.approx(10_000, rel=0.01)
     assert told in doubling_sentences([row])[0]
-    (cells,) = doubling_sheet({"doublings": [row]}).rows
+    (cells,) = doubling_sheet(summary_of(doublings=[row])).rows
     assert cells[1] == "1 → 2"
 
 

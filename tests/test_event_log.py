@@ -14,6 +14,7 @@ from hydrotest.analysis.spark_tasks import Group, Outcome, Stage, Task
 from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, parts_of, stage_time
 from hydrotest.cli.app import main
 from hydrotest.report.spark import job_time_sheet
+from tests.rows import summary_of
 
 LOG = Path("tests/data/spark-event-log.jsonl")
 GROUP = "iteration-4"
@@ -124,9 +125,9 @@ def test_a_jobs_time_adds_up_over_its_stages() -> None:
     one = Stage(1, slots=1, tasks=[task(0.0, 2.0, cpu_s=1.0, fetch_wait_s=1.0)])
     two = Stage(2, slots=1, parents=[1], tasks=[task(2.0, 2.0, cpu_s=2.0)])
     told = job_time(Group([one, two], cores=1))
-    assert told["parts_s"]["cpu"] == pytest.approx(3.0)
-    assert told["shorter_pct"]["network wait"] == pytest.approx(25.0)
-    assert (told["critical_path_s"], told["cores_max"]) == (pytest.approx(4.0), pytest.approx(1.0))
-    row = {"test": "window", "tenancy": "isolated", "scale_factor": 1, "time": told}
-    (cells,) = job_time_sheet({"spark": [row, row | {"time": None}]}).rows
+    assert told.parts_s["cpu"] == pytest.approx(3.0)
+    assert told.shorter_pct["network wait"] == pytest.approx(25.0)
+    assert (told.critical_path_s, told.cores_max) == pytest.approx((4.0, 1.0))
+    row = {"test": "window", "tenancy": "isolated", "scale_factor": 1}
+    (cells,) = job_time_sheet(summary_of(spark=[row | {"time": told}, row])).rows
     assert cells[-2:] == ["1.0 of 1", "cpu 75 %, network wait 25 %"]

@@ -11,6 +11,7 @@ from hydrotest.analysis.squeezed import Squeezed
 from hydrotest.report.bounds import ceiling_words
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.wording.binding import worded
+from tests.rows import summary_of
 
 LINK, CPU = Candidate.of("a", "network"), Candidate.of("a", "cpu")
 
@@ -26,7 +27,7 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
         state.tell({LINK: 1.0, CPU: 0.02}.items())
         state.tell({LINK: 0.98, CPU: 0.0}.items())
     bound = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
-    sheet = evidence_sheet({"limits": [{"workload": "ingest", "tenancy": "isolated", "bound_by": worded(bound)}]})
+    sheet = evidence_sheet(summary_of(limits=[{"workload": "ingest", "tenancy": "isolated", "bound_by": worded(bound)}]))
     by_what = {(row[2], row[3]): row[4:] for row in sheet.rows}
     assert set(by_what) == {("a", "CPU"), ("a", "outbound link"), ("b", "disk")}
     used, waits, squeezes, so = by_what["a", "CPU"]

@@ -46,7 +46,7 @@ def test_the_interval_of_a_paired_change_covers_as_often_as_it_says(n: int) -> N
         before = 100 * rng.uniform(0.7, 1.3, n) * rng.lognormal(0, 0.1, n)
         after = before * 1.25 * rng.lognormal(0, 0.1, n)
         row = paired_change(list(zip(before.tolist(), after.tolist(), strict=True)))
-        held += row["low_pct"] <= 25 <= row["high_pct"]
+        held += row.low_pct <= 25 <= row.high_pct
     assert held in HOLDS
 
 
@@ -76,7 +76,7 @@ def test_a_drift_over_a_soak_is_covered_as_often_as_it_says() -> None:
         values = 1_000 * (1 + 0.10 * (np.asarray(times) - 900) / 3600) + 20 * correlated(0.5)(rng, 120)
         drift = drift_pct(times, values.tolist())
         assert drift is not None
-        held += drift["low"] <= 10 <= drift["high"]
+        held += drift.low <= 10 <= drift.high
     assert held in HOLDS
 
 
@@ -101,10 +101,10 @@ def test_a_line_without_scatter_has_no_error() -> None:
 
 def test_a_side_that_is_nothing_counts_as_nearly_nothing() -> None:
     row = paired_change([(100.0, 0.0)] * 5)
-    assert (row["starved_pairs"], row["n"], row["significant"]) == (5, 5, True)
-    assert row["change_pct"] == pytest.approx(percent(math.log(NOTHING)))
+    assert (row.starved_pairs, row.n, row.significant) == (5, 5, True)
+    assert row.change_pct == pytest.approx(percent(math.log(NOTHING)))
     some = paired_change([(100.0, 0.0)] * 3 + [(100.0, 101.0)] * 2)
-    assert (some["starved_pairs"], some["significant"]) == (3, True)
+    assert (some.starved_pairs, some.significant) == (3, True)
     once = paired_change([(100.0, 0.0)] + [(100.0, 101.0)] * 4)
-    assert (once["starved_pairs"], once["significant"]) == (1, False)
-    assert paired_change([(0.0, 0.0)] * 2 + [(1.0, 1.0)] * 2)["n"] == 2
+    assert (once.starved_pairs, once.significant) == (1, False)
+    assert paired_change([(0.0, 0.0)] * 2 + [(1.0, 1.0)] * 2).n == 2

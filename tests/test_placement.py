@@ -10,6 +10,7 @@ from hydrotest.analysis.placement import placed
 from hydrotest.report.comparing import placement_sentences, placement_sheet
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder
+from tests.rows import summary_of
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 
@@ -24,7 +25,7 @@ def run(name: str, limits: dict[str, tuple[float, float] | None], resources: lis
         for workload, ends in limits.items()
     ]  # fmt: skip
     services = [{"host": "Host01", "service": "kafka-0", "cpu_cores": 0.3}, {"host": "Host02", "service": "kafka-1", "cpu_cores": 0.2}]
-    summary = {"run": name, "limits": rows, "together": {"resources": resources or [], "services": services}}
+    summary = summary_of(run=name, limits=rows, together={"resources": resources or [], "services": services})
     return Run(RunFolder(EXPERIMENTS), experiment, summary)
 
 

@@ -10,6 +10,7 @@ from hydrotest.analysis.profile import offered_at
 from hydrotest.report.profile import profile_figures, profile_sheet
 from hydrotest.report.words import profile_sentences
 from hydrotest.spec.tests import Profile
+from tests.rows import summary_of
 
 PROFILE = Profile.model_validate(
     {
@@ -34,11 +35,11 @@ def test_what_is_due_follows_the_stretches() -> None:
 
 
 def test_it_is_told_in_a_table_a_figure_and_a_sentence() -> None:
-    summary = {"profiles": [row()]}
+    summary = summary_of(profiles=[row()])
     (cells,) = profile_sheet(summary).rows
     assert cells[:5] == ["ingest", "0 … 10 s", "1,000 → 3,000", "2,000", "1,990"]
     (figure,) = profile_figures(summary)
     assert figure.rows == [["0.5", "1,000", "990", "1.00", "8.00", "12"]]
-    assert profile_sentences(summary["profiles"]) == [
+    assert profile_sentences(summary.profiles) == [
         "ingest at a rate that changes: p99 8.0 ms at the worst, from second 0 to 10, at 1,000 to 3,000/s."
     ]

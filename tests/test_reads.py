@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import AsyncMock, Mock
 
-import jsonschema
 import pytest
 
-from hydrotest.analysis.reads import no_reads, reads_of
+from hydrotest.analysis.reads import Reads, reads_of
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
 from hydrotest.report.missed import missed
 from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
@@ -19,8 +17,8 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.workloads import CassandraLoad, verb
 from hydrotest.store.merging import merged_load
 from hydrotest.store.records import Counts, Load, Outcome, Trial
-
-SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())["properties"]["integrity"]
+from hydrotest.summary.integrity import Integrity, Reason, Unchecked
+from tests.rows import summary_of
 
 
 def unchecked(reads: int, absent: int = 0, **more: Any) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def load(extra: dict[str, Any]) -> Load:
     return Load(workload="del", kind="cassandra", client="native", offered=100.0, outcome=outcome)
 
 
-def accounts(*loads: Load) -> list[dict[str, Any]]:
+def accounts(*loads: Load) -> list[Integrity]:
     trials = [
         Trial(number=n, slug="level-del", purpose="level", tenancy="isolated", warm_up_s=1, window_s=4, prepared_wall_s=0, ended_wall_s=5,
               status="done", loads=[one])
@@ -47,9 +45,7 @@ def accounts(*loads: Load) -> list[dict[str, Any]]:
         {"what": ROWS_BEGUN, "workload": "del", "keyspace": "k"},
         {"what": ROWS_ACCOUNTED, "workload": "del", "keyspace": "k", "fates": UNKNOWN_ROWS.model_dump()},
     ]
-    rows = integrity_rows(trials, journal)
-    jsonschema.validate(rows, SCHEMA)
-    return rows
+    return integrity_rows(trials, journal)
 
 
 def test_what_was_not_checked_is_summed_by_statement_and_reason() -> None:
@@ -57,29 +53,25 @@ def test_what_was_not_checked_is_summed_by_statement_and_reason() -> None:
     first = load(found(rows=[unchecked(10, 3), static, unchecked(0, statement="never")]))
     both = merged_load([first, load(found(rows=[unchecked(20, 5)]))])
     (row,) = accounts(both, load(found(30, rows=[unchecked(30, 7)])))
-    assert row["unchecked"] == [unchecked(60, 15), static]
-    assert (row["checked_reads"], row["missing_reads"], row["corrupted_reads"], row["not_applied"]) == (50, 0, 0, {})
+    assert [one.written() for one in row.unchecked] == [unchecked(60, 15), static]
+    assert (row.checked_reads, row.missing_reads, row.corrupted_reads, row.not_applied) == (50, 0, 0, {})
 
 
 def test_conditional_writes_that_did_not_hold_are_no_writes() -> None:
     (row,) = accounts(load({**found(), "not_applied": {"put": 7}}), load({**found(), "not_applied": {"put": 1}}))
-    assert row["not_applied"] == {"put": 8}
-    assert unchecked_sheet({"integrity": [row]}).rows[0][5] == "8"
+    assert row.not_applied == {"put": 8}
+    assert unchecked_sheet(summary_of(integrity=[row])).rows[0][5] == "8"
 
 
 def test_counts_that_an_older_run_has_not_kept_are_not_known() -> None:
-    assert reads_of([{"missing_reads": 1, "corrupted_reads": 2}]) == {
-        "checked_reads": None, "missing_reads": 1, "corrupted_reads": 2, "unchecked": [], "not_applied": {},
-    }  # fmt: skip
-    assert set(no_reads()) == set(reads_of([]))
+    assert reads_of([{"missing_reads": 1, "corrupted_reads": 2}]) == Reads(None, 1, 2)
 
 
 def test_flawed_reads_are_held_against_the_run_and_unchecked_ones_are_not() -> None:
-    summary: dict[str, Any] = {"limits": [], "levels": [], "soak": [], "spark": []}
     sound = accounts(load(found(rows=[unchecked(10, 10)])))
-    assert missed({**summary, "integrity": sound}) == []
+    assert missed(summary_of(integrity=sound)) == []
     flawed = accounts(load(found(missing=1, corrupted=2)))
-    assert len(missed({**summary, "integrity": flawed})) == 2
+    assert len(missed(summary_of(integrity=flawed))) == 2
     assert len(reads_sentences(flawed)) == 1
 
 
@@ -94,9 +86,8 @@ def test_nothing_is_said_of_what_nobody_could_check() -> None:
 
 def test_every_reason_has_words() -> None:
     """The codes are the contract's, and those that the generators give (rust/cassandra/src/checks.rs)."""
-    codes = SCHEMA["items"]["properties"]["unchecked"]["items"]["properties"]
-    assert set(WHY) == set(codes["reason"]["enum"])
-    assert set(WHAT) == set(codes["what"]["enum"])
+    assert set(WHY) == set(get_args(Reason))
+    assert set(WHAT) == set(get_args(Unchecked.model_fields["what"].annotation))
     source = Path("rust/cassandra/src/checks.rs").read_text()
     names = ["".join(part.capitalize() for part in code.split("_")) for code in WHY]
     assert all(f"    {name},\n" in source for name in names)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from hydrotest.analysis.soak import change_points, slope_per_hour, soak_rows
 from hydrotest.report.words import soak_sentences
+from hydrotest.summary.soak import Drift, Soak, SoakWorkload
 from tests.made_up import MadeUpRun
+from tests.rows import a
 
 
 def noisy(level: float, n: int, noise: float, rng: random.Random) -> list[float]:
@@ -76,46 +78,54 @@ def test_a_line_without_any_scatter_is_level() -> None:
     assert (slope.per_hour, slope.low, slope.high, slope.is_sure) == (0.0, 0.0, 0.0, False)
 
 
-def soak_of(run: MadeUpRun, **trial: Any) -> dict[str, Any]:
+def soak_of(run: MadeUpRun, **trial: Any) -> SoakWorkload:
     """The row of one soak of the workload."""
     soak = run.trial("soak", 5_000, **trial)
     (row,) = soak_rows(run.folder, run.experiment, [soak])
-    (load,) = row["workloads"]
-    return dict(load)
+    (load,) = row.workloads
+    return load
+
+
+def drift_of(load: SoakWorkload) -> Drift:
+    """Of what was achieved."""
+    drift = load.drift_pct["achieved"]
+    assert drift is not None
+    return drift
 
 
 def test_a_stall_shows_where_it_is_in_what_was_achieved(tmp_path: Path) -> None:
     """Operations are filed under the second in which they were due, however late they were answered: counted there, nothing ever stalls."""
     load = soak_of(MadeUpRun(tmp_path), seconds=241, stall=(101.0, 121.0))
-    rates = {bucket["at_s"]: bucket["achieved"] for bucket in load["buckets"]}
+    rates = {bucket.at_s: bucket.achieved or 0.0 for bucket in load.buckets}
     assert [at for at, achieved in rates.items() if achieved < 100] == [float(at) for at in range(101, 121, 2)]
     assert rates[99.0] == pytest.approx(5_000, rel=0.01)
     # What had waited is worked off behind it, as fast as the system can.
     assert rates[123.0] == pytest.approx(10_000, rel=0.01)
-    assert load["stalls"] == [{"at_s": pytest.approx(100, abs=0.2), "seconds": pytest.approx(20, abs=0.3)}]
-    assert min(load["missed_at_s"]) == pytest.approx(101)
+    (stall,) = load.stalls or []
+    assert stall.at_s == pytest.approx(100, abs=0.2)
+    assert stall.seconds == pytest.approx(20, abs=0.3)
+    assert min(load.missed_at_s) == pytest.approx(101)
 
 
 def test_a_level_that_is_held_has_no_stall_no_drift_and_no_change(tmp_path: Path) -> None:
     load = soak_of(MadeUpRun(tmp_path), seconds=241)
-    assert load["accepted"]
-    assert (load["stalls"], load["changes"], load["missed_at_s"]) == ([], [], [])
-    assert all(bucket["achieved"] == pytest.approx(5_000, rel=0.01) for bucket in load["buckets"])
-    assert not load["drift_pct"]["achieved"]["sure"]
+    assert load.accepted
+    assert (load.stalls, load.changes, load.missed_at_s) == ([], [], [])
+    assert all(bucket.achieved == pytest.approx(5_000, rel=0.01) for bucket in load.buckets)
+    assert not drift_of(load).sure
 
 
 def test_a_system_that_gets_slower_drifts(tmp_path: Path) -> None:
     run = MadeUpRun(tmp_path, limit=5_000)
     run.decline_per_s = 4.0
     load = soak_of(run, seconds=241)
-    assert load["drift_pct"]["achieved"]["sure"]
-    assert load["drift_pct"]["achieved"]["high"] < 0
+    assert drift_of(load).sure
+    assert drift_of(load).high < 0
 
 
-def soaked(accepted: bool | None, reasons: list[str], missed_at_s: list[float]) -> list[dict[str, Any]]:
-    load = {"workload": "ingest", "offered": 5_000.0, "accepted": accepted, "reasons": reasons, "missed_at_s": missed_at_s, "buckets": [{}] * 120,
-            "drift_pct": {}, "changes": []}  # fmt: skip
-    return [{"seconds": 2_700, "workloads": [load], "services": []}]
+def soaked(accepted: bool | None, reasons: list[str], missed_at_s: list[float]) -> list[Soak]:
+    load = {"workload": "ingest", "offered": 5_000.0, "accepted": accepted, "reasons": reasons, "missed_at_s": missed_at_s, "buckets": [{}] * 120}  # fmt: skip
+    return [a(Soak, seconds=2_700, workloads=[load])]
 
 
 def test_a_soak_says_whether_it_was_held_and_does_not_hide_bad_minutes() -> None:

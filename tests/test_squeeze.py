@@ -44,11 +44,12 @@ from hydrotest.analysis.squeeze import (
     within,
 )
 from hydrotest.analysis.squeezed import Doubled, Relief, Squeezed
-from hydrotest.analysis.summary import finite
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import full_inside
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.store.records import Iteration, SqueezeTurn
+from hydrotest.summary.base import finite
+from hydrotest.summary.limits import Job, Limit
 from hydrotest.verdicts import binding
 from hydrotest.verdicts.binding import (
     BoundBy,
@@ -69,6 +70,7 @@ from hydrotest.verdicts.binding import (
 from hydrotest.verdicts.evidence import InsideLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Usage
 from hydrotest.verdicts.trial import Lack, Lacking
+from tests.rows import a, summary_of
 
 CPU_A, CPU_B, LINK, DISK = Candidate.of("a", "cpu"), Candidate.of("b", "cpu"), Candidate.of("a", "network"), Candidate.of("a", "disk")
 ALL = [CPU_A, CPU_B, LINK, DISK]
@@ -302,8 +304,8 @@ def test_what_shares_with_what_binds_is_told_and_not_ruled_out() -> None:
 
 def test_a_driver_that_binds_is_no_matter_of_workers() -> None:
     bound = verdict({CPU_A: [0.95, 1.0, 1.02], CPU_B: [0.02, 0.0, -0.03]})
-    row = {"kind": "spark-perf", "bound_by": bound, "workers": ["b"]}
-    workers = advice(row | {"workers": ["a", "b"]})
+    row = a(Job, kind="spark-perf", bound_by=bound, workers=["b"])
+    workers = advice(row.model_copy(update={"workers": ["a", "b"]}))
     assert workers is not None
     assert advice(row) not in (None, workers)
 
@@ -506,7 +508,7 @@ def test_a_proven_verdict_has_what_comes_next() -> None:
     assert [bound.next.given, bound.next.change_pct, bound.next.share] == pytest.approx([1.5, 22, 0.9])
     assert bound.next.at == pytest.approx(1.22)
     assert by_role(bound) == {Role.BINDS: [(("a",), "network")], Role.OUT: [(("a",), "disk")]}
-    assert advice({"kind": "kafka-produce", "bound_by": bound}) is not None
+    assert advice(a(Limit, kind="kafka-produce", bound_by=bound)) is not None
 
 
 def test_what_still_binds_after_a_relief_is_told_with_what_would_be_next() -> None:
@@ -682,14 +684,14 @@ def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_belo
     none = replace(shown(after({CPU_A: [0.01, 0.0, 0.02]}), freely=[]), inside=found.inside)
     nothing = proven(UNKNOWN, none, [], "latency")
     assert (nothing.kind, codes(nothing)[:2]) == (Kind.SYSTEM, ["unthrottled", "nothing-moves"])
-    assert advice({"kind": "cassandra", "bound_by": nothing}) is None
+    assert advice(a(Limit, kind="cassandra", bound_by=nothing)) is None
     for share, kind in ((0.2, Kind.SYSTEM), (0.65, Kind.UNDECIDED)):
         at_limit = lines([Use("network", "a", 0.2, 1.0, OUT), Use("cpu", "a", share, 1.0, "cores")], [])
         bound = proven(BoundBy(Kind.UNKNOWN, evidence=at_limit), found, [], "latency")
         assert bound.kind == kind
         assert inside(bound.evidence) == []
         assert "also-full" not in codes(bound)
-        assert advice({"kind": "cassandra", "bound_by": bound}) is None
+        assert advice(a(Limit, kind="cassandra", bound_by=bound)) is None
 
 
 def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
@@ -776,7 +778,7 @@ def test_what_one_turn_showed_is_told_without_an_interval() -> None:
     """A run may end, or its budget, after a round: JSON has no infinity."""
     bound = verdict({CPU_A: [0.9], CPU_B: [0.1], LINK: [0.0]}, freely=[Use("cpu", "a", 0.9, 1.0, "cores")])
     row = {"workload": "ingest", "bound_by": replace(bound, evidence=lines([Use("cpu", "a", 0.9, 1.0, "cores")], []))}
-    ((*_, squeezed_cell, _),) = evidence_sheet({"limits": [row]}).rows
+    ((*_, squeezed_cell, _),) = evidence_sheet(summary_of(limits=[row])).rows
     assert squeezed_cell == "elasticity 0.90 of one turn at 90%"
     assert finite(bound)["squeezed"][0]["low"] is None
 
@@ -804,7 +806,7 @@ def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
     full = full_gauge("num.io.threads", "kafka-0", 0.02)
     state = after({LINK: [0.01, 0.0, 0.02], CPU_A: [0.0, 0.03, 0.01]})
     bound = proven(BoundBy(Kind.UNKNOWN, evidence=full), shown(state), [])
-    assert advice({"kind": "kafka-produce", "bound_by": bound}) == (
+    assert advice(a(Limit, kind="kafka-produce", bound_by=bound)) == (
         "What to do: `num.io.threads`: raise it (https://kafka.apache.org/documentation/#brokerconfigs_num.io.threads)."
     )
 
@@ -812,13 +814,13 @@ def test_a_full_gauge_is_told_with_its_remedy_and_source() -> None:
 def test_a_cpu_that_collects_garbage_is_told_with_the_heap() -> None:
     bound = verdict({CPU_A: [0.95, 1.0, 1.02], CPU_B: [0.02, 0.0, -0.03]})
     own, other = (replace(bound, evidence=full_gauge("heap", "cassandra-0", 0.4, host)) for host in "ab")
-    assert [line.setting for line in full_inside({"bound_by": own})] == ["heap"]
+    assert [line.setting for line in full_inside(a(Limit, bound_by=own))] == ["heap"]
     # Threads that are all busy only wait for the CPU.
     waiting = replace(bound, evidence=full_gauge("num.io.threads", "cassandra-0", 0.02))
-    assert full_inside({"bound_by": waiting}) == []
+    assert full_inside(a(Limit, bound_by=waiting)) == []
     # That of a host that binds nothing explains nothing.
-    assert full_inside({"bound_by": other}) == []
-    assert advice({"kind": "cassandra", "bound_by": own}) != advice({"kind": "cassandra", "bound_by": other})
+    assert full_inside(a(Limit, bound_by=other)) == []
+    assert advice(a(Limit, kind="cassandra", bound_by=own)) != advice(a(Limit, kind="cassandra", bound_by=other))
 
 
 def test_what_binds_the_generator_is_no_limit_of_the_system() -> None:
@@ -832,7 +834,7 @@ def test_what_is_not_told_apart_is_undecided_with_its_figures() -> None:
     (apart,) = bound.because
     assert isinstance(apart, binding.NotSeparated)
     assert [(one.resource, round(one.elasticity.value, 2)) for one in apart.squeezed] == [("network", 0.77), ("cpu", 0.5)]
-    assert advice({"kind": "kafka-produce", "bound_by": bound}) is None
+    assert advice(a(Limit, kind="kafka-produce", bound_by=bound)) is None
 
 
 def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:

@@ -15,15 +15,18 @@ import pytest
 from rich.console import Console
 
 from hydrotest.analysis import verdict
-from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, finite, integrity_rows, summarise_run
+from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
 from hydrotest.report.words import end_to_end_sentence, findings, not_valid
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.model import Summary
 from hydrotest.verdicts.limit import Flawed
 from hydrotest.verdicts.problem import OtherThreshold, Problem, Rejudged
 from tests.made_up import MadeUpRun
+from tests.rows import summary_of
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
 KINDS = {"ingest": "kafka-produce"}
@@ -37,36 +40,37 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> MadeUpRun:
 
 
 @pytest.fixture(scope="module")
-def summary(run: MadeUpRun) -> dict[str, Any]:
+def summary(run: MadeUpRun) -> Summary:
     return worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
 
 
-def test_the_summary_is_true_to_the_schema(summary: dict[str, Any]) -> None:
-    jsonschema.validate(finite(summary), SCHEMA)
+def test_the_summary_is_true_to_the_schema(summary: Summary) -> None:
+    jsonschema.validate(summary.written(), SCHEMA)
 
 
-def test_the_known_limit_is_found(run: MadeUpRun, summary: dict[str, Any]) -> None:
-    row = summary["limits"][0]
-    assert row["low"] <= run.limit < row["high"]
-    assert row["limit"] == row["low"]
-    assert not row["at_least"]
-    assert row["stopped_by"] == "latency"
-    assert row["repeats"] == 3
-    assert row["valid"]
-    assert len(row["searches"]) == 4
+def test_the_known_limit_is_found(run: MadeUpRun, summary: Summary) -> None:
+    row = summary.limits[0]
+    assert (row.low or 0) <= run.limit < (row.high or 0)
+    assert row.limit == row.low
+    assert not row.at_least
+    assert row.stopped_by == "latency"
+    assert row.repeats == 3
+    assert row.valid
+    assert len(row.searches) == 4
 
 
-def test_latencies_are_ordered(summary: dict[str, Any]) -> None:
-    for row in [*summary["limits"], *summary["levels"]]:
-        latency = row["latency_ms"]
-        assert latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["p999"] <= latency["max"]
+def test_latencies_are_ordered(summary: Summary) -> None:
+    for latency in [row.latency_ms for row in summary.limits] + [row.latency_ms for row in summary.levels]:
+        assert latency is not None
+        ordered = [value or 0.0 for value in (latency.p50, latency.p95, latency.p99, latency.p999, latency.max)]
+        assert ordered == sorted(ordered)
 
 
-def test_each_missed_objective_is_named_and_nothing_else(summary: dict[str, Any]) -> None:
+def test_each_missed_objective_is_named_and_nothing_else(summary: Summary) -> None:
     assert missed(summary) == []
-    lost = {**summary["integrity"][0], "workload": "flow", "acked": 20_000, "lost": 37, "corrupted": 0}
+    lost = summary.integrity[0].model_copy(update={"workload": "flow", "acked": 20_000, "lost": 37, "corrupted": 0})
     level = {"workload": "ingest", "tenancy": "isolated", "offered": 417_000.0, "accepted": False}
-    limit = {**summary["limits"][0], "limit": None, "invalid_because": ["the search was cut short"]}
+    limit = summary.limits[0].model_copy(update={"limit": None, "invalid_because": ["the search was cut short"]})
     job = {
         "workload": "batch",
         "tenancy": "isolated",
@@ -78,34 +82,34 @@ def test_each_missed_objective_is_named_and_nothing_else(summary: dict[str, Any]
     }
     hung = {**job, "test": "sort-by-key", "finished": False}
     found = missed(
-        {**summary, "limits": [limit], "levels": [level], "integrity": [lost], "spark": [job, hung],
-         "soak": [{"workloads": [{"workload": "store", "offered": 500.0, "accepted": False, "reasons": ["a backlog grew"]}]}]}
+        summary_of(limits=[limit], levels=[level], integrity=[lost], spark=[job, hung],
+                   soak=[{"workloads": [{"workload": "store", "offered": 500.0, "accepted": False, "reasons": ["a backlog grew"]}]}])
     )  # fmt: skip
-    tenancy = lost["tenancy"]
+    tenancy = lost.tenancy
     assert found == [
-        f"{limit['workload']} ({limit['tenancy']}): no limit could be told; the search was cut short",
+        f"{limit.workload} ({limit.tenancy}): no limit could be told; the search was cut short",
         "ingest (isolated): 417,000/s were not sustained",
         "store (soak): 500/s were not sustained; a backlog grew",
         "batch (isolated): agg-by-key took 12.4 s, its objective is 12.0 s",
         "batch (isolated): sort-by-key did not come to its end",
-        f"flow ({tenancy}): 37 of 20,000 acknowledged {lost.get('unit', 'records')} lost",
+        f"flow ({tenancy}): 37 of 20,000 acknowledged {lost.unit} lost",
     ]
 
 
-def test_usage_comes_from_counters(summary: dict[str, Any]) -> None:
-    usage = summary["usage"][0]
+def test_usage_comes_from_counters(summary: Summary) -> None:
+    usage = summary.usage[0]
     # The made-up host spends half a second of user and half of system time in each second.
-    assert usage["cpu_cores_mean"] == pytest.approx(1.0, rel=0.01)
-    assert usage["memory_bytes_peak"] == 2 << 30
+    assert usage.cpu_cores_mean == pytest.approx(1.0, rel=0.01)
+    assert usage.memory_bytes_peak == 2 << 30
 
 
-def test_integrity_is_summed_over_all_trials(run: MadeUpRun, summary: dict[str, Any]) -> None:
-    row = summary["integrity"][0]
-    assert row["trials"] == run.number
-    assert (row["lost"], row["acked"]) == (0, row["sent"])
+def test_integrity_is_summed_over_all_trials(run: MadeUpRun, summary: Summary) -> None:
+    row = summary.integrity[0]
+    assert row.trials == run.number
+    assert (row.lost, row.acked) == (0, row.sent)
 
 
-def test_findings_say_how_much_at_what_latency_and_whether_anything_was_lost(summary: dict[str, Any]) -> None:
+def test_findings_say_how_much_at_what_latency_and_whether_anything_was_lost(summary: Summary) -> None:
     text = " ".join(findings(summary))
     assert re.search(r"How much\? ingest sustains [\d,]+ records/s; [\d,]+ was too much\.", text)
     assert "ingest p99 2.0 ms (objective 50 ms)" in text
@@ -119,15 +123,15 @@ def test_a_loss_is_shouted(tmp_path: Path) -> None:
     made = MadeUpRun(tmp_path)
     made.trial("search", 8_000, lost=7)
     summary = summarise_run(made.folder, made.experiment, "partial", "now")
-    jsonschema.validate(summary, SCHEMA)
+    jsonschema.validate(summary.written(), SCHEMA)
     assert any("LOST: 7 of 40,000 records of ingest" in sentence for sentence in findings(summary))
 
 
 def test_an_empty_run_still_has_a_valid_summary(tmp_path: Path) -> None:
     made = MadeUpRun(tmp_path)
     summary = summarise_run(made.folder, made.experiment, "failed", "now")
-    jsonschema.validate(summary, SCHEMA)
-    assert summary["limits"] == []
+    jsonschema.validate(summary.written(), SCHEMA)
+    assert summary.limits == []
 
 
 def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None:
@@ -136,9 +140,9 @@ def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None
     for search in ("main", "repeat-1", "repeat-2", "repeat-3"):
         _search_with_a_weak_generator(made, search)
     summary = summarise_run(made.folder, made.experiment, "complete", "now")
-    row = summary["limits"][0]
-    assert row["at_least"]
-    assert row["bound_by"].kind == "generator"
+    row = summary.limits[0]
+    assert row.at_least
+    assert row.bound_by.kind == "generator"
     assert any("at least" in sentence for sentence in findings(summary))
     assert any("only “at least”" in problem for problem in not_valid(summary))
 
@@ -155,7 +159,7 @@ def _search_with_a_weak_generator(made: MadeUpRun, _search: str) -> None:
         search.tell(not weak)
 
 
-def test_the_terminal_tables(summary: dict[str, Any]) -> None:
+def test_the_terminal_tables(summary: Summary) -> None:
     out = StringIO()
     print_summary(summary, KINDS, Console(file=out, width=200))
     text = out.getvalue()
@@ -164,7 +168,7 @@ def test_the_terminal_tables(summary: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(run: MadeUpRun, summary: dict[str, Any]) -> Path:
+def report(run: MadeUpRun, summary: Summary) -> Path:
     return write_report(run.folder, run.experiment, summary)
 
 
@@ -197,19 +201,19 @@ def test_end_to_end_latencies_are_told_with_the_clocks_error() -> None:
         return {"clock": {"offset_s": offset_s, "error_s": 0.0001}}
 
     followed = {"workload": "drain", "kind": "kafka-consume", "tenancy": "combined"}
-    told = end_to_end_sentence({"generator": [followed], "hosts": [host(0.001), host(-0.002), host(0.0)]})
+    told = end_to_end_sentence(summary_of(**{"generator": [followed], "hosts": [host(0.001), host(-0.002), host(0.0)]}))
     assert told is not None
     # The two furthest from the controller's: 1.1 and 2.1 ms.
     assert "drain are end to end" in told
     assert "at most 3.20 ms" in told
-    one = end_to_end_sentence({"generator": [followed], "hosts": [host(0.0)]})
+    one = end_to_end_sentence(summary_of(**{"generator": [followed], "hosts": [host(0.0)]}))
     assert one is not None
     assert "one host's clock" in one
-    unknown = end_to_end_sentence({"generator": [followed], "hosts": [host(0.0), {}]})
+    unknown = end_to_end_sentence(summary_of(**{"generator": [followed], "hosts": [host(0.0), {}]}))
     assert unknown is not None
     assert "not compared" in unknown
     # Alone it catches up, and has no latencies.
-    assert end_to_end_sentence({"generator": [followed | {"tenancy": "isolated"}], "hosts": [host(0.0)]}) is None
+    assert end_to_end_sentence(summary_of(**{"generator": [followed | {"tenancy": "isolated"}], "hosts": [host(0.0)]})) is None
 
 
 def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_one_after_it_found() -> None:
@@ -221,15 +225,15 @@ def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_on
         {"what": ROWS_ACCOUNTED, "workload": "store", "keyspace": "second", "fates": found.model_dump()},
     ]
     (row,) = integrity_rows([], journal)
-    assert (row["acked"], row["lost"], row["trials"]) == (9, None, 2)
+    assert (row.acked, row.lost, row.trials) == (9, None, 2)
     (whole,) = integrity_rows([], journal[1:])
-    assert (whole["acked"], whole["lost"]) == (9, 0)
+    assert (whole.acked, whole.lost) == (9, 0)
 
 
-def limit_of(made: MadeUpRun, **how: bool) -> tuple[dict[str, Any], list[Problem]]:
+def limit_of(made: MadeUpRun, **how: bool) -> tuple[Limit, list[Problem]]:
     summary = worded(summarise_run(made.folder, made.experiment, "complete", "now", **how))
-    (row,) = summary["limits"]
-    return row, summary["problem_causes"]
+    (row,) = summary.limits
+    return row, summary.problem_causes
 
 
 def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,25 +244,25 @@ def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path:
     # By a stricter rule every trial would be rejected, and the search would have gone elsewhere.
     monkeypatch.setattr(verdict, "ACHIEVED_MIN", 1.5)
     after, problems = limit_of(made)
-    assert (after["low"], after["high"], after["stopped_by"], after["valid"]) == (before["low"], before["high"], before["stopped_by"], True)
+    assert (after.low, after.high, after.stopped_by, after.valid) == (before.low, before.high, before.stopped_by, True)
     assert [problem.name for problem in problems if isinstance(problem, OtherThreshold)] == ["achieved"]
     anew, changed = limit_of(made, rejudge=True)
     assert {problem.of: (problem.then, problem.now) for problem in changed if isinstance(problem, Rejudged)}["limit"] == (
-        before["limit"],
+        before.limit,
         None,
     )
-    assert (anew["limit"], anew["valid"]) == (None, False)
+    assert (anew.limit, anew.valid) == (None, False)
 
 
 def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_silence(tmp_path: Path) -> None:
     made = MadeUpRun(tmp_path)
     made.search()
     clean, _ = limit_of(made)
-    assert clean["flaws"] == []
+    assert clean.flaws == []
     made.trial("search", 3_333.0, search="main")
     row, _ = limit_of(made)
-    assert [flaw.code for flaw in row["flaws"]] == [Flawed.STRAY_TRIALS]
-    assert row["valid"] is False
+    assert [flaw.code for flaw in row.flaws] == [Flawed.STRAY_TRIALS]
+    assert row.valid is False
 
 
 def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
@@ -269,11 +273,11 @@ def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
     made.limit = 14_321.0
     made.trial("saturated", None)
     after, _ = limit_of(made)
-    assert (after["low"], after["high"], after["saturated"]) == (before["low"], before["high"], before["saturated"])
+    assert (after.low, after.high, after.saturated) == (before.low, before.high, before.saturated)
 
 
 def test_a_run_folder_may_have_letters_that_a_pattern_has(tmp_path: Path) -> None:
     made = MadeUpRun(tmp_path / "etl [1] *?")
     made.search()
     summary = summarise_run(made.folder, made.experiment, "complete", "now")
-    assert summary["usage"] != []
+    assert summary.usage != []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 from hydrotest.analysis.event_log import EventLog, FlawKind, read_event_log
 from hydrotest.analysis.intervals import t_interval
@@ -15,7 +14,8 @@ from hydrotest.analysis.spark_time import job_time
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Iteration, Trial
+from hydrotest.store.records import Iteration, Tenancy, Trial
+from hydrotest.summary.spark import JobData, JobTest
 from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, JobTestUntold, LogFlaw, Problem
 
 COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", "fault")
@@ -25,13 +25,13 @@ COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", 
 class BatchRows:
     """The rows, and what could not be read."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[JobTest] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
 def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> BatchRows:
     """One row for each workload, tenancy and test; medians over the iterations that came to their end."""
-    found: dict[tuple[str, str, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
+    found: dict[tuple[str, Tenancy, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads if trial.purpose in COUNTED else []:
             for iteration in load.iterations or []:
@@ -65,43 +65,41 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
     # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
-    places = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
+    places: dict[tuple[str, str], int] = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
               for place, test in enumerate(spec.tests)}  # fmt: skip
     names_in_order = list(experiment.workloads)
-    out.rows.sort(
-        key=lambda row: (row["tenancy"] == "combined", names_in_order.index(row["workload"]), places[row["workload"], row["test"]])
-    )
+    out.rows.sort(key=lambda row: (row.tenancy == "combined", names_in_order.index(row.workload), places[row.workload, row.test]))
     return out
 
 
 def _row(
     workload: str,
-    tenancy: str,
+    tenancy: Tenancy,
     test: str,
     spec: SparkPerf,
     known: list[tuple[Iteration, Group]],
     objective_s: float | None,
     *,
     is_finished: bool,
-) -> dict[str, Any]:
+) -> JobTest:
     """`known`: the runs whose times are told, with what their event log says; `is_finished`: none of all runs broke off."""
     times = [iteration.seconds for iteration, _ in known]
     median = statistics.median_low(times)
     # Sizes and slowest tasks are those of the iteration with the median time, so that a row fits together.
     group = next(group for iteration, group in known if iteration.seconds == median)
     mean = t_interval(times)
-    return {
-        "workload": workload, "tenancy": tenancy, "test": test, "scale_factor": spec.scale_factor, "data_scale": spec.data_scale,
-        "data": {"seed": spec.seed, "unique_keys": spec.unique_keys, "skew": spec.skew},
-        "tasks_per_stage": group.tasks_per_stage, "stages": len(group.stages),
-        "input_bytes": int(group.total("input_bytes")), "shuffle_read_bytes": int(group.total("shuffle_read_bytes")),
-        "shuffle_write_bytes": int(group.total("shuffle_write_bytes")), "remote_bytes": int(group.total("remote_bytes")),
-        "tasks_by_host": dict(Counter(task.host for stage in group.stages for task in stage.tasks)),
-        "skew": max((stage.skew for stage in group.stages if stage.skew is not None), default=None),
-        "max_shuffle_read_s": group.largest("fetch_wait_s"), "max_shuffle_write_s": group.largest("shuffle_write_s"),
-        "total_s": median, "total_s_low": mean.low, "total_s_high": mean.high, "runs": len(times),
-        "finished": is_finished, "tasks_done": sum(stage.done for stage in group.stages),
-        "time": job_time(group),
-        "gc_s": group.total("gc_s"), "spill_bytes": int(group.total("spill_bytes")), "objective_s": objective_s,
-        "accepted": None if objective_s is None else median <= objective_s and is_finished,
-    }  # fmt: skip
+    return JobTest(
+        workload=workload, tenancy=tenancy, test=test, scale_factor=spec.scale_factor, data_scale=spec.data_scale,
+        data=JobData(seed=spec.seed, unique_keys=spec.unique_keys, skew=spec.skew),
+        tasks_per_stage=group.tasks_per_stage, stages=len(group.stages),
+        input_bytes=int(group.total("input_bytes")), shuffle_read_bytes=int(group.total("shuffle_read_bytes")),
+        shuffle_write_bytes=int(group.total("shuffle_write_bytes")), remote_bytes=int(group.total("remote_bytes")),
+        tasks_by_host=dict(Counter(task.host or "null" for stage in group.stages for task in stage.tasks)),
+        skew=max((stage.skew for stage in group.stages if stage.skew is not None), default=None),
+        max_shuffle_read_s=group.largest("fetch_wait_s"), max_shuffle_write_s=group.largest("shuffle_write_s"),
+        total_s=median, total_s_low=mean.low, total_s_high=mean.high, runs=len(times),
+        finished=is_finished, tasks_done=sum(stage.done for stage in group.stages),
+        time=job_time(group),
+        gc_s=group.total("gc_s"), spill_bytes=int(group.total("spill_bytes")), objective_s=objective_s,
+        accepted=None if objective_s is None else median <= objective_s and is_finished,
+    )  # fmt: skip

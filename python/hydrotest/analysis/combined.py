@@ -24,6 +24,10 @@ from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.summary.base import Latency
+from hydrotest.summary.levels import Level
+from hydrotest.summary.limits import Limit as LimitRow
+from hydrotest.summary.together import Interference, SafeWorkingPoint
 from hydrotest.verdicts import binding
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.evidence import ServiceLine
@@ -164,7 +168,7 @@ class Together:
             return [Lower.NONE_TRIED]
         return why_ours([verdict for trial, verdict in judged if not verdict.accepted and trial.fraction == limit.high / FRACTION_UNIT])
 
-    def safe_working_point(self) -> dict[str, Any] | None:
+    def safe_working_point(self) -> SafeWorkingPoint | None:
         """The contract's object; null where nothing was sustained together, or nothing searched."""
         found = self._searched
         if found is None or found[0].low is None:
@@ -174,12 +178,12 @@ class Together:
         # Nothing above the isolated limits is tried, so there the interval ends.
         high = 1.0 if limit.high is None else limit.high / FRACTION_UNIT
         above = [verdict for trial, verdict in judged if not verdict.accepted and trial.fraction is not None and trial.fraction <= high]
-        return {
-            "fraction": fraction, "low": fraction, "high": high, "at_least": bool(self._lower_bound),
-            "rates": {name: rate * fraction for name, rate in self._rates().items()},
-            "repeats": limit.repeats, "stopped_by": _most_often([dict(v.stopped_by) for v in above]),
-            "because": list(dict.fromkeys(failure for verdict in above[-3:] for failure in verdict.because)), "reasons": [],
-        }  # fmt: skip
+        return SafeWorkingPoint(
+            fraction=fraction, low=fraction, high=high, at_least=bool(self._lower_bound),
+            rates={name: rate * fraction for name, rate in self._rates().items()},
+            repeats=limit.repeats, stopped_by=_most_often([dict(v.stopped_by) for v in above]),
+            because=list(dict.fromkeys(failure for verdict in above[-3:] for failure in verdict.because)), reasons=[],
+        )  # fmt: skip
 
     def _rates(self) -> dict[str, float]:
         """The isolated limit of each workload of the test; a consumer that follows has its producer's."""
@@ -191,7 +195,7 @@ class Together:
                 out[name] = rate
         return out
 
-    def limit_rows(self, limits: Limits) -> list[dict[str, Any]]:
+    def limit_rows(self, limits: Limits) -> list[LimitRow]:
         """Rows of `limits`, combined: fraction × isolated limit."""
         found = self._searched
         if found is None:
@@ -217,15 +221,15 @@ class Together:
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
             flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
-            rows.append({
-                **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
-                "at_least": low is not None and bool(self._lower_bound), "lower_bound": list(self._lower_bound), "at_least_because": [],
-                "saturated": sum(achieved) / len(achieved) if achieved else None,
-                "latency_ms": latency_ms(histogram) if at_limit else None,
-                "latency_includes_failed": sum(one.failed for one in measured) if at_limit else None, "stopped_by": stopped_by,
-                "bound_by": self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
-                "valid": not flaws, "flaws": flaws, "invalid_because": [], "trials": [trial.number for trial, _ in judged],
-            })  # fmt: skip
+            rows.append(limits.common(name, "combined")(
+                limit=low, low=low, high=high, interval="searches", repeats=limit.repeats,
+                at_least=low is not None and bool(self._lower_bound), lower_bound=list(self._lower_bound), at_least_because=[],
+                saturated=sum(achieved) / len(achieved) if achieved else None,
+                latency_ms=Latency.of(latency_ms(histogram)) if at_limit else None,
+                latency_includes_failed=sum(one.failed for one in measured) if at_limit else None, stopped_by=stopped_by,
+                bound_by=self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
+                valid=not flaws, flaws=flaws, invalid_because=[], trials=[trial.number for trial, _ in judged],
+            ))  # fmt: skip
         return rows
 
     def _bound(self, limits: Limits, name: str, trials: Sequence[Trial], stopped_by: str, first: Sequence[str]) -> BoundBy:
@@ -245,7 +249,7 @@ class Together:
         names = names_of(limits.hosts).get(line.host, [])
         if line.resource == "network":
             return service_lines(self._payloads(trials, names), PAYLOAD)
-        there = [share for share in service_shares(self.run, list(trials)) if share["host"] in names]
+        there = [share.written() for share in service_shares(self.run, list(trials)) if share.host in names]
         return service_lines(there, line.used_unit, line.used)
 
     def _payloads(self, trials: Sequence[Trial], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -257,23 +261,23 @@ class Together:
                     found[load.workload].append(Measured.read(self.run, trial, load.workload).bytes_per_s)
         return [{"service": name, "host": names[0], "payload_bytes_per_s": sum(rates) / len(rates)} for name, rates in found.items()]
 
-    def all_out_rows(self) -> list[dict[str, Any]]:
+    def all_out_rows(self) -> list[Level]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""
         rows = []
         for trial in self._of("all-out"):
             for load in trial.loads:
                 if load.outcome is not None:
                     measured = Measured.read(self.run, trial, load.workload)
-                    rows.append({
-                        "workload": load.workload, "tenancy": "combined", "op": None, "offered": None, "concurrency": None, "client": load.client,
-                        "achieved": measured.achieved, "bytes_per_s": measured.bytes_per_s, "count": measured.completed,
-                        "seconds": measured.duration_s, "errors": measured.errors, "errors_known": True,
-                        "errors_by_name": load.outcome.errors, "latency_ms": None, "in_flight_mean": None, "accepted": None,
-                        "trial": trial.number, "cpu_s_per_million": measured.cpu_s_per_million,
-                    })  # fmt: skip
+                    rows.append(Level(
+                        workload=load.workload, tenancy="combined", op=None, offered=None, concurrency=None, client=load.client,
+                        achieved=measured.achieved, bytes_per_s=measured.bytes_per_s, count=measured.completed,
+                        seconds=measured.duration_s, errors=measured.errors, errors_known=True,
+                        errors_by_name=load.outcome.errors, latency_ms=None, in_flight_mean=None, accepted=None,
+                        trial=trial.number, cpu_s_per_million=measured.cpu_s_per_million,
+                    ))  # fmt: skip
         return rows
 
-    def interference(self) -> list[dict[str, Any]]:
+    def interference(self) -> list[Interference]:
         """One row for each workload and metric, from pairs of windows at the same rate."""
         alone: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         together: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
@@ -300,8 +304,9 @@ class Together:
                 if after is not None and (before > 0 or after > 0):
                     pairs.append((before, after))
             if len(pairs) > 1:
-                rows.append({"workload": key[0], "metric": key[1], "test": self.index, "at_least_pairs": bounds,
-                             **compare_pairs(pairs, metrics_of[key[0]])})  # fmt: skip
+                rows.append(Interference(workload=key[0], metric=key[1], test=self.index, at_least_pairs=bounds,
+                             isolated=geometric_mean([before for before, _ in pairs]), combined=geometric_mean([after for _, after in pairs]),
+                                         **dict(paired_change(pairs, metrics_of[key[0]]))))  # fmt: skip
         return rows
 
     def _metrics(self, trial: Trial, load: Load) -> dict[str, float]:
@@ -338,15 +343,6 @@ def _time_of(iteration: Iteration) -> str:
 def _cut(load: Load) -> dict[str, float]:
     """How long tests had run that the window's end cut short."""
     return {_time_of(iteration): iteration.seconds for iteration in load.iterations or [] if iteration.cut}
-
-
-def compare_pairs(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
-    """Geometric means of both sides (plain ones where something is zero), and the change between them; see `paired_change`."""
-    return {
-        "isolated": geometric_mean([before for before, _ in pairs]),
-        "combined": geometric_mean([after for _, after in pairs]),
-        **paired_change(pairs, family),
-    }
 
 
 def _most_often(stopped: list[dict[str, str]]) -> dict[str, str]:

@@ -18,6 +18,8 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.model import Summary
 
 Word = Literal["faster", "slower", "less", "more", "not told apart", "not comparable"]
 RATES_MIN = 3
@@ -55,7 +57,7 @@ class Run:
 
     folder: RunFolder
     experiment: Experiment
-    summary: dict[str, Any]
+    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,15 @@ def compare(first: Run, second: Run) -> Comparison:
 
 def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -> list[str]:
     out = []
-    machines = [{host["name"]: host for host in run.summary["hosts"]} for run in (first, second)]
+    machines = [{host.name: host for host in run.summary.hosts} for run in (first, second)]
     for name in dict.fromkeys([*machines[0], *machines[1]]):
         if name not in machines[0] or name not in machines[1]:
             out.append(f"hardware: the host {name} is in one run only")
             continue
         a, b = machines[0][name], machines[1][name]
-        out += [f"hardware: {key} of {name}: {a.get(key)} → {b.get(key)}" for key in MACHINE if a.get(key) != b.get(key)]
-    versions = [{s["name"]: s["version"] for s in run.summary["systems"]} for run in (first, second)]
-    versions[0]["hydrotest"], versions[1]["hydrotest"] = first.summary["hydrotest"], second.summary["hydrotest"]
+        out += [f"hardware: {key} of {name}: {one} → {other}" for key in MACHINE if (one := getattr(a, key)) != (other := getattr(b, key))]
+    versions = [{s.name: s.version for s in run.summary.systems} for run in (first, second)]
+    versions[0]["hydrotest"], versions[1]["hydrotest"] = first.summary.hydrotest, second.summary.hydrotest
     for name in dict.fromkeys([*versions[0], *versions[1]]):
         if versions[0].get(name) != versions[1].get(name):
             out.append(f"version: {name}: {versions[0].get(name, 'not there')} → {versions[1].get(name, 'not there')}")
@@ -198,14 +200,14 @@ class Draft:
 
 def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]], neighbours: Mapping[str, list[str]]) -> list[Draft]:
     drafts = []
-    others = {(row["workload"], row["tenancy"]): row for row in second.summary["limits"]}
-    for a in first.summary["limits"]:
-        b = others.get((a["workload"], a["tenancy"]))
+    others = {(row.workload, row.tenancy): row for row in second.summary.limits}
+    for a in first.summary.limits:
+        b = others.get((a.workload, a.tenancy))
         if b is None:
             continue
-        is_another = a["workload"] in asked_otherwise or (a["tenancy"] == "combined" and a["workload"] in neighbours)
-        change = None if is_another or not a["limit"] or not b["limit"] else _limit_change(ends_of(a), ends_of(b))
-        drafts.append(Draft(a["workload"], a["tenancy"], "limit", a["unit"], _shown(a), _shown(b), min(a["repeats"], b["repeats"]), change,
+        is_another = a.workload in asked_otherwise or (a.tenancy == "combined" and a.workload in neighbours)
+        change = None if is_another or not a.limit or not b.limit else _limit_change(ends_of(a), ends_of(b))
+        drafts.append(Draft(a.workload, a.tenancy, "limit", a.unit, _shown(a), _shown(b), min(a.repeats, b.repeats), change,
                             ("faster", "slower")))  # fmt: skip
     return drafts
 
@@ -220,10 +222,11 @@ def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
     return Change(middles[1] - middles[0], math.sqrt(variance), RUNS_FREEDOM, low_only=math.isinf(b[1]), high_only=math.isinf(a[1]))
 
 
-def ends_of(limit: dict[str, Any]) -> tuple[float, float]:
-    """The interval of a limit; one that is only "at least" has no upper end."""
-    low = limit["low"] if limit["low"] is not None else limit["limit"]
-    high = limit["high"] if limit["high"] is not None and not limit["at_least"] else math.inf
+def ends_of(limit: Limit) -> tuple[float, float]:
+    """The interval of a limit that is there; one that is only "at least" has no upper end."""
+    low = limit.low if limit.low is not None else limit.limit
+    high = limit.high if limit.high is not None and not limit.at_least else math.inf
+    assert low is not None
     return float(low), float(high)
 
 
@@ -233,8 +236,8 @@ def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "
     return "faster" if low > 0 else "slower" if high < 0 else "not told apart"
 
 
-def _shown(limit: dict[str, Any]) -> str:
-    if limit["limit"] is None:
+def _shown(limit: Limit) -> str:
+    if limit.limit is None:
         return "none"
     low, high = ends_of(limit)
     return f"≥ {low:,.0f}" if math.isinf(high) else f"{low:,.0f} … {high:,.0f}"
@@ -263,8 +266,8 @@ def _points(run: Run) -> Points:
 def _cores(run: Run, trial: Trial, measured: Measured) -> float | None:
     """Cores used by all hosts together."""
     total = 0.0
-    for host in run.summary["hosts"]:
-        rates = trial_host_rates(run.folder, trial, host["name"], measured.start_s, measured.end_s)
+    for host in run.summary.hosts:
+        rates = trial_host_rates(run.folder, trial, host.name, measured.start_s, measured.end_s)
         mean = None if rates.is_empty() else rates["cpu_cores"].mean()
         if not isinstance(mean, int | float):
             return None

@@ -14,6 +14,9 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Hop, Trial, Windowed
+from hydrotest.summary.base import Latency
+from hydrotest.summary.dataflow import Query, WindowCounts
+from hydrotest.summary.dataflow import Step as StepRow
 
 MISSING_MAX = 5
 """So many ranges of lost records are told."""
@@ -124,7 +127,7 @@ def _size(ledger: Ledger) -> int:
     return sum(size(runs) for runs in ledger.values())
 
 
-def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[StepRow]:
     """Every step of every trial that was accounted for, in the contract's terms. Latencies are from each record's intended start: to where it lies in the topic of
     the aggregate, which is followed, and to when it could be seen in a file or table, as far as those tell."""
     rows = []
@@ -133,21 +136,21 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any
             measured = Measured.read(run, trial, load.workload) if load.hops else None
             for hop in load.hops:
                 is_followed = hop.sink == "kafka"
-                rows.append({
-                    "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
-                    **hop.model_dump(mode="json"), "latency_ms": measured.latency if measured is not None and is_followed else hop.latency_ms,
-                    "fault": None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
-                    "fault_action": None if trial.fault is None else trial.fault.action,
-                    "fault_service": None if trial.fault is None else trial.fault.service,
-                })  # fmt: skip
+                rows.append(StepRow(
+                    workload=load.workload, tenancy=trial.tenancy, trial=trial.number, purpose=trial.purpose, offered=load.offered,
+                    **hop.model_dump(exclude={"latency_ms"}), latency_ms=Latency.of(measured.latency if measured is not None and is_followed else hop.latency_ms),
+                    fault=None if trial.fault is None else f"{trial.fault.action} {trial.fault.service}",
+                    fault_action=None if trial.fault is None else trial.fault.action,
+                    fault_service=None if trial.fault is None else trial.fault.service,
+                ))  # fmt: skip
     return rows
 
 
-def window_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def window_rows(trials: Sequence[Trial]) -> list[WindowCounts]:
     """The windowed counts of every trial that has some."""
     return [
-        {"workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
-         **load.windowed.model_dump(mode="json")}
+        WindowCounts(workload=load.workload, tenancy=trial.tenancy, trial=trial.number, purpose=trial.purpose, offered=load.offered,
+         **dict(load.windowed))
         for trial in trials for load in trial.loads if load.windowed is not None
     ]  # fmt: skip
 
@@ -181,7 +184,7 @@ def batch_rate(batches: Sequence[tuple[float, float, int]], begin_s: float, end_
     return sum(batch[2] for batch in inside[1:]) / (last - first)
 
 
-def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[Query]:
     """How each query of a dataflow went in a trial's window: how long its batches took, how much of that was work, and how far it was behind."""
     rows = []
     for trial in trials:
@@ -198,14 +201,14 @@ def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
                 if not own and not endings:
                     continue
                 spent = sum(sum(batch.ms[part] for part in batch.ms if part != "triggerExecution") for batch in own)
-                rows.append({
-                    "workload": load.workload, "tenancy": trial.tenancy, "trial": trial.number, "purpose": trial.purpose, "offered": load.offered,
-                    "query": query, "batches": len(own),
-                    "records_per_s": batch_rate([(batch.wall_s, batch.seconds, batch.rows) for batch in own], measured.start_s, measured.end_s),
-                    "batch_s_median": statistics.median(batch.seconds for batch in own) if own else None,
-                    "batch_s_max": max((batch.seconds for batch in own), default=None),
-                    "restarts": len(endings), "ended_by": endings[0].error if endings else None,
-                    "work_pct": 100 * sum(batch.ms.get("addBatch", 0) for batch in own) / spent if spent else None,
-                    "behind_max": max((batch.behind for batch in own if batch.behind is not None), default=None),
-                })  # fmt: skip
+                rows.append(Query(
+                    workload=load.workload, tenancy=trial.tenancy, trial=trial.number, purpose=trial.purpose, offered=load.offered,
+                    query=query, batches=len(own),
+                    records_per_s=batch_rate([(batch.wall_s, batch.seconds, batch.rows) for batch in own], measured.start_s, measured.end_s),
+                    batch_s_median=statistics.median(batch.seconds for batch in own) if own else None,
+                    batch_s_max=max((batch.seconds for batch in own), default=None),
+                    restarts=len(endings), ended_by=endings[0].error if endings else None,
+                    work_pct=100 * sum(batch.ms.get("addBatch", 0) for batch in own) / spent if spent else None,
+                    behind_max=max((batch.behind for batch in own if batch.behind is not None), default=None),
+                ))  # fmt: skip
     return rows

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Doubling
+from hydrotest.spec.tests import Doubling as DoublingTest
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
+from hydrotest.summary.together import Doubling
 
 
-def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Doubling]:
     """One row for each doubling test. Rates a second without schedule (geometric means over the pairs), changes in percent.
 
     `raised`: true if twice as many got significantly more; false if the interval ends below what a limit is told to
@@ -22,19 +22,19 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
     """
     rows = []
     for index, test in enumerate(experiment.tests):
-        if not isinstance(test, Doubling):
+        if not isinstance(test, DoublingTest):
             continue
         own = len(experiment.generator_hosts(test.workload))
         pairs = doubled(run, [trial for trial in trials if trial.test == index], test.workload)
         if len(pairs) < 2:
             continue
         change = paired_change(pairs)
-        if change["significant"] and change["change_pct"] > 0:
+        if change.significant and change.change_pct > 0:
             raised: bool | None = True
         else:
-            raised = False if change["high_pct"] <= experiment.search.precision * 100 else None
+            raised = False if change.high_pct <= experiment.search.precision * 100 else None
         once, twice = (geometric_mean([pair[side] for pair in pairs]) for side in (0, 1))
-        rows.append({"workload": test.workload, "test": index, "generators": own, "once": once, "twice": twice, **change, "raised": raised})
+        rows.append(Doubling(workload=test.workload, test=index, generators=own, once=once, twice=twice, **dict(change), raised=raised))
     return rows
 
 

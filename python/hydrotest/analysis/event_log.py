@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hydrotest.analysis.event_files import Log, LogFile, find_log, gaps, log_lines
 from hydrotest.analysis.event_parser import EventLog, Flaw, FlawKind, Parser, Skip
 from hydrotest.analysis.event_streams import StreamBrokenError
 from hydrotest.clock import iso
+from hydrotest.summary.event_log import LogRow
 
 __all__ = ["EventLog", "Flaw", "FlawKind", "Skip", "log_row", "parse_event_log", "read_event_log", "read_files"]
 
@@ -45,7 +45,7 @@ def read_files(files: Iterable[LogFile]) -> EventLog:
     return parser.finish()
 
 
-def log_row(log: Log) -> dict[str, Any]:
+def log_row(log: Log) -> LogRow:
     """Whose log it is, by its first lines, and how large."""
     parser = Parser()
     try:
@@ -54,11 +54,11 @@ def log_row(log: Log) -> dict[str, Any]:
     except StreamBrokenError:
         pass  # what came before it says whose it is
     found = parser.log
-    return {
-        "path": str(log.path), "application": found.application or None, "name": found.name or None, "spark": found.version or None,
-        "started": found.started_s and iso(found.started_s), "bytes": sum(file.size for file in log.files), "files": len(log.files),
-        "in_progress": log.in_progress,
-    }  # fmt: skip
+    return LogRow(
+        path=str(log.path), application=found.application or None, name=found.name or None, spark=found.version or None,
+        started=iso(found.started_s) if found.started_s else None, bytes=sum(file.size for file in log.files), files=len(log.files),
+        in_progress=log.in_progress,
+    )  # fmt: skip
 
 
 def parse_event_log(lines: Iterable[str]) -> EventLog:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
 
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.progress import Reading
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import FaultRecord, Outcome, Trial
+from hydrotest.summary.base import Latency
+from hydrotest.summary.fault import Fault, FaultPoint, FaultWorkload, Phases, Recovery
 
 STALL_S_MIN = 0.25
 """No completion for at least this long is a stall; readings are a tenth of a second apart."""
@@ -28,19 +28,6 @@ BACKLOG_BACK = 2.0
 """So many times the largest backlog before still counts as back: its own peaks differ."""
 
 
-@dataclass(frozen=True)
-class Recovery:
-    """How progress went on after a moment. Seconds; null is: not within the window."""
-
-    without_progress_s: float
-    """In all stalls together."""
-    longest_stall_s: float
-    recovered_s: float | None
-    """From the strike until backlog and rate were as before, for good or at least for a second. Zero if they never left."""
-    caught_up_s: float | None
-    """Of these, those after the system had answered again."""
-
-
 def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_batches: bool = False) -> Recovery | None:
     """How progress went on after `struck_s`. None where nothing was completed before it, so that nothing can be compared. `in_batches`: it comes with pauses, which
     are no stalls."""
@@ -53,12 +40,12 @@ def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_ba
     pause = max((end - begin for begin, end in stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
     found = stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
     if not found and all(reading.in_flight <= backlog for reading in after) and _rate(after) >= RATE_BACK * rate:
-        return Recovery(0.0, 0.0, 0.0, 0.0)
+        return Recovery(without_progress_s=0.0, longest_stall_s=0.0, recovered_s=0.0, caught_up_s=0.0)
     horizon = max(CAUGHT_UP_S, 2 * pause)
     at = _back(after, found[-1][1] if found else struck_s, rate * RATE_BACK, backlog, horizon, left=bool(found))
     lengths = [end - begin for begin, end in found]
-    return Recovery(sum(lengths), max(lengths, default=0.0), None if at is None else at - struck_s,
-                    None if at is None else max(0.0, at - ready_s))  # fmt: skip
+    return Recovery(without_progress_s=sum(lengths), longest_stall_s=max(lengths, default=0.0), recovered_s=None if at is None else at - struck_s,
+                    caught_up_s=None if at is None else max(0.0, at - ready_s))  # fmt: skip
 
 
 def _rate(progress: Sequence[Reading]) -> float:
@@ -108,7 +95,7 @@ def readable_share(outcome: Outcome) -> float:
     return read / (read + aborted) if aborted else 1.0
 
 
-def fault_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def fault_rows(run: RunFolder, trials: Sequence[Trial]) -> list[Fault]:
     """One row for each fault trial; times in seconds since its window began."""
     rows = []
     for trial in trials:
@@ -117,15 +104,15 @@ def fault_rows(run: RunFolder, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         measured = [Measured.read(run, trial, load.workload) for load in trial.loads if load.outcome is not None]
         start = measured[0].start_s if measured else trial.prepared_wall_s
         fault = trial.fault
-        rows.append({
-            "trial": trial.number, "service": fault.service, "action": fault.action, "ended": fault.ended,
-            "struck_s": fault.struck_wall_s - start, "back_s": fault.back_wall_s - start, "ready_s": fault.ready_wall_s - start,
-            "seconds": trial.window_s, "workloads": [_workload(m, fault) for m in measured],
-        })  # fmt: skip
+        rows.append(Fault(
+            trial=trial.number, service=fault.service, action=fault.action, ended=fault.ended,
+            struck_s=fault.struck_wall_s - start, back_s=fault.back_wall_s - start, ready_s=fault.ready_wall_s - start,
+            seconds=trial.window_s, workloads=[_workload(m, fault) for m in measured],
+        ))  # fmt: skip
     return rows
 
 
-def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
+def _workload(measured: Measured, fault: FaultRecord) -> FaultWorkload:
     load, outcome = measured.load, measured.load.outcome
     assert outcome is not None
     start = measured.start_s
@@ -142,16 +129,15 @@ def _workload(measured: Measured, fault: FaultRecord) -> dict[str, Any]:
     before_s = start + max(0, math.floor(struck - STALL_S_MIN))
     normal = measured.end_s if found is None or found.recovered_s is None else start + math.ceil(struck + found.recovered_s)
 
-    def between(begin_s: float, end_s: float) -> dict[str, float | None] | None:
-        return latency_ms(window_histogram(measured.folder, load.workload, "response", None, begin_s, end_s))
+    def between(begin_s: float, end_s: float) -> Latency | None:
+        return Latency.of(latency_ms(window_histogram(measured.folder, load.workload, "response", None, begin_s, end_s)))
 
-    return {
-        "workload": load.workload, "offered": load.offered, "achieved": measured.achieved,
-        "recovery": None if found is None else asdict(found),
-        "latency_ms": {"before": between(start, before_s), "during": between(before_s, normal),
-                       "after": between(normal, measured.end_s)},
-        "latency_includes_failed": measured.failed, "failed": sum(outcome.errors.values()), "errors": outcome.errors, "sent_again": outcome.extra.get("resent"),
-        "unanswered": outcome.unanswered, "fates": None if load.fates is None else load.fates.model_dump(),
-        "series": [{"at_s": now.at_s, "rate": (now.completed - before.completed) / (now.at_s - before.at_s), "in_flight": now.in_flight}
+    return FaultWorkload(
+        workload=load.workload, offered=load.offered, achieved=measured.achieved,
+        recovery=found,
+        latency_ms=Phases(before=between(start, before_s), during=between(before_s, normal), after=between(normal, measured.end_s)),
+        latency_includes_failed=measured.failed, failed=sum(outcome.errors.values()), errors=outcome.errors, sent_again=outcome.extra.get("resent"),
+        unanswered=outcome.unanswered, fates=load.fates,
+        series=[FaultPoint(at_s=now.at_s, rate=(now.completed - before.completed) / (now.at_s - before.at_s), in_flight=now.in_flight)
                    for before, now in pairwise(progress[4::5]) if now.at_s > before.at_s],
-    }  # fmt: skip
+    )  # fmt: skip

@@ -6,9 +6,12 @@ import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Literal
 
-from hydrotest.store.records import FilesPass, Trial
+from hydrotest.store.records import FilesPass, Tenancy, Trial
+from hydrotest.summary.files import Files
+
+Op = Literal["read", "write"]
 
 RISE_MIN = 1.05
 """Twice as many at once that bring less than this are no gain."""
@@ -32,10 +35,10 @@ def rate_of(done: FilesPass) -> float:
     return sum(one.bytes for one in done.files) / done.seconds
 
 
-def file_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def file_rows(trials: Sequence[Trial]) -> list[Files]:
     """A row for each workload and number at once, over all its passes: medians of passes, and mean and standard deviation over files, as TestDFSIO
     tells them. `is_limit`: with that many most went through."""
-    passes: dict[tuple[str, str, str], dict[int, list[FilesPass]]] = defaultdict(lambda: defaultdict(list))
+    passes: dict[tuple[str, Tenancy, Op], dict[int, list[FilesPass]]] = defaultdict(lambda: defaultdict(list))
     for kind, workload, tenancy, one in _passes(trials):
         passes[workload, tenancy, kind][one.at_once].append(one)
     rows = []
@@ -44,17 +47,17 @@ def file_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         best = max(rates, key=lambda at_once: rates[at_once])
         for at_once, done in by_number.items():
             each = [one.bytes / one.seconds for all_files in done for one in all_files.files]
-            rows.append({
-                "workload": workload, "tenancy": tenancy, "op": kind.removeprefix("hdfs-"), "at_once": at_once, "passes": len(done),
-                "files": len(done[0].files), "file_bytes": done[0].files[0].bytes, "bytes_per_s": rates[at_once],
-                "per_file_bytes_per_s_mean": statistics.fmean(each),
-                "per_file_bytes_per_s_sd": statistics.stdev(each) if len(each) > 1 else 0.0, "is_limit": at_once == best,
-            })  # fmt: skip
+            rows.append(Files(
+                workload=workload, tenancy=tenancy, op=kind, at_once=at_once, passes=len(done),
+                files=len(done[0].files), file_bytes=done[0].files[0].bytes, bytes_per_s=rates[at_once],
+                per_file_bytes_per_s_mean=statistics.fmean(each),
+                per_file_bytes_per_s_sd=statistics.stdev(each) if len(each) > 1 else 0.0, is_limit=at_once == best,
+            ))  # fmt: skip
     return rows
 
 
-def _passes(trials: Sequence[Trial]) -> Iterator[tuple[str, str, str, FilesPass]]:
+def _passes(trials: Sequence[Trial]) -> Iterator[tuple[Op, str, Tenancy, FilesPass]]:
     for trial in trials:
         for load in trial.loads:
             if load.files is not None:
-                yield load.kind, load.workload, trial.tenancy, load.files
+                yield "read" if load.kind == "hdfs-read" else "write", load.workload, trial.tenancy, load.files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -11,7 +10,8 @@ import polars as pl
 from hydrotest.analysis.usage import summarise, trial_host_rates
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Trial
+from hydrotest.store.records import Tenancy, Trial
+from hydrotest.summary.usage import HostUsage, UsageByTest, UsageByWorkload
 
 MEASURED = (
     "saturated",
@@ -43,26 +43,26 @@ Windows = list[tuple[Trial, str, pl.DataFrame]]
 """Each measured trial's readings of each host, by its name."""
 
 
-def usage_rows(found: Windows) -> list[dict[str, Any]]:
+def usage_rows(found: Windows) -> list[UsageByWorkload]:
     """Each host's use while each workload was measured; workload null: all together."""
-    windows: dict[tuple[str, str | None, str], list[pl.DataFrame]] = defaultdict(list)
+    windows: dict[tuple[str, str | None, Tenancy], list[pl.DataFrame]] = defaultdict(list)
     for trial, host, inside in found:
         windows[host, _pressed(trial), trial.tenancy].append(inside)
     return [
-        {"host": host, "workload": workload, "tenancy": tenancy, **usage}
+        UsageByWorkload(host=host, workload=workload, tenancy=tenancy, **dict(usage))
         for (host, workload, tenancy), parts in windows.items()
         if (usage := _together(parts)) is not None
     ]
 
 
-def usage_by_test(experiment: Experiment, found: Windows) -> list[dict[str, Any]]:
+def usage_by_test(experiment: Experiment, found: Windows) -> list[UsageByTest]:
     """The same by the tests of the experiment, in their order, as published reports tell it; a test of several workloads in turn by each of them."""
     windows: dict[tuple[int, str, str], list[pl.DataFrame]] = defaultdict(list)
     for trial, host, inside in found:
         test = experiment.tests[trial.test].test
         windows[trial.test, f"{trial.test + 1} {test} {_pressed(trial) or ''}".strip(), host].append(inside)
     return [
-        {"test": test, "name": name, "host": host, **usage}
+        UsageByTest(test=test, name=name, host=host, **dict(usage))
         for (test, name, host), parts in sorted(windows.items(), key=lambda window: window[0][0])
         if (usage := _together(parts)) is not None
     ]
@@ -89,6 +89,5 @@ def _pressed(trial: Trial) -> str | None:
     return None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
 
 
-def _together(parts: list[pl.DataFrame]) -> dict[str, Any] | None:
-    usage = summarise(pl.concat(parts, how="diagonal"))
-    return None if usage is None else asdict(usage)
+def _together(parts: list[pl.DataFrame]) -> HostUsage | None:
+    return summarise(pl.concat(parts, how="diagonal"))

@@ -6,11 +6,11 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special  # the functions behind scipy.stats, whose import alone takes half a second of CPU
 
+from hydrotest.summary.together import Change
 from hydrotest.verdicts.figures import Mean
 
 
@@ -72,7 +72,7 @@ def percent(log: float) -> float:
     return math.expm1(min(log, 50.0)) * 100
 
 
-def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict[str, Any]:
+def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> Change:
     """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
 
     `significant` asks more than the interval: with `family` metrics looked at together, each is tested at 0.05 / `family`
@@ -88,10 +88,10 @@ def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> dict
     strict = t_interval(logs, 1 - SIGNIFICANCE / family)
     is_sure = len(known) >= PAIRS_MIN and (strict.low > 0 or strict.high < 0) and abs(mean.value) >= CHANGE_MIN
 
-    return {
-        "change_pct": percent(mean.value), "low_pct": percent(mean.low), "high_pct": percent(mean.high), "n": len(known),
-        "significant": is_sure or starved * 2 > len(known), "starved_pairs": starved,
-    }  # fmt: skip
+    return Change(
+        change_pct=percent(mean.value), low_pct=percent(mean.low), high_pct=percent(mean.high), n=len(known),
+        significant=is_sure or starved * 2 > len(known), starved_pairs=starved,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

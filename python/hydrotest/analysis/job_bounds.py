@@ -14,6 +14,7 @@ from hydrotest.analysis.windows import Window, names_of, pass_s, uses_in, window
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.summary.limits import Job
 from hydrotest.verdicts.binding import BoundBy
 
 SPARK_DOCS = "https://spark.apache.org/docs/latest/"
@@ -29,7 +30,7 @@ SCHEDULING = Internal("share of the tasks' time in being sent out and heard of",
                       SPARK_DOCS + "tuning.html#level-of-parallelism", remedy="lower it: fewer and larger tasks", spends=True)  # fmt: skip
 
 
-def job_rows(limits: Limits) -> list[dict[str, Any]]:
+def job_rows(limits: Limits) -> list[Job]:
     """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
     rows = []
     spark = limits.experiment.systems.spark
@@ -41,8 +42,8 @@ def job_rows(limits: Limits) -> list[dict[str, Any]]:
             if isinstance(spec, SparkPerf) and spark is not None and windows:
                 suspicion = suspect(limits.run, windows, workload, limits.hosts, limits.experiment.needs(workload))
                 # Its driver is a part of the system, not a generator that should have more room.
-                rows.append({"workload": workload, "kind": spec.kind, "tests": list(spec.tests), "workers": _worker_names(spark.workers, limits.hosts),
-                             "bound_by": limits.proven(index, workload, suspicion, [])})  # fmt: skip
+                rows.append(Job(workload=workload, kind=spec.kind, tests=list(spec.tests), workers=_worker_names(spark.workers, limits.hosts),
+                             bound_by=limits.proven(index, workload, suspicion, [])))  # fmt: skip
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hydrotest.analysis.bound_by import bound_by
@@ -22,7 +23,10 @@ from hydrotest.spec.models import Experiment, Objective
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Trial
+from hydrotest.store.records import Tenancy, Trial
+from hydrotest.summary.base import Latency
+from hydrotest.summary.limits import Bracket
+from hydrotest.summary.limits import Limit as LimitRow
 from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
@@ -33,7 +37,7 @@ UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra"
 def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
     """The isolated limits found so far, operations a second by workload."""
     rows = Limits(run, experiment, run.trials(), []).rows()
-    return {row["workload"]: row["limit"] for row in rows if row["limit"] is not None and row["tenancy"] == "isolated"}
+    return {row.workload: row.limit for row in rows if row.limit is not None and row.tenancy == "isolated"}
 
 
 class Limits:
@@ -50,7 +54,7 @@ class Limits:
         self.hosts = hosts
         """Those of environment.json, with their ceilings."""
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[LimitRow]:
         """One row for each workload of an `isolated` test that has any trial."""
         rows = []
         for index, test in enumerate(self.experiment.tests):
@@ -69,7 +73,7 @@ class Limits:
         chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and t.is_about(workload)]
         return [Measured.read(self.run, trial, workload) for trial in chosen]
 
-    def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:
+    def _search_row(self, index: int, workload: str) -> LimitRow | None:
         # Of a pipeline there are several, with ever more offered.
         measured = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
         saturated = self.decided.saturated(index, workload) or measured
@@ -94,33 +98,32 @@ class Limits:
         if limit.repeats < self.experiment.search.repeats:
             flaws.append(LimitFlaw(Flawed.FEW_SEARCHES, limit.repeats, self.experiment.search.repeats))
         lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [Lower.NONE_REJECTED] if limit.high is None else []
-        return {
-            **self.common(workload), "limit": limit.low, "low": limit.low, "high": limit.high, "interval": "searches", "repeats": limit.repeats,
-            "at_least": limit.low is not None and (limit.high is None or stopped_by == "generator"),
-            "saturated": saturated, "latency_ms": latency, "stopped_by": stopped_by,
-            "latency_includes_failed": sum(m.failed for m, _ in at_limit) if at_limit else None,
-            "lower_bound": list(lower), "at_least_because": [],
-            "bound_by": self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
-            "valid": not flaws, "flaws": flaws, "invalid_because": [],
-            "trials": [m.trial.number for m, _ in judged],
-            "searches": [self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
-        }  # fmt: skip
+        return self.common(workload)(
+            limit=limit.low, low=limit.low, high=limit.high, interval="searches", repeats=limit.repeats,
+            at_least=limit.low is not None and (limit.high is None or stopped_by == "generator"),
+            saturated=saturated, latency_ms=Latency.of(latency), stopped_by=stopped_by,
+            latency_includes_failed=sum(m.failed for m, _ in at_limit) if at_limit else None,
+            lower_bound=list(lower), at_least_because=[],
+            bound_by=self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
+            valid=not flaws, flaws=flaws, invalid_because=[],
+            trials=[m.trial.number for m, _ in judged],
+            searches=[self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
+        )  # fmt: skip
 
-    def _nothing(self, workload: str) -> dict[str, Any]:
-        return {
-            **self.common(workload),
-            "limit": None, "low": None, "high": None, "interval": "searches", "repeats": 0, "at_least": False, "saturated": 0.0, "latency_ms": None,
-            "stopped_by": Stop.SEARCH_END, "bound_by": BoundBy(Kind.UNKNOWN, (NothingCompleted(),)), "valid": False,
-            "flaws": [LimitFlaw(Flawed.NOTHING_COMPLETED)], "invalid_because": [],
-        }  # fmt: skip
+    def _nothing(self, workload: str) -> LimitRow:
+        return self.common(workload)(
+            limit=None, low=None, high=None, interval="searches", repeats=0, at_least=False, saturated=0.0, latency_ms=None,
+            stopped_by=Stop.SEARCH_END, bound_by=BoundBy(Kind.UNKNOWN, (NothingCompleted(),)), valid=False,
+            flaws=[LimitFlaw(Flawed.NOTHING_COMPLETED)], invalid_because=[],
+        )  # fmt: skip
 
-    def common(self, workload: str, tenancy: str = "isolated") -> dict[str, Any]:
+    def common(self, workload: str, tenancy: Tenancy = "isolated") -> partial[LimitRow]:
         """What all rows of a workload have."""
         kind = self.experiment.workloads[workload].kind
         objective = self.experiment.objective(workload)
-        return {"workload": workload, "kind": kind, "tenancy": tenancy, "unit": UNITS[kind],
-                "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
-                              "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
+        asked: dict[str, float | None] = {f"{name}_ms": bound for name, bound in objective.latencies_ms().items()}
+        asked |= {"errors": objective.errors, "loss": objective.loss}
+        return partial(LimitRow, workload=workload, kind=kind, tenancy=tenancy, unit=UNITS[kind], objective=asked)
 
     def _verdict(self, measured: Measured, objective: Objective) -> Verdict:
         """Of a search's trial: what the run decided of it, with today's figures beside it."""
@@ -142,11 +145,11 @@ class Limits:
                 counted.append((measured, verdict))
         return search.limit(), counted, strays
 
-    def _bracket(self, limit: Limit, index: int, saturated: float) -> dict[str, float | None]:
+    def _bracket(self, limit: Limit, index: int, saturated: float) -> Bracket:
         grid = LimitSearch(saturated, self.experiment.search.precision)
         bracket = limit.searches[index]
-        return {"accepted": None if bracket.accepted is None else grid.rate(bracket.accepted),
-                "rejected": None if bracket.rejected is None else grid.rate(bracket.rejected)}  # fmt: skip
+        return Bracket(accepted=None if bracket.accepted is None else grid.rate(bracket.accepted),
+                       rejected=None if bracket.rejected is None else grid.rate(bracket.rejected))  # fmt: skip
 
     def suspect(self, trials: list[Measured], lacks: Sequence[Lack], stopped_by: str) -> BoundBy:
         """What may bind, by what was used and full in some trials, on hosts that the workload needs."""
@@ -183,7 +186,7 @@ class Limits:
         how = self.experiment.provable_by(suspicion.host, suspicion.resource)
         return suspicion if how is None else replace(suspicion, because=(*suspicion.because, how))
 
-    def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
+    def _consumer_row(self, index: int, workload: str) -> LimitRow | None:
         trials = self._of(index, workload, "catch-up")
         if not trials:
             return None
@@ -195,14 +198,14 @@ class Limits:
         verdict = self.suspect(trials, lacks, stopped_by)
         asked = self.experiment.search.repeats
         flaws = [] if len(rates) >= asked else [LimitFlaw(Flawed.FEW_REPEATS, len(rates), asked)]
-        return {
-            **self.common(workload), "limit": mean.value, "low": mean.low if mean.n > 1 else None,
-            "high": mean.high if mean.n > 1 else None, "interval": "95 %", "repeats": len(rates), "at_least": bool(lacks),
-            "lower_bound": list(lacks), "at_least_because": [], "saturated": mean.value, "latency_ms": None, "stopped_by": stopped_by,
-            "bound_by": self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if lacks else None),
-            "valid": not flaws, "flaws": flaws, "invalid_because": [],
-            "trials": [m.trial.number for m in trials],
-        }  # fmt: skip
+        return self.common(workload)(
+            limit=mean.value, low=mean.low if mean.n > 1 else None,
+            high=mean.high if mean.n > 1 else None, interval="95 %", repeats=len(rates), at_least=bool(lacks),
+            lower_bound=list(lacks), at_least_because=[], saturated=mean.value, latency_ms=None, stopped_by=stopped_by,
+            bound_by=self.proven(index, workload, verdict, self.experiment.generators_apart(workload), "generator" if lacks else None),
+            valid=not flaws, flaws=flaws, invalid_because=[],
+            trials=[m.trial.number for m in trials],
+        )  # fmt: skip
 
 
 def why_no_room(verdicts: Iterable[Verdict]) -> tuple[Lack, ...]:

@@ -6,11 +6,12 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from hydrotest.analysis.compare import Run, apart, ends_of
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.models import Experiment
+from hydrotest.summary.limits import Limit
 
 Choice = Literal["shared hosts", "hosts of their own", "not told apart", "not known"]
 SAME_MAX = 0.02
@@ -63,7 +64,7 @@ def placed(runs: Sequence[Run]) -> Placed | None:
 
 def _answer(workload: str, runs: Sequence[Run], sharing: Run, own: Run) -> Answer:
     parts = [
-        Part(run.summary["run"], _is_shared(run.experiment, workload), _interval(run, workload, "isolated"), _interval(run, workload, "combined"))
+        Part(run.summary.run, _is_shared(run.experiment, workload), _interval(run, workload, "isolated"), _interval(run, workload, "combined"))
         for run in runs
     ]  # fmt: skip
     on_shared, on_own = _interval(sharing, workload, "combined"), _interval(own, workload, "combined")
@@ -72,7 +73,7 @@ def _answer(workload: str, runs: Sequence[Run], sharing: Run, own: Run) -> Answe
         word = apart(on_own, on_shared)
         better = "shared hosts" if word == "faster" else "hosts of their own" if word == "slower" else "not told apart"
     row = _row(sharing, workload, "combined")
-    return Answer(workload, row["unit"] if row else "", parts, better, _fought_for(sharing, workload))
+    return Answer(workload, row.unit if row else "", parts, better, _fought_for(sharing, workload))
 
 
 def systems_on(experiment: Experiment) -> dict[str, set[str]]:
@@ -90,27 +91,27 @@ def _is_shared(experiment: Experiment, workload: str) -> bool:
     return any(len(there[machine]) > 1 for machines in experiment.machines(workload).values() for machine in machines)
 
 
-def _row(run: Run, workload: str, tenancy: str) -> dict[str, Any] | None:
-    rows = (row for row in run.summary["limits"] if row["workload"] == workload and row["tenancy"] == tenancy)
+def _row(run: Run, workload: str, tenancy: str) -> Limit | None:
+    rows = (row for row in run.summary.limits if row.workload == workload and row.tenancy == tenancy)
     return next(rows, None)
 
 
 def _interval(run: Run, workload: str, tenancy: str) -> tuple[float, float] | None:
     row = _row(run, workload, tenancy)
-    return None if row is None or row["limit"] is None else ends_of(row)
+    return None if row is None or row.limit is None else ends_of(row)
 
 
 def _fought_for(run: Run, workload: str) -> list[str]:
     """Of the hosts that the workload's system shares: each resource near its ceiling while all pressed, with its share and its users."""
     there = systems_on(run.experiment)
     hosts = {machine for machines in run.experiment.machines(workload).values() for machine in machines if len(there[machine]) > 1}
-    together = run.summary.get("together") or {"resources": [], "services": []}
+    together = run.summary.together
     out = []
-    for use in together["resources"]:
-        if use["host"] in hosts and use["resource"] != "memory" and use["is_near"]:
-            users = [f"{s['service']} {s['cpu_cores']:.2f}" for s in together["services"] if s["host"] == use["host"]]
-            by = f": {', '.join(users[:4])} cores" if use["resource"] == "cpu" and users else ""
-            out.append(f"{use['resource']} of {use['host']} ({use['share']:.0%} of its ceiling{by})")
+    for use in together.resources:
+        if use.host in hosts and use.resource != "memory" and use.is_near:
+            users = [f"{s.service} {s.cpu_cores:.2f}" for s in together.services if s.host == use.host]
+            by = f": {', '.join(users[:4])} cores" if use.resource == "cpu" and users else ""
+            out.append(f"{use.resource} of {use.host} ({use.share:.0%} of its ceiling{by})")
     return out
 
 
@@ -120,7 +121,7 @@ def _unequal(runs: Sequence[Run]) -> list[str]:
     for what in ("cores", "memory", "disk", "network"):
         sums = [_sum(run.experiment, what) for run in runs]
         if any(not math.isclose(one, sums[0], rel_tol=SAME_MAX) for one in sums):
-            shown = ", ".join(f"{run.summary['run']} {one:,.4g}" for run, one in zip(runs, sums, strict=True))
+            shown = ", ".join(f"{run.summary.run} {one:,.4g}" for run, one in zip(runs, sums, strict=True))
             out.append(f"the hosts of the systems have not the same {what} in all: {shown}")
     return out
 

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Profile
+from hydrotest.spec.tests import Profile as ProfileTest
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.records import Trial
+from hydrotest.summary.base import Latency
+from hydrotest.summary.profile import Profile, ProfileSecond, Stretch
 
 
-def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Profile]:
     """One row for each profile. Seconds count from its beginning, rates are a second."""
     rows = []
     for trial in trials:
         test = experiment.tests[trial.test]
-        if trial.purpose == "profile" and trial.status == "done" and isinstance(test, Profile):
+        if trial.purpose == "profile" and trial.status == "done" and isinstance(test, ProfileTest):
             measured = Measured.read(run, trial, test.workload)
-            rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors, "latency_includes_failed": measured.failed,
-                         "stretches": _stretches(test, measured), "series": _series(test, measured)})  # fmt: skip
+            rows.append(Profile(trial=trial.number, workload=test.workload, errors=measured.errors, latency_includes_failed=measured.failed,
+                         stretches=_stretches(test, measured), series=_series(test, measured)))  # fmt: skip
     return rows
 
 
-def offered_at(test: Profile, at_s: float) -> float:
+def offered_at(test: ProfileTest, at_s: float) -> float:
     """The rate that is due at a moment; 0 outside the profile."""
     for stretch in test.stretches:
         if at_s < stretch.duration:
@@ -45,7 +45,7 @@ def _achieved(measured: Measured, begin_s: float, end_s: float) -> float | None:
     return measured.progress.rate(measured.start_s + begin_s, measured.start_s + end_s)
 
 
-def _stretches(test: Profile, measured: Measured) -> list[dict[str, Any]]:
+def _stretches(test: ProfileTest, measured: Measured) -> list[Stretch]:
     rows = []
     begin = 0.0
     for stretch in test.stretches:
@@ -53,15 +53,15 @@ def _stretches(test: Profile, measured: Measured) -> list[dict[str, Any]]:
         histogram = window_histogram(
             measured.folder, measured.load.workload, "response", None, measured.start_s + begin, measured.start_s + end
         )
-        rows.append({
-            "from_s": begin, "to_s": end, "rate": stretch.rate, "end_rate": stretch.end_rate, "offered": stretch.operations / stretch.duration,
-            "achieved": _achieved(measured, begin, end), "in_flight_max": _in_flight_max(measured, begin, end), "latency_ms": latency_ms(histogram),
-        })  # fmt: skip
+        rows.append(Stretch(
+            from_s=begin, to_s=end, rate=stretch.rate, end_rate=stretch.end_rate, offered=stretch.operations / stretch.duration,
+            achieved=_achieved(measured, begin, end), in_flight_max=_in_flight_max(measured, begin, end), latency_ms=Latency.of(latency_ms(histogram)),
+        ))  # fmt: skip
         begin = end
     return rows
 
 
-def _series(test: Profile, measured: Measured) -> list[dict[str, Any]]:
+def _series(test: ProfileTest, measured: Measured) -> list[ProfileSecond]:
     histograms: dict[int, HdrHistogram] = {}
     for interval in read_logs(measured.folder, measured.load.workload, "response"):
         if interval.op is None:
@@ -69,6 +69,6 @@ def _series(test: Profile, measured: Measured) -> list[dict[str, Any]]:
     rows = []
     for second in range(int(test.duration)):
         latency = (latency_ms(histograms[second]) if second in histograms else None) or {}
-        rows.append({"at_s": second + 0.5, "offered": offered_at(test, second + 0.5), "achieved": _achieved(measured, second, second + 1),
-                     "in_flight": _in_flight_max(measured, second, second + 1), "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99")})  # fmt: skip
+        rows.append(ProfileSecond(at_s=second + 0.5, offered=offered_at(test, second + 0.5), achieved=_achieved(measured, second, second + 1),
+                     in_flight=_in_flight_max(measured, second, second + 1), p50_ms=latency.get("p50"), p99_ms=latency.get("p99")))  # fmt: skip
     return rows

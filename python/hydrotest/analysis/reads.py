@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from hydrotest.store.records import Outcome, Trial
-
-COUNTS = ("checked_reads", "missing_reads", "corrupted_reads")
-
-
-def no_reads() -> dict[str, Any]:
-    """Of a workload that reads no tables, and of one whose reads were not kept."""
-    return {**dict.fromkeys(COUNTS), "unchecked": [], "not_applied": {}}
+from hydrotest.summary.integrity import Unchecked
 
 
-def reads_by_workload(trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Reads:
+    """What a workload's reads found. The counts are None of one that reads no tables, and of one whose reads were not kept."""
+
+    checked: int | None = None
+    missing: int | None = None
+    corrupted: int | None = None
+    unchecked: list[Unchecked] = field(default_factory=list)
+    not_applied: dict[str, int] = field(default_factory=dict)
+
+
+def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
     """The findings of each workload that has any, warm-up included."""
     outcomes: dict[str, list[Outcome]] = defaultdict(list)
     for trial in trials:
@@ -26,21 +32,25 @@ def reads_by_workload(trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
     return {workload: reads_of([outcome.extra for outcome in parts]) for workload, parts in outcomes.items()}
 
 
-def reads_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
+def reads_of(parts: list[dict[str, Any]]) -> Reads:
     """Adds up what generators found (`extra` of rust/cassandra/src/press.rs). A count that one of them has not kept is not known."""
     not_applied: dict[str, int] = defaultdict(int)
-    unchecked: dict[tuple[Any, ...], dict[str, Any]] = {}
+    unchecked: dict[tuple[Any, ...], Unchecked] = {}
     for part in parts:
         for statement, count in part.get("not_applied", {}).items():
             not_applied[statement] += count
-        for row in part.get("unchecked", []):
-            key = (row["statement"], row["what"], row["reason"], *row["columns"])
-            known = unchecked.setdefault(key, {**row, "reads": 0, "absent": 0})
-            known["reads"] += row["reads"]
-            known["absent"] += row["absent"]
-    return {
-        **{key: sum(part[key] for part in parts) if all(key in part for part in parts) else None for key in COUNTS},
+        for row in map(Unchecked.model_validate, part.get("unchecked", [])):
+            key = (row.statement, row.what, row.reason, *row.columns)
+            known = unchecked.get(key)
+            unchecked[key] = row if known is None else row.model_copy(
+                update={"reads": known.reads + row.reads, "absent": known.absent + row.absent})  # fmt: skip
+
+    def total(key: str) -> int | None:
+        return sum(part[key] for part in parts) if all(key in part for part in parts) else None
+
+    return Reads(
+        total("checked_reads"), total("missing_reads"), total("corrupted_reads"),
         # A statement that was never executed has left nothing unchecked.
-        "unchecked": [row for row in unchecked.values() if row["reads"]],
-        "not_applied": {statement: count for statement, count in not_applied.items() if count},
-    }
+        [row for row in unchecked.values() if row.reads],
+        {statement: count for statement, count in not_applied.items() if count},
+    )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,8 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.base import Latency
+from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall
 
 if TYPE_CHECKING:
     import ruptures
@@ -89,25 +91,25 @@ def change_points(values: Sequence[float]) -> list[int]:
     return [at for at, before, after in zip(found, levels, levels[1:], strict=False) if abs(after - before) >= math.log1p(CHANGE_MIN)]
 
 
-def drift_pct(times_s: Sequence[float], values: Sequence[float]) -> dict[str, Any] | None:
+def drift_pct(times_s: Sequence[float], values: Sequence[float]) -> Drift | None:
     """A drift in percent an hour of the series' own mean, with its 95 % interval; None of a series that is too short, or nothing but zeros."""
     mean = _mean(values)
     slope = slope_per_hour(times_s, [value / mean for value in values]) if mean > 0 else None
-    return None if slope is None else {**{k: getattr(slope, k) * 100 for k in ("per_hour", "low", "high")}, "sure": slope.is_sure}
+    return None if slope is None else Drift(per_hour=slope.per_hour * 100, low=slope.low * 100, high=slope.high * 100, sure=slope.is_sure)
 
 
-def soak_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
+def soak_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Soak]:
     """One row for each soak."""
     soaks = [trial for trial in trials if trial.purpose == "soak" and trial.status == "done"]
     return [
-        {"trial": trial.number, "seconds": trial.window_s, "workloads": _workloads(run, experiment, trial), "services": _services(run, trial),
-         "counters": _counters(run, trial)}
+        Soak(trial=trial.number, seconds=trial.window_s, workloads=_workloads(run, experiment, trial), services=_services(run, trial),
+         counters=_counters(run, trial))
         for trial in soaks
     ]  # fmt: skip
 
 
-def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[SoakWorkload]:
+    rows: list[SoakWorkload] = []
     for load in trial.loads:
         if load.outcome is None:
             continue
@@ -117,25 +119,26 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[dic
         buckets = _buckets(measured, objective)
         drift = {}
         changes = []
-        for metric in ("achieved", "p50_ms", "p99_ms"):
-            known = [(b["at_s"], b[metric]) for b in buckets if b[metric] is not None]
+        series = {"achieved": [b.achieved for b in buckets], "p50_ms": [b.p50_ms for b in buckets], "p99_ms": [b.p99_ms for b in buckets]}
+        for metric, readings in series.items():
+            known = [(b.at_s, value) for b, value in zip(buckets, readings, strict=True) if value is not None]
             values = [value for _, value in known]
             drift[metric] = drift_pct([at for at, _ in known], values)
             edges = [0, *change_points(values), len(values)]
             changes += [
-                {"metric": metric, "at_s": known[at][0], "before": _mean(values[a:at]), "after": _mean(values[at:b])}
+                LevelChange(metric=metric, at_s=known[at][0], before=_mean(values[a:at]), after=_mean(values[at:b]))
                 for a, at, b in zip(edges, edges[1:], edges[2:], strict=False)
             ]
-        rows.append({"workload": load.workload, "offered": load.offered, "achieved": measured.achieved, "errors": measured.errors,
-                     "latency_ms": measured.latency, "latency_includes_failed": measured.failed,
-                     "gave_up": load.outcome.gave_up, "drift_pct": drift, "changes": changes, "buckets": buckets,
-                     "stalls": _stalls(measured),
-                     "accepted": None if verdict is None else verdict.accepted, "because": [] if verdict is None else list(verdict.because), "reasons": [],
-                     "missed_at_s": [b["at_s"] for b in buckets if b["met"] is False]})  # fmt: skip
+        rows.append(SoakWorkload(workload=load.workload, offered=load.offered, achieved=measured.achieved, errors=measured.errors,
+                     latency_ms=Latency.of(measured.latency), latency_includes_failed=measured.failed,
+                     gave_up=load.outcome.gave_up, drift_pct=drift, changes=changes, buckets=buckets,
+                     stalls=_stalls(measured),
+                     accepted=None if verdict is None else verdict.accepted, because=[] if verdict is None else list(verdict.because), reasons=[],
+                     missed_at_s=[b.at_s for b in buckets if b.met is False]))  # fmt: skip
     return rows
 
 
-def _stalls(measured: Measured) -> list[dict[str, float]] | None:
+def _stalls(measured: Measured) -> list[Stall] | None:
     """The longest stretches in which nothing was completed, in the order of time. Null of what goes through in batches, which pause."""
     if measured.source is not None:
         return None
@@ -145,10 +148,10 @@ def _stalls(measured: Measured) -> list[dict[str, float]] | None:
         return []
     found = stalls(points, max(STALL_S_MIN, STALL_OPERATIONS / rate))
     longest = sorted(found, key=lambda stall: stall[0] - stall[1])[:STALLS_MAX]
-    return [{"at_s": begin, "seconds": end - begin} for begin, end in sorted(longest)]
+    return [Stall(at_s=begin, seconds=end - begin) for begin, end in sorted(longest)]
 
 
-def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
+def _buckets(measured: Measured, objective: Objective) -> list[Bucket]:
     """The window in equal stretches: the rate at which operations were completed in each, and the median and p99 of those that were due in it, however late they were
     answered; whether it met the objective's bounds of latency by itself (null: it has none, or nothing was due). The rate is null where no readings were kept."""
     bounds = objective.latencies_ms()
@@ -163,20 +166,21 @@ def _buckets(measured: Measured, objective: Objective) -> list[dict[str, Any]]:
     for at, histogram in enumerate(histograms):
         latency = latency_ms(histogram) or {}
         begin = measured.start_s + at * width
-        rows.append({"at_s": (at + 0.5) * width, "achieved": measured.progress.rate(begin, begin + width), "p50_ms": latency.get("p50"),
-                     "p99_ms": latency.get("p99"),
-                     "met": all((latency[name] or 0.0) <= bound for name, bound in bounds.items()) if bounds and latency else None})  # fmt: skip
+        rows.append(Bucket(at_s=(at + 0.5) * width, achieved=measured.progress.rate(begin, begin + width), p50_ms=latency.get("p50"),
+                     p99_ms=latency.get("p99"),
+                     met=all((latency[name] or 0.0) <= bound for name, bound in bounds.items()) if bounds and latency else None))  # fmt: skip
     return rows
 
 
-def _services(run: RunFolder, trial: Trial) -> list[dict[str, Any]]:
+def _services(run: RunFolder, trial: Trial) -> list[SoakService]:
     """Memory growth of each service, bytes an hour."""
     rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
     rows = []
     for (host, service), own in rates.sort("wall_s").group_by("host", "service", maintain_order=True) if not rates.is_empty() else []:
         slope = slope_per_hour(own["wall_s"].to_list(), [float(v) for v in own["memory_bytes"].to_list()])
-        rows.append({"host": host, "service": service, "memory_bytes": own["memory_bytes"][-1],
-                     "growth_bytes_per_hour": None if slope is None else asdict(slope) | {"sure": slope.is_sure}})  # fmt: skip
+        rows.append(SoakService(host=host, service=service, memory_bytes=own["memory_bytes"][-1],
+                     growth_bytes_per_hour=None if slope is None else
+                                Growth(per_hour=slope.per_hour, low=slope.low, high=slope.high, n=slope.n, sure=slope.is_sure)))  # fmt: skip
     return rows
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hydrotest.analysis.spark_tasks import Doubt, Group, Job, Outcome, Stage, Task, doubt_of
+from hydrotest.summary.event_log import StageRow
+from hydrotest.summary.spark import Doubt as DoubtRow
+from hydrotest.summary.spark import JobTime
 
 
 def _sum(*values: float | None) -> float | None:
@@ -151,7 +153,7 @@ def cores_max(stages: Sequence[Stage]) -> float | None:
     return work / path if path > 0 else None
 
 
-def job_time(group: Group) -> dict[str, Any]:
+def job_time(group: Group) -> JobTime:
     """A job's time: its tasks' seconds by part, how much shorter its stages would be in all without each part, and what cores can do."""
     told = [stage_time(stage) for stage in group.stages]
     seconds = sum(one.seconds for one in told)
@@ -165,34 +167,41 @@ def job_time(group: Group) -> dict[str, Any]:
             return None
         return (1 - sum(known) / seconds) * 100 if seconds > 0 else 0.0
 
-    doubt = doubt_of(group.stages)
-    return {
-        "parts_s": {part: _sum(*(one.parts[part] for one in told)) if told else 0.0 for part in parts},
-        "shorter_pct": {part: shorter_pct(part) for part in parts},
-        "critical_path_s": critical_path_s(group.stages), "cores_max": cores_max(group.stages), "cores": group.cores or 0,
-        "doubt": doubt and asdict(doubt),
-    }  # fmt: skip
+    return JobTime(
+        parts_s={part: _sum(*(one.parts[part] for one in told)) if told else 0.0 for part in parts},
+        shorter_pct={part: shorter_pct(part) for part in parts},
+        critical_path_s=critical_path_s(group.stages), cores_max=cores_max(group.stages), cores=group.cores or 0,
+        doubt=doubt_row(doubt_of(group.stages)),
+    )  # fmt: skip
 
 
-def time_rows(stages: Sequence[Stage]) -> list[dict[str, Any]]:
+def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
     """One row an attempt of a stage, as the report shows them. What the log does not have is null."""
-    rows = []
-    for stage in stages:
-        told = stage_time(stage)
-        did = told if told.tasks else None
-        rows.append({
-            "stage": told.number, "attempt": told.attempt, "name": told.name, "tasks": told.tasks, "planned": stage.planned,
-            "failed_tasks": stage.count(Outcome.FAILED), "killed_tasks": stage.count(Outcome.KILLED), "repeated_tasks": stage.count(Outcome.REPEATED),
-            "failure": stage.failure, "seconds": did and did.seconds, "parts_s": did.parts if did else dict.fromkeys(told.parts),
-            "ideal_s": did.ideal_s if did else dict.fromkeys(told.ideal_s), "longest_task_s": did and did.longest_task_s,
-            "cores_used": did and did.cores_used, "task_cpus": stage.cpus, "slots": stage.slots, "skew": stage.skew,
-            **{what: _whole(stage.known_total(what)) for what in ("input_bytes", "shuffle_read_bytes", "remote_bytes", "shuffle_write_bytes", "spill_bytes",
-                                                                  "result_bytes", "remote_blocks", "local_blocks")},
-            "max_shuffle_read_s": stage.largest("fetch_wait_s"), "max_shuffle_write_s": stage.largest("shuffle_write_s"),
-            "localities": stage.localities, "doubt": None if told.doubt is None else asdict(told.doubt),
-        })  # fmt: skip
-    return rows
+    return [_time_row(stage) for stage in stages]
 
 
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
+def _time_row(stage: Stage) -> StageRow:
+    told = stage_time(stage)
+    did = told if told.tasks else None
+
+    def whole(what: str) -> int | None:
+        value = stage.known_total(what)
+        return None if value is None else int(value)
+
+    return StageRow(
+        stage=told.number, attempt=told.attempt, name=told.name, tasks=told.tasks, planned=stage.planned,
+        failed_tasks=stage.count(Outcome.FAILED), killed_tasks=stage.count(Outcome.KILLED), repeated_tasks=stage.count(Outcome.REPEATED),
+        failure=stage.failure, seconds=did.seconds if did else None, parts_s=did.parts if did else dict.fromkeys(told.parts),
+        ideal_s=did.ideal_s if did else dict.fromkeys(told.ideal_s), longest_task_s=did.longest_task_s if did else None,
+        cores_used=did.cores_used if did else None, task_cpus=stage.cpus, slots=stage.slots, skew=stage.skew,
+        input_bytes=whole("input_bytes"), shuffle_read_bytes=whole("shuffle_read_bytes"), remote_bytes=whole("remote_bytes"),
+        shuffle_write_bytes=whole("shuffle_write_bytes"), spill_bytes=whole("spill_bytes"), result_bytes=whole("result_bytes"),
+        remote_blocks=whole("remote_blocks"), local_blocks=whole("local_blocks"),
+        max_shuffle_read_s=stage.largest("fetch_wait_s"), max_shuffle_write_s=stage.largest("shuffle_write_s"),
+        localities=stage.localities, doubt=doubt_row(told.doubt),
+    )  # fmt: skip
+
+
+def doubt_row(doubt: Doubt | None) -> DoubtRow | None:
+    """As the summary has it."""
+    return None if doubt is None else DoubtRow(started=doubt.started, known=doubt.known, left_out=doubt.left_out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ from hydrotest.analysis.scaling import fuller
 from hydrotest.lazy import Lazy
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import Dataflow
+from hydrotest.summary.dataflow import Executors, ExecutorsPoint
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.spark import CoresPoint, Ernest, ErnestTerms, JobTest, Speedup
 
 if TYPE_CHECKING:
     from scipy import optimize
@@ -41,7 +44,7 @@ Fit = Callable[[Sequence[Point]], Callable[[float, int], float]]
 """From points to what the model says of a scale factor and a number of cores."""
 
 
-def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def speedup_rows(spark: Sequence[JobTest]) -> list[Speedup]:
     """One row for each test (tenancy, scale factor and `data_scale` apart) that came to its end on `POINTS_MIN` numbers of cores or more.
 
     Runs on the same number of cores are one point, that of their median time. `serial` and `crosstalk` are the universal scalability law's; their standard
@@ -50,87 +53,88 @@ def speedup_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     number of cores that brought less than `PAYS` of its due, and `fuller` what took more of the tasks' time there than before.
     """
     out = []
-    for rows in _series(spark, ("scale_factor", "data_scale")):
-        test, tenancy, factor, data_scale = (rows[0][key] for key in ("test", "tenancy", "scale_factor", "data_scale"))
-        points = [(factor, row["time"]["cores"], row["total_s"]) for row in rows]
+    for rows in _series(spark, lambda row: (row.scale_factor, row.data_scale)):
+        first = rows[0]
+        points = [(first.scale_factor, row.time.cores, row.total_s) for row in rows]
         cores = [n for _, n, _ in points]
         if len(cores) < POINTS_MIN:
             continue
         (_, serial, crosstalk), errors = _scalability(points)
         poor = _stops_paying(points)
-        out.append({
-            "test": test, "tenancy": tenancy, "scale_factor": factor, "data_scale": data_scale,
-            "points": [{"cores": n, "seconds": t} for _, n, t in points],
-            "serial": serial, "serial_error": errors[1], "crosstalk": crosstalk, "crosstalk_error": errors[2],
-            "fastest_at": fastest_at(serial, crosstalk),
-            "error_pct": left_out_error_pct(points, scalability_law), "from": cores[0], "to": cores[-1],
-            "stops_paying_at": None if poor is None else cores[poor], "fuller": None if poor is None else fuller(rows[poor - 1], rows[poor]),
-        })  # fmt: skip
+        out.append(Speedup(
+            test=first.test, tenancy=first.tenancy, scale_factor=first.scale_factor, data_scale=first.data_scale,
+            points=[CoresPoint(cores=n, seconds=t) for _, n, t in points],
+            serial=serial, serial_error=errors[1], crosstalk=crosstalk, crosstalk_error=errors[2],
+            fastest_at=fastest_at(serial, crosstalk),
+            error_pct=left_out_error_pct(points, scalability_law), from_=cores[0], to=cores[-1],
+            stops_paying_at=None if poor is None else cores[poor], fuller=None if poor is None else fuller(rows[poor - 1], rows[poor]),
+        ))  # fmt: skip
     return out
 
 
-def ernest_rows(spark: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def ernest_rows(spark: Sequence[JobTest]) -> list[Ernest]:
     """Ernest's form of each test (tenancy and `data_scale` apart) that ran on several numbers of cores and has more points than the form has terms;
     `error_pct` as in `speedup_rows`."""
     out = []
-    for rows in _series(spark, ("data_scale",)):
-        points = [(row["scale_factor"], row["time"]["cores"], row["total_s"]) for row in rows]
+    for rows in _series(spark, lambda row: (row.data_scale,)):
+        points = [(row.scale_factor, row.time.cores, row.total_s) for row in rows]
         if len(points) <= len(ERNEST) or not _is_told(points):
             continue
         cores = [n for _, n, _ in points]
-        out.append({
-            "test": rows[0]["test"], "tenancy": rows[0]["tenancy"], "data_scale": rows[0]["data_scale"], "points": len(points),
-            "terms": dict(zip(ERNEST, map(float, _ernest(points)), strict=True)),
-            "error_pct": left_out_error_pct(points, ernest) if all(_is_told([*points[:at], *points[at + 1 :]]) for at in range(len(points))) else None,
-            "cores_from": min(cores), "cores_to": max(cores),
-        })  # fmt: skip
+        out.append(Ernest(
+            test=rows[0].test, tenancy=rows[0].tenancy, data_scale=rows[0].data_scale, points=len(points),
+            terms=ErnestTerms(**dict(zip(ERNEST, map(float, _ernest(points)), strict=True))),
+            error_pct=left_out_error_pct(points, ernest) if all(_is_told([*points[:at], *points[at + 1 :]]) for at in range(len(points))) else None,
+            cores_from=min(cores), cores_to=max(cores),
+        ))  # fmt: skip
     return out
 
 
-def _series(spark: Sequence[dict[str, Any]], apart: Sequence[str]) -> list[list[dict[str, Any]]]:
+def _series(spark: Sequence[JobTest], apart: Callable[[JobTest], tuple[float, ...]]) -> list[list[JobTest]]:
     """Rows of tests that came to their end and differ in nothing but size and cores (nor in what is `apart`), in the order of both: of those with the same
     size and cores the one with the median time."""
-    series: dict[tuple[Any, ...], dict[tuple[float, int], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    series: dict[tuple[object, ...], dict[tuple[float, int], list[JobTest]]] = defaultdict(lambda: defaultdict(list))
     for row in spark:
-        if row["finished"] and row["total_s"] is not None and row["time"]["cores"]:
-            key = (row["test"], row["tenancy"], *row["data"].values(), *(row[one] for one in apart))
-            series[key][row["scale_factor"], row["time"]["cores"]].append(row)
+        if row.finished and row.time.cores:
+            series[row.test, row.tenancy, row.data, apart(row)][row.scale_factor, row.time.cores].append(row)
 
-    def median(rows: list[dict[str, Any]]) -> dict[str, Any]:
-        return sorted(rows, key=lambda row: row["total_s"])[(len(rows) - 1) // 2]
+    def median(rows: list[JobTest]) -> JobTest:
+        return sorted(rows, key=lambda row: row.total_s)[(len(rows) - 1) // 2]
 
     return [[median(points[place]) for place in sorted(points)] for points in series.values()]
 
 
-def flow_rows(limits: Sequence[Mapping[str, Any]], experiment: Experiment) -> list[dict[str, Any]]:
+def flow_rows(limits: Sequence[Limit], experiment: Experiment) -> list[Executors]:
     """One row for each set of dataflows that differ in nothing but their numbers of executors (and in the names of what feeds them): their limits on more and
     more of them, the median of those on as many. What was not bounded, or does not count, is no point. `serial` to `stops_paying_at` as in `speedup_rows`, with
     the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
-    sets: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    sets: dict[str, list[tuple[int, float, Limit]]] = defaultdict(list)
     for row in limits:
-        flow = experiment.workloads.get(row["workload"])
-        counts = row["tenancy"] == "isolated" and row["limit"] and row["valid"] and not row["at_least"]
-        if isinstance(flow, Dataflow) and flow.executors is not None and counts:
-            alike = (flow, experiment.workloads[flow.reads], experiment.objective(row["workload"]))
-            sets[json.dumps([one.model_dump(mode="json", exclude={"executors", "reads"}) for one in alike])].append((flow.executors, row))
+        flow = experiment.workloads.get(row.workload)
+        counts = row.tenancy == "isolated" and row.valid and not row.at_least
+        if isinstance(flow, Dataflow) and flow.executors is not None and counts and row.limit:
+            alike = (flow, experiment.workloads[flow.reads], experiment.objective(row.workload))
+            sets[json.dumps([one.model_dump(mode="json", exclude={"executors", "reads"}) for one in alike])].append(
+                (flow.executors, row.limit, row)
+            )
     out = []
     for every in sets.values():
         found = []
-        for n in sorted({n for n, _ in every}):
-            rows = sorted((row for own, row in every if own == n), key=lambda row: row["limit"])
-            found.append((n, rows[(len(rows) - 1) // 2]))
+        for n in sorted({n for n, _, _ in every}):
+            own = sorted((one for one in every if one[0] == n), key=lambda one: one[1])
+            found.append(own[(len(own) - 1) // 2])
         if len(found) < 2:
             continue
-        points = [(1.0, n, 1 / row["limit"]) for n, row in found]
+        points = [(1.0, n, 1 / limit) for n, limit, _ in found]
         law = _scalability(points)[0] if len(points) >= POINTS_MIN else None
         poor = _stops_paying(points)
-        out.append({
-            "workloads": [row["workload"] for _, row in found], "points": [{"executors": n, "limit": row["limit"]} for n, row in found],
-            "serial": law and law[1], "crosstalk": law and law[2], "fastest_at": law and fastest_at(law[1], law[2]),
-            "error_pct": left_out_error_pct(points, scalability_law) if law else None, "from": found[0][0], "to": found[-1][0],
-            "stops_paying_at": None if poor is None else found[poor][0],
-            "bound_by": None if poor is None else found[poor][1]["bound_by"],
-        })  # fmt: skip
+        out.append(Executors(
+            workloads=[row.workload for _, _, row in found], points=[ExecutorsPoint(executors=n, limit=limit) for n, limit, _ in found],
+            serial=law and law[1], crosstalk=law and law[2], fastest_at=law and fastest_at(law[1], law[2]),
+            error_pct=left_out_error_pct(points, scalability_law) if law else None, from_=found[0][0], to=found[-1][0],
+            stops_paying_at=None if poor is None else found[poor][0],
+            bound=None if poor is None else found[poor][2].bound_by, bound_by=None,
+        ))  # fmt: skip
     return out
 
 

@@ -16,6 +16,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved, Worse
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 SHOWN_MIN = 0.02
@@ -27,11 +28,11 @@ FREES_MIN = 0.05
 """Less than this part of what is used is not worth moving anything for."""
 
 
-def _frees(services: Sequence[Mapping[str, Any]], top: Mapping[str, Any]) -> dict[str, float]:
+def _frees(services: Sequence[ServiceShare], top: ResourceShare) -> dict[str, float]:
     """What each system has, among these services, of what is used of a resource (`top`): so much would be free if it ran elsewhere. Most first; empty where
     that is not known, and where there is only one."""
-    column = SHARED.get(top["unit"], "")
-    return frees([(service["service"], (service.get(column) or 0.0) / top["used"]) for service in services if top["used"]])
+    column = SHARED.get(top.unit, "")
+    return frees([(service.service, (getattr(service, column, None) or 0.0) / top.used) for service in services if top.used])
 
 
 def frees(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -56,22 +57,22 @@ def _windows(trials: Sequence[Trial]) -> list[Window]:
     return windows
 
 
-def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[ResourceShare]:
     """Mean share of each host's ceilings over some trials, most used (or held back by its quota) first. `is_near`: it may be what binds."""
     uses = uses_in(run, _windows(trials), hosts)
     names = names_of(hosts)
     out = [
-        {"host": use.host, "resource": use.resource, "share": use.share, "used": use.used, "unit": use.unit,
-         "is_near": use.is_near, "throttled": use.throttled,
+        ResourceShare(host=use.host, resource=use.resource, share=use.share, used=use.used, unit=use.unit,
+         is_near=use.is_near, throttled=use.throttled,
          # By whichever of its names this machine is told, its services are on it.
-         "hosts": [host["name"] for host in hosts] if use.host == EMULATING_MACHINE else names[use.host]}
+         hosts=[host["name"] for host in hosts] if use.host == EMULATING_MACHINE else names[use.host])
         for use in uses
         if use.share is not None
     ]  # fmt: skip
-    return sorted(out, key=lambda row: -max(row["share"], row["throttled"] or 0.0))
+    return sorted(out, key=lambda row: -max(row.share, row.throttled or 0.0))
 
 
-def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
+def service_shares(run: RunFolder, trials: list[Trial]) -> list[ServiceShare]:
     """Mean cores, peak memory and mean disk writes of each service while some trials were measured; most cores first."""
     frames = []
     for trial, begin, end in _windows(trials):
@@ -83,31 +84,31 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[dict[str, Any]]:
         return []
     grouped = pl.concat(frames, how="diagonal").group_by("host", "service").agg(
         pl.col("cpu_cores").mean(), pl.col("memory_bytes").max(), pl.col("disk_write_bytes_per_s").mean())  # fmt: skip
-    return sorted(grouped.to_dicts(), key=lambda row: -row["cpu_cores"])
+    return sorted(map(ServiceShare.model_validate, grouped.to_dicts()), key=lambda row: -row.cpu_cores)
 
 
-def starved(interference: list[dict[str, Any]], shares: list[dict[str, Any]], services: list[dict[str, Any]],
-            places: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:  # fmt: skip
+def starved(interference: Sequence[Interference], shares: Sequence[ResourceShare], services: Sequence[ServiceShare],
+            places: Mapping[str, Collection[str]]) -> list[Starved]:  # fmt: skip
     """For each workload that got significantly worse: what was used up meanwhile on a host that it needs, and by whom. A resource that is not
     near its ceiling, or memory, which starves nobody by being occupied, is not named: then it is not known. `places`: the hosts that each workload needs."""
-    worse: dict[str, list[dict[str, Any]]] = {}
+    worse: dict[str, list[Worse]] = {}
     for row in interference:
-        is_worse = row["change_pct"] < 0 if row["metric"] == "achieved" else row["change_pct"] > 0
-        if row["significant"] and is_worse:
-            worse.setdefault(row["workload"], []).append({"metric": row["metric"], "change_pct": row["change_pct"]})
+        is_worse = row.change_pct < 0 if row.metric == "achieved" else row.change_pct > 0
+        if row.significant and is_worse:
+            worse.setdefault(row.workload, []).append(Worse(metric=row.metric, change_pct=row.change_pct))
     out = []
     for workload, changes in worse.items():
         top = next(
             (share for share in shares
-             if share["is_near"] and share["resource"] != "memory" and not set(share["hosts"]).isdisjoint(places[workload])),
+             if share.is_near and share.resource != "memory" and not set(share.hosts).isdisjoint(places[workload])),
             None,
         )  # fmt: skip
-        there = [service for service in services if top is not None and service["host"] in top["hosts"]]
-        users = [{"service": s["service"], "cores": s["cpu_cores"]} for s in there if s["cpu_cores"] >= SHOWN_MIN][:USERS_MAX]
-        out.append({
-            "workload": workload, "worse": changes, "changes": [], "resource": top["resource"] if top else None, "host": top["host"] if top else None,
-            "share": top["share"] if top else None, "throttled": top["throttled"] if top else None, "cores_of": users if top and top["resource"] == "cpu" else [],
-            "users": [],
-            "frees": {} if top is None else _frees(there, top),
-        })  # fmt: skip
+        there = [service for service in services if top is not None and service.host in top.hosts]
+        users = [CoresOf(service=s.service, cores=s.cpu_cores) for s in there if s.cpu_cores >= SHOWN_MIN][:USERS_MAX]
+        out.append(Starved(
+            workload=workload, worse=changes, changes=[], resource=top.resource if top else None, host=top.host if top else None,
+            share=top.share if top else None, throttled=top.throttled if top else None,
+            cores_of=users if top and top.resource == "cpu" else [], users=[],
+            frees={} if top is None else _frees(there, top),
+        ))  # fmt: skip
     return out

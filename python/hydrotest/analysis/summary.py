@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -25,7 +24,7 @@ from hydrotest.analysis.levels import level_rows
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.measured import Measured, each_read_once
 from hydrotest.analysis.profile import profile_rows
-from hydrotest.analysis.reads import no_reads, reads_by_workload
+from hydrotest.analysis.reads import Reads, reads_by_workload
 from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.scaling import scaling_rows
 from hydrotest.analysis.soak import soak_rows
@@ -36,12 +35,16 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Fates, Trial
+from hydrotest.store.records import Fates, Tenancy, Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.generator import Generator
+from hydrotest.summary.integrity import Integrity
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.machine import Host, Overhead, Speed, System
+from hydrotest.summary.model import VERSION, FailedTrial, Published, Status, Summary, WarmUp
+from hydrotest.summary.together import Together as TogetherRow
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, Problem, Rejudged
-
-Status = Literal["complete", "partial", "failed"]
 
 REJUDGED: tuple[Literal["limit", "high", "stopped_by", "bound_by"], ...] = ("limit", "high", "stopped_by", "bound_by")
 ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
@@ -62,13 +65,14 @@ UNKNOWN_ROWS = Fates(
 
 
 @each_read_once()
-def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> dict[str, Any]:
+def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> Summary:
     """Everything that the contract asks for but its texts (see `report/wording`); what is not known is null or an empty list.
 
     Trials of searches count as the run decided while it was made; with `rejudge` by today's rules.
     """
     environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
     hosts = environment.get("hosts", [])
+    overhead = environment.get("overhead")
     trials = run.trials()
     journal = run.read_journal()
     decided = Decided.none() if rejudge else Decided.of(journal)
@@ -81,80 +85,84 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
-    places = {row["workload"]: experiment.needs(row["workload"]) for row in interference}
-    summary: dict[str, Any] = {
-        "schema": 1,
-        "experiment": experiment.name,
-        "run": run.path.name,
-        "hydrotest": __version__,
-        "started": journal[0]["at"] if journal else finished,
-        "finished": finished,
-        "status": status,
-        "hosts": hosts,
-        "systems": environment.get("systems", []),
-        "limits": limit_rows,
-        "levels": level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
-        "curves": curves(run, experiment, trials),
-        "interference": interference,
-        "integrity": integrity_rows(trials, journal),
-        "spark": batch.rows,
-        "jobs": job_rows(limits),
-        "scaling": scaling_rows(batch.rows),
-        "speedup": speedup_rows(batch.rows),
-        "ernest": ernest_rows(batch.rows),
-        "usage": usage_rows(windows),
-        "usage_by_test": usage_by_test(experiment, windows),
-        "generator": generator_rows(run, experiment, trials, limit_rows),
-        "safe_working_point": next((point for together in combined if (point := together.safe_working_point()) is not None), None),
-        "hdfs": file_rows(trials),
-        "dataflow": dataflow_rows(run, trials),
-        "executors": flow_rows(limit_rows, experiment),
-        "queries": query_rows(run, trials),
-        "windows": window_rows(trials),
-        "soak": soak_rows(run, experiment, trials),
-        "faults": fault_rows(run, trials),
-        "profiles": profile_rows(run, experiment, trials),
-        "doublings": doubling_rows(run, experiment, trials),
-        "together": {"resources": shares, "services": services, "starved": starved(interference, shares, services, places)},
-        "published": None if experiment.published is None else {
-            "source": experiment.published, "scale": experiment.lab.scale.cores if experiment.lab is not None else 1.0,
-        },
-        "problem_causes": [
+    places = {row.workload: experiment.needs(row.workload) for row in interference}
+    return Summary(
+        schema_version=VERSION,
+        experiment=experiment.name,
+        run=run.path.name,
+        hydrotest=__version__,
+        started=journal[0]["at"] if journal else finished,
+        finished=finished,
+        status=status,
+        # Those of a later version may have more.
+        hosts=[Host.model_validate(host, extra="ignore") for host in hosts],
+        systems=[System.model_validate(system, extra="ignore") for system in environment.get("systems", [])],
+        limits=limit_rows,
+        levels=level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
+        curves=curves(run, experiment, trials),
+        interference=interference,
+        integrity=integrity_rows(trials, journal),
+        spark=batch.rows,
+        jobs=job_rows(limits),
+        scaling=scaling_rows(batch.rows),
+        speedup=speedup_rows(batch.rows),
+        ernest=ernest_rows(batch.rows),
+        usage=usage_rows(windows),
+        usage_by_test=usage_by_test(experiment, windows),
+        generator=generator_rows(run, experiment, trials, limit_rows),
+        safe_working_point=next((point for together in combined if (point := together.safe_working_point()) is not None), None),
+        hdfs=file_rows(trials),
+        dataflow=dataflow_rows(run, trials),
+        executors=flow_rows(limit_rows, experiment),
+        queries=query_rows(run, trials),
+        windows=window_rows(trials),
+        soak=soak_rows(run, experiment, trials),
+        faults=fault_rows(run, trials),
+        profiles=profile_rows(run, experiment, trials),
+        doublings=doubling_rows(run, experiment, trials),
+        together=TogetherRow(resources=shares, services=services, starved=starved(interference, shares, services, places)),
+        published=None if experiment.published is None else Published(
+            source=experiment.published, scale=experiment.lab.scale.cores if experiment.lab is not None else 1.0,
+        ),
+        problem_causes=[
             *anew, *batch.problems, *skipped(journal),
             *(OtherThreshold(name, then, now) for name, (then, now) in decided.other_thresholds().items()),
         ],
-        "problems": [],
-        "speed": speed_summary(run, trials, hosts),
-        "failed_trials": [{"trial": t.number, "slug": t.slug, "reason": t.reason} for t in trials if t.status == "failed"],
-        "overhead": environment.get("overhead"),
-        "warm_ups": [{"workload": entry["workload"], "seconds": entry["seconds"], "settled": entry["settled"]}
+        problems=[],
+        speed=speed_summary(run, trials, hosts),
+        failed_trials=[FailedTrial(trial=t.number, slug=t.slug, reason=t.reason) for t in trials if t.status == "failed"],
+        overhead=None if overhead is None else Overhead.model_validate(overhead, extra="ignore"),
+        warm_ups=[WarmUp(workload=entry["workload"], seconds=entry["seconds"], settled=entry["settled"])
                      for entry in journal if entry["what"] == "warmed up"],
-    }  # fmt: skip
-    return summary
+    )  # fmt: skip
 
 
 def _limits(
     run: RunFolder, experiment: Experiment, trials: list[Trial], hosts: list[dict[str, Any]], decided: Decided
-) -> tuple[Limits, list[Together], list[dict[str, Any]]]:
+) -> tuple[Limits, list[Together], list[Limit]]:
     """The limits, alone and together, and all their rows."""
     limits = Limits(run, experiment, trials, hosts, decided)
     rows = limits.rows()
-    isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
+    isolated = {row.workload: row.limit for row in rows if row.limit is not None}
     combined = [
         Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
     ]
-    return limits, combined, rows + [row for together in combined for row in together.limit_rows(limits)]
+    return (
+        limits,
+        combined,
+        rows + [row for together in combined for row in together.limit_rows(limits)],
+    )
 
 
-def rejudged(then: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> list[Rejudged]:
+def rejudged(then: Sequence[Limit], now: Sequence[Limit]) -> list[Rejudged]:
     """What of the limits is another by today's rules than what the run decided."""
-    after = {(row["workload"], row["tenancy"]): row for row in now}
-    pairs = [(row, after[row["workload"], row["tenancy"]]) for row in then if (row["workload"], row["tenancy"]) in after]
+    after = {(row.workload, row.tenancy): row for row in now}
+    pairs = [(row, after[row.workload, row.tenancy]) for row in then if (row.workload, row.tenancy) in after]
     return [
-        Rejudged(row["workload"], row["tenancy"], of, before, anew)
+        Rejudged(row.workload, row.tenancy, of, before, anew)
         for row, other in pairs
         for of in REJUDGED
-        for before, anew in [(_code(row[of]), _code(other[of]))]
+        for before, anew in [(_code(getattr(row, of)), _code(getattr(other, of)))]
         if before != anew
     ]
 
@@ -163,27 +171,16 @@ def _code(value: Any) -> Any:
     return str(value.kind) if isinstance(value, BoundBy) else value
 
 
-def finite(value: Any) -> Any:
-    """Plain data for JSON, which has no infinity and no NaN: they become null. What is frozen becomes an object."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: finite(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
     """The combined tests that were skipped."""
     entries = [entry for entry in journal if entry["what"] == COMBINED_SKIPPED]
     return [NoIsolatedLimit(tuple(entry["workloads"])) if "workloads" in entry else Noted(entry["reason"]) for entry in entries]
 
 
-def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[Integrity]:
     """The account of each workload over all its trials, warm-up included. Rows of a table are
     accounted for once, at the end, from the scan in the journal."""
-    accounts: dict[tuple[str, str], list[Fates]] = defaultdict(list)
+    accounts: dict[tuple[str, Tenancy], list[Fates]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads:
             if load.fates is not None:
@@ -195,26 +192,38 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[d
         if entry["what"] == ROWS_BEGUN:
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
     # Like its table's rows, what a workload has read is accounted for once.
-    reads = {(workload, "isolated"): found for workload, found in reads_by_workload(trials).items()}
+    reads = reads_by_workload(trials)
     return [
-        {"workload": w, "tenancy": tenancy, **_sum(fates), **reads.get((w, tenancy), no_reads())}
-        for (w, tenancy), fates in accounts.items()
+        _integrity_row(workload, tenancy, fates, reads.get(workload, Reads()) if tenancy == "isolated" else Reads())
+        for (workload, tenancy), fates in accounts.items()
     ]
 
 
-def _sum(fates: list[Fates]) -> dict[str, Any]:
-    out: dict[str, Any] = {"unit": fates[0].unit, "trials": len(fates)}
-    for key in ("sent", "acked", "seen", "lost", "duplicated", "corrupted", "out_of_order", "unacked_present", "in_flight"):
-        values = [getattr(fate, key) for fate in fates]
-        known = [value for value in values if value is not None]
-        out[key] = sum(known) if len(known) == len(values) or key in ("sent", "acked") else None
-    return out
+def _integrity_row(workload: str, tenancy: Tenancy, fates: list[Fates], reads: Reads) -> Integrity:
+    return Integrity(
+        workload=workload, tenancy=tenancy, unit=fates[0].unit, trials=len(fates), sent=sum(one.sent for one in fates),
+        acked=sum(one.acked for one in fates), seen=_sum(one.seen for one in fates), lost=_sum(one.lost for one in fates),
+        duplicated=_sum(one.duplicated for one in fates), corrupted=_sum(one.corrupted for one in fates),
+        out_of_order=_sum(one.out_of_order for one in fates), unacked_present=_sum(one.unacked_present for one in fates),
+        in_flight=_sum(one.in_flight for one in fates), checked_reads=reads.checked, missing_reads=reads.missing,
+        corrupted_reads=reads.corrupted, unchecked=reads.unchecked, not_applied=reads.not_applied,
+    )  # fmt: skip
 
 
-def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sum(values: Iterable[int | None]) -> int | None:
+    """None where one of them is not known."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[Limit]) -> list[Generator]:
     """Each workload's generator in its last trial at the limit; without one in its last open-loop trial, or its last trial."""
-    at_limit = {(row["workload"], row["tenancy"]): row["limit"] for row in limits}
-    best: dict[tuple[str, str], tuple[tuple[bool, bool, int], Trial]] = {}
+    at_limit = {(row.workload, row.tenancy): row.limit for row in limits}
+    best: dict[tuple[str, Tenancy], tuple[tuple[bool, bool, int], Trial]] = {}
     for trial in measured_trials(trials):
         for load in trial.loads if trial.purpose != "all-out" else []:
             key = load.workload, trial.tenancy
@@ -226,19 +235,19 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     for (workload, tenancy), (_, trial) in best.items():
         measured = Measured.read(run, trial, workload)
         room = judge_room(measured, experiment.objective(workload).latencies_ms())
-        rows.append({
-            "workload": workload, "tenancy": tenancy, "kind": measured.load.kind, "client": measured.load.client,
-            "cpu_s_per_million": measured.cpu_s_per_million,
-            "busiest_thread_pct": None if room.busiest_thread is None else room.busiest_thread * 100,
-            "run_delay_pct": None if room.run_delay is None else room.run_delay * 100,
-            "wait_p99_ms": room.wait_p99_ms if measured.load.offered is not None else None,
-            "memory_bytes": measured.load.outcome.memory_bytes_max if measured.load.outcome else None,
-            "has_room": room.has_room, "lacks": list(room.lacks), "why_not": [], "trial": trial.number,
-        })  # fmt: skip
+        rows.append(Generator(
+            workload=workload, tenancy=tenancy, kind=measured.load.kind, client=measured.load.client,
+            cpu_s_per_million=measured.cpu_s_per_million,
+            busiest_thread_pct=None if room.busiest_thread is None else room.busiest_thread * 100,
+            run_delay_pct=None if room.run_delay is None else room.run_delay * 100,
+            wait_p99_ms=room.wait_p99_ms if measured.load.offered is not None else None,
+            memory_bytes=measured.load.outcome.memory_bytes_max if measured.load.outcome else None,
+            has_room=room.has_room, lacks=list(room.lacks), why_not=[], trial=trial.number,
+        ))  # fmt: skip
     return rows
 
 
-def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[Speed]:
     """The speed reference over the whole run, per machine: all local hosts are one."""
     if not hosts:
         return []
@@ -257,5 +266,5 @@ def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1))
     steal = pl.concat(rates, how="diagonal")["steal_cores"].mean() if rates else None
     steal_pct = steal / hosts[0]["cores"] * 100 if isinstance(steal, float) else None
-    return [{"machine": name, "mean": mean, "cv_pct": deviation / mean * 100, "steal_pct": steal_pct,
-             "unit": "fixed computations per CPU-millisecond"}]  # fmt: skip
+    return [Speed(machine=name, mean=mean, cv_pct=deviation / mean * 100, steal_pct=steal_pct,
+                  unit="fixed computations per CPU-millisecond")]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,32 +13,10 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.usage import HostUsage
 
 CPU_BUSY = ("cpu_user_us", "cpu_nice_us", "cpu_system_us", "cpu_irq_us", "cpu_softirq_us")
 """Steal and iowait are not use: the first is taken away, the second is waiting."""
-
-
-@dataclass(frozen=True)
-class HostUsage:
-    """One host over a window, or several windows."""
-
-    cpu_cores_mean: float
-    cpu_cores_peak: float
-    memory_bytes_mean: float
-    memory_bytes_peak: int
-    swap_bytes_peak: int
-    disk_writes_per_s_mean: float
-    network_out_bytes_per_s_mean: float
-    network_in_bytes_per_s_mean: float
-    tcp_segments_out_per_s_mean: float
-    tcp_segments_in_per_s_mean: float
-    disk_write_bytes_per_s_peak: float
-    disk_writes_per_s_peak: float
-    disk_read_bytes_per_s_peak: float
-    network_out_bytes_per_s_peak: float
-    network_in_bytes_per_s_peak: float
-    tcp_segments_out_per_s_peak: float
-    tcp_segments_in_per_s_peak: float
 
 
 def _per_s(counter: str) -> pl.Expr:
@@ -183,4 +160,4 @@ def summarise(rates: pl.DataFrame) -> HostUsage | None:
         value = rates[column].mean() if which == "mean" else rates[column].max()
         return value if isinstance(value, (int, float)) else 0
 
-    return HostUsage(**{field.name: figure(field.name) for field in fields(HostUsage)})
+    return HostUsage(**{name: figure(name) for name in HostUsage.model_fields})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.clock import iso
@@ -12,9 +11,10 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.summary.model import Summary
 
 
-def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, dict[str, Any]]:
+def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, Summary]:
     """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
     folder = RunFolder.open(path)
     spec, _ = load_experiment(path / layout.EXPERIMENT)
@@ -23,5 +23,5 @@ def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experimen
     finished = ended["at"] if ended else (journal[-1]["at"] if journal else iso(0.0))
     summary = worded(summarise_run(folder, spec, ended["status"] if ended else "partial", finished, rejudge=rejudge))
     if ended and ended["error"]:
-        summary["error"] = ended["error"]
+        summary = summary.model_copy(update={"error": ended["error"]})
     return folder, spec, summary

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hydrotest.analysis.evidence import inside
 from hydrotest.report.bounds import full_inside
 from hydrotest.spec.models import SYSTEM_OF
-from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.summary.limits import Job, Limit
+from hydrotest.verdicts.binding import Kind
 
 KAFKA = "https://kafka.apache.org/documentation/"
 CASSANDRA = "https://cassandra.apache.org/doc/5.0/cassandra/managing/operating/hardware.html"
@@ -39,9 +38,9 @@ ADVICE: dict[tuple[str, str], tuple[str, str]] = {
 """By system, or kind of workload, and resource, or the setting that costs CPU: what to do, and the vendor's own page."""
 
 
-def advice(row: dict[str, Any]) -> str | None:
+def advice(row: Limit | Job) -> str | None:
     """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
-    bound: BoundBy = row["bound_by"]
+    bound = row.bound_by
     if bound.kind == Kind.GENERATOR and bound.confirmed:
         hosts = " and ".join(bound.binds)
         return f"What to do: give {hosts}, on which only generators run, more of it, or take further hosts for them (`on`): this limit is not the system's."
@@ -52,11 +51,11 @@ def advice(row: dict[str, Any]) -> str | None:
         return f"What to do: {'; '.join(told)}." if told else None
     if not bound.confirmed or bound.resource is None:
         return None
-    if set(bound.binds).isdisjoint(row.get("workers", bound.binds)):
+    if set(bound.binds).isdisjoint(row.workers if isinstance(row, Job) else bound.binds):
         hosts = " and ".join(bound.binds)
         return f"What to do: give {hosts}, where no tasks run but the driver or the master, more of it, or put them elsewhere ({SPARK}cluster-overview.html)."
-    system = SYSTEM_OF[row["kind"]]
+    system = SYSTEM_OF[row.kind]
     full = {line.setting for line in full_inside(row)}
     short = next((setting for setting in ("heap", "memory") if setting in full and (system, setting) in ADVICE), bound.resource)
-    found = ADVICE.get((row["kind"], short), ADVICE.get((system, short)))
+    found = ADVICE.get((row.kind, short), ADVICE.get((system, short)))
     return None if found is None else f"What to do: {found[0]} ({found[1]})."

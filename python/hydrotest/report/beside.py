@@ -8,6 +8,10 @@ from typing import Any
 import yaml
 
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.summary.base import Latency
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.model import Summary
+from hydrotest.summary.spark import JobTest
 from hydrotest.units import show_bytes
 
 LATENCIES = ("latency_median_ms", "latency_p95_ms")
@@ -21,13 +25,13 @@ def published() -> dict[str, list[Row]]:
     return kinds
 
 
-def beside_sheet(summary: Row, kinds: dict[str, str]) -> Sheet:
+def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """A row for each published figure that this run has one for. Ours are also told divided by the scale of the cores, as if the machines
     were the true ones: a rule of three, no prediction."""
-    wanted = summary.get("published")
+    wanted = summary.published
     rows: list[list[str]] = []
     if wanted:
-        source, scale = wanted["source"], wanted["scale"]
+        source, scale = wanted.source, wanted.scale
         theirs = {
             kind: [row for row in found if row.get("source") == source] for kind, found in published().items() if isinstance(found, list)
         }
@@ -44,81 +48,73 @@ def _figures(value: float | None, theirs: float, scale: float) -> list[str]:
     return [rate(value / scale), f"{value / scale / theirs:.2f}"]
 
 
-def _produced(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
-    ours = [
-        row
-        for row in summary["levels"]
-        if kinds.get(row["workload"]) == "kafka-produce" and row["offered"] and row["tenancy"] == "isolated"
-    ]
+def _produced(published_rows: list[Row], summary: Summary, kinds: dict[str, str], scale: float) -> list[list[str]]:
+    ours = [row for row in summary.levels if kinds.get(row.workload) == "kafka-produce" and row.offered and row.tenancy == "isolated"]
     out = []
     for theirs in published_rows:
         if "target_records_per_s" not in theirs:
             continue
         asked = theirs["target_records_per_s"] * scale
-        level = min(ours, key=lambda row: abs(row["offered"] - asked), default=None)
-        if level is None or abs(level["offered"] / asked - 1) > 0.05:
+        level = min(ours, key=lambda row: abs(row.offered - asked), default=None)
+        if level is None or abs(level.offered / asked - 1) > 0.05:
             continue
-        latency = level["latency_ms"] or {}
+        latency = level.latency_ms or Latency()
         out.append([
             f"produce at {rate(theirs['target_records_per_s'])}/s", rate(theirs["records_per_s"]), *(decimal(theirs.get(key), 1) for key in LATENCIES),
-            rate(level["achieved"]), decimal(latency.get("p50")), decimal(latency.get("p95")),
-            *_figures(level["achieved"], theirs["records_per_s"], scale),
+            rate(level.achieved), decimal(latency.p50), decimal(latency.p95),
+            *_figures(level.achieved, theirs["records_per_s"], scale),
             _differs(theirs, "theirs are timed from the send, ours from the intended start"),
         ])  # fmt: skip
     return out
 
 
-def _limit(summary: Row, kinds: dict[str, str], kind: str) -> Row | None:
-    return next((row for row in summary["limits"] if kinds.get(row["workload"]) == kind and row["tenancy"] == "isolated"), None)
+def _limit(summary: Summary, kinds: dict[str, str], kind: str) -> Limit | None:
+    return next((row for row in summary.limits if kinds.get(row.workload) == kind and row.tenancy == "isolated"), None)
 
 
-def _consumed(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
+def _consumed(published_rows: list[Row], summary: Summary, kinds: dict[str, str], scale: float) -> list[list[str]]:
     ours = _limit(summary, kinds, "kafka-consume")
     peak = next((row for row in published_rows if "peak_records_per_s" in row), None)
     if ours is None or peak is None:
         return []
-    bound = "≥ " if ours["at_least"] else ""
-    return [["consume, peak", rate(peak["peak_records_per_s"]), NONE, NONE, bound + rate(ours["limit"]), NONE, NONE,
-             *_figures(ours["limit"], peak["peak_records_per_s"], scale), _differs(peak, "ours checks every record")]]  # fmt: skip
+    bound = "≥ " if ours.at_least else ""
+    return [["consume, peak", rate(peak["peak_records_per_s"]), NONE, NONE, bound + rate(ours.limit), NONE, NONE,
+             *_figures(ours.limit, peak["peak_records_per_s"], scale), _differs(peak, "ours checks every record")]]  # fmt: skip
 
 
-def _stored(published_rows: list[Row], summary: Row, kinds: dict[str, str], scale: float) -> list[list[str]]:
-    ours = [
-        row
-        for row in summary["levels"]
-        if kinds.get(row["workload"]) == "cassandra" and row["concurrency"] and row["tenancy"] == "isolated"
-    ]
+def _stored(published_rows: list[Row], summary: Summary, kinds: dict[str, str], scale: float) -> list[list[str]]:
+    ours = [row for row in summary.levels if kinds.get(row.workload) == "cassandra" and row.concurrency and row.tenancy == "isolated"]
     out = []
     for theirs in (row for row in published_rows if row["tenancy"] == "isolated"):
-        same = [row for row in ours if row["op"] == theirs["op"]]
+        same = [row for row in ours if row.op == theirs["op"]]
         # The published client had as many in flight as Little's law says, which were its threads.
-        level = min(same, key=lambda row: row["concurrency"], default=None)
+        level = min(same, key=lambda row: row.concurrency or 0, default=None)
         if level is None:
             continue
-        latency = level["latency_ms"] or {}
+        latency = level.latency_ms or Latency()
         out.append([
-            f"Cassandra {theirs['op']}, {level['concurrency']} in flight", rate(theirs["ops_per_s"]), decimal(theirs["median_ms"]),
-            decimal(theirs["p95_ms"]), rate(level["achieved"]), decimal(latency.get("p50")), decimal(latency.get("p95")),
-            *_figures(level["achieved"], theirs["ops_per_s"], scale), _differs(theirs, ""),
+            f"Cassandra {theirs['op']}, {level.concurrency} in flight", rate(theirs["ops_per_s"]), decimal(theirs["median_ms"]),
+            decimal(theirs["p95_ms"]), rate(level.achieved), decimal(latency.p50), decimal(latency.p95),
+            *_figures(level.achieved, theirs["ops_per_s"], scale), _differs(theirs, ""),
         ])  # fmt: skip
     limit, mix = _limit(summary, kinds, "cassandra"), next((row for row in published_rows if row["op"] == "mix"), None)
     if limit is not None and mix is not None:
         out.append(["Cassandra mix, limit", rate(mix["ops_per_s"]), decimal(mix["median_ms"]), decimal(mix["p95_ms"]),
-                    ("≥ " if limit["at_least"] else "") + rate(limit["limit"]), decimal((limit["latency_ms"] or {}).get("p50")),
-                    decimal((limit["latency_ms"] or {}).get("p95")), *_figures(limit["limit"], mix["ops_per_s"], scale),
+                    ("≥ " if limit.at_least else "") + rate(limit.limit), decimal((limit.latency_ms or Latency()).p50),
+                    decimal((limit.latency_ms or Latency()).p95), *_figures(limit.limit, mix["ops_per_s"], scale),
                     "called an upper bound there; ours is the highest rate that met its objective"])  # fmt: skip
     return out
 
 
-def spark_beside_sheet(summary: Row) -> Sheet:
+def spark_beside_sheet(summary: Summary) -> Sheet:
     """A row for each published run of the Spark suite of whose scale factor and tenancy this run has tests: theirs, then ours."""
-    wanted = summary.get("published")
+    wanted = summary.published
     rows = []
     if wanted:
         for theirs in published()["spark_perf"]:
-            ours = [row for row in summary["spark"]
-                    if row["tenancy"] == theirs["tenancy"] and row["scale_factor"] == theirs["scale_factor"]]  # fmt: skip
-            if theirs["source"] == wanted["source"] and ours:
+            ours = [row for row in summary.spark
+                    if row.tenancy == theirs["tenancy"] and row.scale_factor == theirs["scale_factor"]]  # fmt: skip
+            if theirs["source"] == wanted.source and ours:
                 rows += [_their_suite(theirs), _our_suite(ours)]
     heads = ["scale factor", "tenancy", "whose", "tests", "tasks per stage", "input", "shuffle read", "slowest read s", "shuffle write",
              "slowest write s", "total s", "finished", "note"]  # fmt: skip
@@ -132,15 +128,15 @@ def _their_suite(row: Row) -> list[str]:
             yes_no(row.get("finished", True)), row.get("note", NONE)]  # fmt: skip
 
 
-def _our_suite(rows: list[Row]) -> list[str]:
+def _our_suite(rows: list[JobTest]) -> list[str]:
     """Sums of one run of each test; the slowest of all."""
-    shrunk = sorted({row["data_scale"] for row in rows})
-    finished = all(row["finished"] for row in rows)
-    return [f"{rows[0]['scale_factor']:g}", rows[0]["tenancy"], "ours", ", ".join(row["test"] for row in rows),
-            f"{max(row['tasks_per_stage'] for row in rows if row['test'] != 'scheduling-throughput' or len(rows) == 1):,}",
-            *(show_bytes(sum(row[key] for row in rows)) for key in ("input_bytes", "shuffle_read_bytes")),
-            decimal(max(row["max_shuffle_read_s"] for row in rows), 3), show_bytes(sum(row["shuffle_write_bytes"] for row in rows)),
-            decimal(max(row["max_shuffle_write_s"] for row in rows), 3), decimal(sum(row["total_s"] or 0.0 for row in rows), 1), yes_no(finished),
+    shrunk = sorted({row.data_scale for row in rows})
+    finished = all(row.finished for row in rows)
+    return [f"{rows[0].scale_factor:g}", rows[0].tenancy, "ours", ", ".join(row.test for row in rows),
+            f"{max(row.tasks_per_stage for row in rows if row.test != 'scheduling-throughput' or len(rows) == 1):,}",
+            show_bytes(sum(row.input_bytes for row in rows)), show_bytes(sum(row.shuffle_read_bytes for row in rows)),
+            decimal(max(row.max_shuffle_read_s for row in rows), 3), show_bytes(sum(row.shuffle_write_bytes for row in rows)),
+            decimal(max(row.max_shuffle_write_s for row in rows), 3), decimal(sum(row.total_s or 0.0 for row in rows), 1), yes_no(finished),
             f"records × {', '.join(f'{scale:g}' for scale in shrunk)}; read waits are for blocks of others, of one worker there are none"]  # fmt: skip
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hydrotest.analysis.evidence import inside, throttled, used
 from hydrotest.analysis.resource_use import IN, OUT, THROTTLED_MIN
 from hydrotest.analysis.squeezed import NEXT_MIN
 from hydrotest.report.wording.binding import inside_words
 from hydrotest.report.wording.figures import MACHINE
+from hydrotest.summary.limits import Job, Limit
 from hydrotest.units import show_bytes, show_share
 from hydrotest.verdicts.binding import BoundBy, Kind, Near, Nearest, Next, Role, SqueezeRow
 from hydrotest.verdicts.evidence import InsideLine, UseLine
 
 
-def bound_sentence(row: dict[str, Any]) -> str:
+def bound_sentence(row: Limit | Job) -> str:
     """What sets the limit, and how sure that is."""
-    bound: BoundBy = row["bound_by"]
+    bound = row.bound_by
     if bound.confirmed:
         return _proven_sentence(row)
     head = {
@@ -50,9 +50,9 @@ def _nearest(found: Sequence[Nearest]) -> str:
     return f" Nearest: {'; '.join(named)}.{proof}"
 
 
-def _proven_sentence(limit: dict[str, Any]) -> str:
+def _proven_sentence(limit: Limit | Job) -> str:
     """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
-    bound: BoundBy = limit["bound_by"]
+    bound = limit.bound_by
     parts = []
     for row in _squeezed(bound, Role.BINDS):
         cost = [(1 - row.left**elasticity) * 100 for elasticity in (row.low, row.value, row.high)]
@@ -62,7 +62,7 @@ def _proven_sentence(limit: dict[str, Any]) -> str:
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row.n} times)")  # fmt: skip
     whose = "the generator, by " if bound.kind == Kind.GENERATOR else ""
     # The figures of a search's limit are of less than what was squeezed.
-    when = "pressed without schedule, it is " if "searches" in limit else ""
+    when = "pressed without schedule, it is " if "searches" in limit.model_fields_set else ""
     out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
     out += _at_the_limit(bound) if when else ""
     full = full_inside(limit)
@@ -141,13 +141,13 @@ def ceiling_words(line: UseLine) -> str:
     return show_bytes(ceiling) if resource == "memory" else f"{show_bytes(ceiling)}/s"
 
 
-def full_inside(row: Mapping[str, Any]) -> list[InsideLine]:
+def full_inside(row: Limit | Job) -> list[InsideLine]:
     """What was full inside the services on the hosts whose CPU is proven to bind, and spends it; what is known of all executors
     holds for the workers. Threads and slots only wait for what binds."""
-    bound: BoundBy = row["bound_by"]
+    bound = row.bound_by
     if bound.resource != "cpu":
         return []
-    is_worker = not set(bound.binds).isdisjoint(row.get("workers", []))
+    is_worker = not set(bound.binds).isdisjoint(row.workers if isinstance(row, Job) else [])
     full = [line for line in inside(bound.evidence) if line.spends]
     return [line for line in full if (line.host in bound.binds if line.host else is_worker)]
 

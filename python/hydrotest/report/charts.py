@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,10 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.levels import Curve
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.machine import Host
+from hydrotest.summary.model import Summary
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,18 +46,18 @@ class Figure:
     rows: list[list[str]]
 
 
-def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
+def curve_figure(curve: Curve, limit: Limit | None) -> Figure:
     """p99 against the offered rate, every trial a point; limit and objective drawn in."""
-    points = [
+    points: list[dict[str, Any]] = [
         {
-            "offered": p["offered"],
-            "p50": p["p50_ms"],
-            "p99": p["p99_ms"],
-            "achieved": p["achieved"],
-            "verdict": "sustained" if p["accepted"] else "rejected",
-            "why": "; ".join(p.get("reasons", [])),
+            "offered": p.offered,
+            "p50": p.p50_ms,
+            "p99": p.p99_ms,
+            "achieved": p.achieved,
+            "verdict": "sustained" if p.accepted else "rejected",
+            "why": "; ".join(p.reasons),
         }
-        for p in curve["points"]
+        for p in curve.points
     ]
     source = data(points)
     verdicts = alt.Scale(domain=["sustained", "rejected"], range=["#2a9d8f", "#e76f51"])
@@ -77,23 +81,23 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
             shape=alt.Shape("verdict:N", scale=alt.Scale(domain=["sustained", "rejected"], range=["circle", "cross"]), title=None),
         )
     ]
-    objective = (limit or {}).get("objective", {}).get("p99_ms")
+    objective = None if limit is None else limit.objective.get("p99_ms")
     if objective is not None:
         line = data([{"objective": objective, "label": f"objective {objective:g} ms"}])
         layers.append(alt.Chart(line).mark_rule(strokeDash=[6, 4], color="#e76f51").encode(y="objective:Q"))
         layers.append(
             alt.Chart(line).mark_text(align="left", dx=4, dy=-6, color="#e76f51").encode(y="objective:Q", x=alt.value(0), text="label:N")
         )
-    if limit is not None and limit["low"] is not None:
-        band = data([{"low": limit["low"], "high": limit["high"] or limit["low"]}])
+    if limit is not None and limit.low is not None:
+        band = data([{"low": limit.low, "high": limit.high or limit.low}])
         layers.append(alt.Chart(band).mark_rect(opacity=0.18, color="#2a9d8f").encode(x="low:Q", x2="high:Q"))
         layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="low:Q"))
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "verdict"]
     rows = [[f"{p['offered']:,.0f}", f"{p['achieved']:,.0f}", decimal(p["p50"], 2), decimal(p["p99"], 2), p["verdict"]] for p in points]
     caption = "Each point is a trial. The line marks the limit, the band reaches to the lowest rate that was rejected."
     return Figure(
-        f"curve-{curve['workload']}-{curve['tenancy']}",
-        f"{curve['workload']}, {curve['tenancy']}: response against offered rate",
+        f"curve-{curve.workload}-{curve.tenancy}",
+        f"{curve.workload}, {curve.tenancy}: response against offered rate",
         caption,
         spec_of(alt.layer(*layers)),
         heads,
@@ -101,23 +105,23 @@ def curve_figure(curve: dict[str, Any], limit: dict[str, Any] | None) -> Figure:
     )
 
 
-def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Trial]) -> Figure | None:
+def percentile_figure(run: RunFolder, summary: Summary, trials: list[Trial]) -> Figure | None:
     """Response times at the limit on a percentile axis (distance to 100 % on a log scale)."""
     by_number = {trial.number: trial for trial in trials}
     values, rows = [], []
-    for limit in summary["limits"]:
+    for limit in summary.limits:
         numbers = [
-            p["trial"]
-            for c in summary["curves"]
-            if (c["workload"], c["tenancy"]) == (limit["workload"], limit["tenancy"])
-            for p in c["points"]
-            if p["accepted"] and limit["limit"] and math.isclose(p["offered"], limit["limit"])
+            p.trial
+            for c in summary.curves
+            if (c.workload, c.tenancy) == (limit.workload, limit.tenancy)
+            for p in c.points
+            if p.accepted and p.trial is not None and limit.limit and math.isclose(p.offered or 0.0, limit.limit)
         ]
         if not numbers:
             continue
-        histogram = merged(Measured.read(run, by_number[number], limit["workload"]).histogram() for number in numbers)
+        histogram = merged(Measured.read(run, by_number[number], limit.workload).histogram() for number in numbers)
         curve = [(percentile, ms) for percentile, ms in percentile_curve(histogram) if percentile < 100]
-        name = limit["workload"] if limit["tenancy"] == "isolated" else f"{limit['workload']}, combined"
+        name = limit.workload if limit.tenancy == "isolated" else f"{limit.workload}, combined"
         values += [{"workload": name, "nines": 1 / (1 - p / 100), "ms": max(ms, 0.001), "percentile": f"{p:g} %"} for p, ms in curve]
         rows += [[name, f"{p:g} %", decimal(ms, 2)] for p, ms in curve]
     if not values:
@@ -139,20 +143,20 @@ def percentile_figure(run: RunFolder, summary: dict[str, Any], trials: list[Tria
     return Figure("percentiles", "Response times at the limit", caption, spec_of(chart), ["workload", "percentile", "ms"], rows)
 
 
-def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[Figure]:
+def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> list[Figure]:
     """Each host's cores, disk and network over the run, trials as bands."""
     figures = []
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
     for host in hosts:
-        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host["name"]) for t in trials)
+        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host.name) for t in trials)
         if rates.is_empty():
             continue
         rates = _thinned(rates.with_columns(((pl.col("wall_s") - start) / 60).alias("minute")))
         shares = [
-            ("cpu", "cpu_cores", host["ceilings"].get("cpu_cores")),
-            ("disk written", "disk_write_bytes_per_s", host["ceilings"].get("disk_write_bytes_per_s")),
-            ("network out", "network_out_bytes_per_s", host["ceilings"].get("network_bytes_per_s")),
-            ("memory", "memory_bytes", host["memory_bytes"]),
+            ("cpu", "cpu_cores", host.ceilings.cpu_cores),
+            ("disk written", "disk_write_bytes_per_s", host.ceilings.disk_write_bytes_per_s),
+            ("network out", "network_out_bytes_per_s", host.ceilings.network_bytes_per_s),
+            ("memory", "memory_bytes", host.memory_bytes),
         ]
         values = [
             {"minute": round(row["minute"], 3), "resource": name, "share": row[column] / ceiling}
@@ -187,9 +191,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             if ceiling and mean is not None
         ]
         caption = f"Shares of what each resource was measured to give.{loopback_words(hosts)}"
-        figures.append(
-            Figure(f"host-{host['name']}", f"What {host['name']} did", caption, spec_of(chart), ["resource", "mean", "ceiling"], rows)
-        )
+        figures.append(Figure(f"host-{host.name}", f"What {host.name} did", caption, spec_of(chart), ["resource", "mean", "ceiling"], rows))
     return figures
 
 
@@ -232,12 +234,12 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     )
 
 
-def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> Figure | None:
+def speed_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> Figure | None:
     """How fast the machine itself was, by the speed reference."""
     if not hosts:
         return None
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    speeds = over_trials(speed_rows(read_samples(run.folder_of(t), layout.HOST_SAMPLES), hosts[0]["name"]) for t in trials)
+    speeds = over_trials(speed_rows(read_samples(run.folder_of(t), layout.HOST_SAMPLES), hosts[0].name) for t in trials)
     if speeds.is_empty():
         return None
     mean = float(pl.Series(speeds["speed"]).cast(pl.Float64).to_numpy().mean())
@@ -258,9 +260,9 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
     return Figure("speed", "The machine's own speed", caption, spec_of(chart), ["speed", "relative to the mean"], rows)
 
 
-def loopback_words(hosts: list[dict[str, Any]]) -> str:
+def loopback_words(hosts: Sequence[Host]) -> str:
     """What network traffic is where hosts are not emulated."""
-    return "" if all(host["connect"] == "netns" for host in hosts) else " On one machine, network is loopback traffic."
+    return "" if all(host.connect == "netns" for host in hosts) else " On one machine, network is loopback traffic."
 
 
 def data(values: list[dict[str, Any]]) -> alt.InlineData:

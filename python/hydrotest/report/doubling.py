@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrotest.report.sheet import Sheet, rate
-from hydrotest.report.words import Summary
+from hydrotest.summary.model import Summary
 
 RAISED = {True: "yes: the generator was the limit", False: "no", None: "not told apart"}
 
@@ -12,16 +12,16 @@ def doubling_sheet(summary: Summary) -> Sheet:
     """One row for each test."""
     rows = [
         [
-            row["workload"],
-            f"{row['generators']} → {2 * row['generators']}",
-            rate(row["once"]),
-            rate(row["twice"]),
-            f"{row['change_pct']:+.1f} %",
-            f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %",
-            str(row["n"]),
-            RAISED[row["raised"]],
+            row.workload,
+            f"{row.generators} → {2 * row.generators}",
+            rate(row.once),
+            rate(row.twice),
+            f"{row.change_pct:+.1f} %",
+            f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %",
+            str(row.n),
+            RAISED[row.raised],
         ]
-        for row in summary.get("doublings", [])
+        for row in summary.doublings
     ]
     heads = ["workload", "generators", "rate/s", "with twice as many", "change", "95 % interval", "pairs", "raised"]
     return Sheet("Twice the generators", heads, rows)

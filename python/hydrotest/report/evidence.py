@@ -9,7 +9,8 @@ from hydrotest.analysis.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, elasticity_words, named
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.wording.figures import show_sign
-from hydrotest.report.words import Summary
+from hydrotest.summary.limits import Job, Limit
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_figure
 from hydrotest.verdicts.binding import BoundBy, SqueezeRow
 from hydrotest.verdicts.evidence import Line, UseLine
@@ -18,9 +19,9 @@ from hydrotest.verdicts.evidence import Line, UseLine
 def evidence_sheet(summary: Summary) -> Sheet:
     """A line for each resource of a host that was used much, waited for, or squeezed, and for each limit inside a system that was full."""
     rows = []
-    for row in [*summary["limits"], *summary.get("jobs", [])]:
-        bound: BoundBy = row["bound_by"]
-        head = [row["workload"], row.get("tenancy", "isolated")]
+    every: list[Limit | Job] = [*summary.limits, *summary.jobs]
+    for row in every:
+        bound, head = row.bound_by, [row.workload, row.tenancy if isinstance(row, Limit) else "isolated"]
         for line in uses(bound.evidence):
             rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from hydrotest.report.sheet import Sheet, yes_no
+from hydrotest.summary.files import Files
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 
 
-def files_sheet(summary: dict[str, Any]) -> Sheet:
+def files_sheet(summary: Summary) -> Sheet:
     """A row for each number of files under way at once; the measures are TestDFSIO's."""
     rows = [
-        [row["workload"], row["op"], str(row["at_once"]), f"{row['files']:,} × {show_bytes(row['file_bytes'])}", str(row["passes"]),
-         f"{show_bytes(round(row['bytes_per_s']))}/s", f"{show_bytes(round(row['per_file_bytes_per_s_mean']))}/s",
-         f"{show_bytes(round(row['per_file_bytes_per_s_sd']))}/s", yes_no(row["is_limit"])]
-        for row in summary.get("hdfs", [])
+        [row.workload, row.op, str(row.at_once), f"{row.files:,} × {show_bytes(row.file_bytes)}", str(row.passes),
+         f"{show_bytes(round(row.bytes_per_s))}/s", f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s",
+         f"{show_bytes(round(row.per_file_bytes_per_s_sd))}/s", yes_no(row.is_limit)]
+        for row in summary.hdfs
     ]  # fmt: skip
     return Sheet(
         "HDFS files", ["workload", "op", "at once", "files", "passes", "all together", "each, mean", "standard deviation", "most"], rows
     )
 
 
-def files_sentences(rows: list[dict[str, Any]]) -> list[str]:
+def files_sentences(rows: Sequence[Files]) -> list[str]:
     """How fast files were written and read, where most went through."""
     return [
-        f"{row['workload']} {'wrote' if row['op'] == 'write' else 'read'} {show_bytes(round(row['bytes_per_s']))}/s, {row['at_once']} files at once, each at "
-        f"{show_bytes(round(row['per_file_bytes_per_s_mean']))}/s ± {show_bytes(round(row['per_file_bytes_per_s_sd']))}/s."
+        f"{row.workload} {'wrote' if row.op == 'write' else 'read'} {show_bytes(round(row.bytes_per_s))}/s, {row.at_once} files at once, each at "
+        f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s ± {show_bytes(round(row.per_file_bytes_per_s_sd))}/s."
         for row in rows
-        if row["is_limit"]
+        if row.is_limit
     ]

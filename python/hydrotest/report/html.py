@@ -23,19 +23,20 @@ from hydrotest.report.words import headline, not_valid
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder, write_whole
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
-def write_report(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -> Path:
+def write_report(folder: RunFolder, experiment: Experiment, summary: Summary) -> Path:
     """Writes RUN/report.html from what lies in the folder and returns its path."""
     path = folder.path / layout.REPORT
     write_whole(path, render(folder, experiment, summary))
     return path
 
 
-def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -> str:
+def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
     """The report as HTML text."""
     environment = Environment(
         loader=PackageLoader("hydrotest.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -56,51 +57,53 @@ def render(folder: RunFolder, experiment: Experiment, summary: dict[str, Any]) -
     )
 
 
-def _figures(folder: RunFolder, summary: dict[str, Any]) -> list[Figure]:
+def _figures(folder: RunFolder, summary: Summary) -> list[Figure]:
     trials = folder.trials()
-    limits = {(row["workload"], row["tenancy"]): row for row in summary["limits"]}
-    figures: list[Figure | None] = [
-        charts.curve_figure(curve, limits.get((curve["workload"], curve["tenancy"]))) for curve in summary["curves"]
-    ]
+    limits = {(row.workload, row.tenancy): row for row in summary.limits}
+    figures: list[Figure | None] = [charts.curve_figure(curve, limits.get((curve.workload, curve.tenancy))) for curve in summary.curves]
     figures.append(together.interference_figure(summary))
     figures += soak_figures(summary)
     figures += fault_figures(summary)
     figures += profile_figures(summary)
     figures.append(charts.percentile_figure(folder, summary, trials))
-    figures.append(together.heat_figure(folder, trials, summary["hosts"]))
+    figures.append(together.heat_figure(folder, trials, summary.hosts))
     figures += usage_figures(summary)
-    figures += charts.host_figures(folder, trials, summary["hosts"])
+    figures += charts.host_figures(folder, trials, summary.hosts)
     figures.append(charts.service_figure(folder, trials))
-    figures.append(charts.speed_figure(folder, trials, summary["hosts"]))
+    figures.append(charts.speed_figure(folder, trials, summary.hosts))
     return [figure for figure in figures if figure is not None]
 
 
-def _environment(folder: RunFolder, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [("hydrotest", summary["hydrotest"]), ("started", summary["started"]), ("finished", summary["finished"])]
-    rows += [(system["name"], f"{system['version']} on {', '.join(system['hosts'])}") for system in summary["systems"]]
-    for host in summary["hosts"]:
+def _environment(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
+    rows = [("hydrotest", summary.hydrotest), ("started", summary.started), ("finished", summary.finished)]
+    rows += [(system.name, f"{system.version} on {', '.join(system.hosts)}") for system in summary.systems]
+    for host in summary.hosts:
         rows.append(
             (
-                host["name"],
-                f"{host['cores']} cores ({host.get('cpu_model', '?')}), {show_bytes(host['memory_bytes'])}, Linux {host.get('kernel', '?')}",
+                host.name,
+                f"{host.cores} cores ({host.cpu_model or '?'}), {show_bytes(host.memory_bytes)}, Linux {host.kernel or '?'}",
             )
         )
-        ceilings = host["ceilings"]
-        shown = [f"{ceilings['cpu_cores']:.2f} cores" if "cpu_cores" in ceilings else ""]
-        link = "network" if host["connect"] == "netns" else "loopback"
-        names = {"disk_write_bytes_per_s": "disk write", "disk_read_bytes_per_s": "disk read", "network_bytes_per_s": link}
-        shown += [f"{name} {show_bytes(ceilings[key])}/s" for key, name in names.items() if key in ceilings]
-        if "generator_null_per_core_s" in ceilings:
-            shown.append(f"our generator alone {ceilings['generator_null_per_core_s']:,.0f} operations/s per core")
-        if "wake_cpu_us" in ceilings:
-            shown.append(f"{ceilings['wake_cpu_us']:.0f} µs of CPU for each time that a thread is woken")
-        rows.append((f"ceilings of {host['name']}", ", ".join(part for part in shown if part)))
-        if clock := host.get("clock"):
-            words = f"{clock['offset_s'] * 1e3:+.2f} ms beside the controller's, exact to {clock['error_s'] * 1e3:.2f} ms"
-            rows.append((f"clock of {host['name']}", words))
+        ceilings = host.ceilings
+        shown = [f"{ceilings.cpu_cores:.2f} cores" if ceilings.cpu_cores is not None else ""]
+        link = "network" if host.connect == "netns" else "loopback"
+        named = [
+            ("disk write", ceilings.disk_write_bytes_per_s),
+            ("disk read", ceilings.disk_read_bytes_per_s),
+            (link, ceilings.network_bytes_per_s),
+        ]
+        shown += [f"{name} {show_bytes(given)}/s" for name, given in named if given is not None]
+        if ceilings.generator_null_per_core_s is not None:
+            shown.append(f"our generator alone {ceilings.generator_null_per_core_s:,.0f} operations/s per core")
+        if ceilings.wake_cpu_us is not None:
+            shown.append(f"{ceilings.wake_cpu_us:.0f} µs of CPU for each time that a thread is woken")
+        rows.append((f"ceilings of {host.name}", ", ".join(part for part in shown if part)))
+        if clock := host.clock:
+            words = f"{clock.offset_s * 1e3:+.2f} ms beside the controller's, exact to {clock.error_s * 1e3:.2f} ms"
+            rows.append((f"clock of {host.name}", words))
     rows += [
-        ("speed reference", f"varied by {row['cv_pct']:.1f} % (coefficient of variation), steal {row['steal_pct'] or 0:.1f} %")
-        for row in summary.get("speed", [])
+        ("speed reference", f"varied by {row.cv_pct:.1f} % (coefficient of variation), steal {row.steal_pct or 0:.1f} %")
+        for row in summary.speed
     ]
     if folder.has(layout.ENVIRONMENT):
         versions = folder.read_json(layout.ENVIRONMENT).get("versions", {})

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.wording.trial import failure_words
+from hydrotest.summary.base import Latency
+from hydrotest.summary.levels import Level
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 from hydrotest.verdicts.trial import Check
 
 LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
 
 
-def _latencies(latency: dict[str, Any]) -> list[str]:
+def _latencies(latency: Latency) -> list[str]:
     """The cells below `LATENCY_HEADS`."""
-    return [*(decimal(latency.get(key), 2) for key in ("mean", "p50", "p95", "p99", "p999")), decimal(latency.get("max"), 1)]
+    return [*(decimal(ms, 2) for ms in (latency.mean, latency.p50, latency.p95, latency.p99, latency.p999)), decimal(latency.max, 1)]
 
 
-def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
+def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
-    for row in summary["levels"]:
-        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume") or row["tenancy"] == "combined":
+    for row in summary.levels:
+        if kinds.get(row.workload) not in ("kafka-produce", "kafka-consume") or row.tenancy == "combined":
             continue
-        latency = row["latency_ms"] or row.get("latency_from_send_ms") or {}
-        throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
+        latency = row.latency_ms or row.latency_from_send_ms or Latency()
+        throughput = NONE if row.bytes_per_s is None else f"{show_bytes(row.bytes_per_s)}/s"
         rows.append(
             [
-                row["workload"],
-                row["client"],
+                row.workload,
+                row.client,
                 target(row),
-                f"{row['count']:,}",
-                rate(row["achieved"]),
+                f"{row.count:,}",
+                rate(row.achieved),
                 throughput,
                 *_latencies(latency),
                 _errors(row),
                 _timed_from(row),
-                decimal(row.get("cpu_s_per_million"), 2),
-                yes_no(row["accepted"]),
+                decimal(row.cpu_s_per_million, 2),
+                yes_no(row.accepted),
             ]
         )
     heads = [
@@ -57,27 +58,27 @@ def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     return Sheet("Kafka levels", heads, rows)
 
 
-def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
+def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
-    for row in summary["levels"]:
-        if kinds.get(row["workload"]) != "cassandra" or row["tenancy"] == "combined":
+    for row in summary.levels:
+        if kinds.get(row.workload) != "cassandra" or row.tenancy == "combined":
             continue
-        latency = row["latency_ms"] or {}
-        mean = latency.get("mean")
-        implied = NONE if mean is None else f"{littles_in_flight(row['achieved'], mean):.1f}"
+        latency = row.latency_ms or Latency()
+        mean = latency.mean
+        implied = NONE if mean is None else f"{littles_in_flight(row.achieved, mean):.1f}"
         rows.append(
             [
-                row["workload"],
-                row["client"],
+                row.workload,
+                row.client,
                 target(row),
-                row["op"] or NONE,
-                rate(row["achieved"]),
+                row.op or NONE,
+                rate(row.achieved),
                 *_latencies(latency),
-                NONE if row.get("samples") is None else f"{row['samples']:,}",
+                NONE if row.samples is None else f"{row.samples:,}",
                 _errors(row),
                 implied,
-                yes_no(row["accepted"]),
+                yes_no(row.accepted),
             ]
         )
     heads = [
@@ -95,34 +96,34 @@ def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
 
 
-def rejected_sheet(summary: dict[str, Any]) -> Sheet:
+def rejected_sheet(summary: Summary) -> Sheet:
     """Why each level that was not sustained was not: a row for each rule that failed."""
     rows = []
-    for row in summary["levels"]:
-        if row["accepted"] is not False:
+    for row in summary.levels:
+        if row.accepted is not False:
             continue
         # What is no rule's own: that the trial is void, or that a quota held the client back.
-        failed = [(why.rule if isinstance(why, Check) else NONE, failure_words(why)) for why in row["because"]]
-        rows += [[row["workload"], row["client"], target(row), rule, words] for rule, words in failed]
+        failed = [(why.rule if isinstance(why, Check) else NONE, failure_words(why)) for why in row.because]
+        rows += [[row.workload, row.client, target(row), rule, words] for rule, words in failed]
     return Sheet("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
 
 
-def _errors(row: dict[str, Any]) -> str:
+def _errors(row: Level) -> str:
     """Failed operations of the whole trial, and how many of them are among those that were timed."""
-    if not row.get("errors_known", True):
+    if not row.errors_known:
         return NONE
-    timed = row.get("latency_includes_failed") or 0
-    return f"{row['errors']:,}" + (f" ({timed:,} timed)" if timed else "")
+    timed = row.latency_includes_failed or 0
+    return f"{row.errors:,}" + (f" ({timed:,} timed)" if timed else "")
 
 
-def target(row: dict[str, Any]) -> str:
+def target(row: Level) -> str:
     """What was asked for: a rate, a number in flight, or as much as it takes."""
-    if row["offered"] is not None:
-        return f"{row['offered']:,.0f}/s"
-    return f"{row['concurrency']} in flight" if row["concurrency"] else "as fast as it can"
+    if row.offered is not None:
+        return f"{row.offered:,.0f}/s"
+    return f"{row.concurrency} in flight" if row.concurrency else "as fast as it can"
 
 
-def _timed_from(row: dict[str, Any]) -> str:
-    if row["latency_ms"] is None:
-        return "send" if row.get("latency_from_send_ms") else NONE
+def _timed_from(row: Level) -> str:
+    if row.latency_ms is None:
+        return "send" if row.latency_from_send_ms else NONE
     return "intended start"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.summary.base import Latency
+from hydrotest.summary.model import Summary
+from hydrotest.summary.profile import Profile
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,13 +17,13 @@ else:
     alt = Lazy("altair")
 
 
-def profile_figures(summary: dict[str, Any]) -> list[Figure]:
+def profile_figures(summary: Summary) -> list[Figure]:
     """One for each profile."""
-    return [_figure(number, row) for number, row in enumerate(summary.get("profiles", []), 1) if row["series"]]
+    return [_figure(number, row) for number, row in enumerate(summary.profiles, 1) if row.series]
 
 
-def _figure(number: int, row: dict[str, Any]) -> Figure:
-    base = alt.Chart(data(row["series"])).encode(x=alt.X("at_s:Q", title="seconds of the profile"))
+def _figure(number: int, row: Profile) -> Figure:
+    base = alt.Chart(data([point.written() for point in row.series])).encode(x=alt.X("at_s:Q", title="seconds of the profile"))
     due = base.mark_line(color="#7a8b99", strokeDash=[5, 4], interpolate="step").encode(
         y=alt.Y("offered:Q", title="offered (dashed) and completed a second")
     )
@@ -28,28 +31,24 @@ def _figure(number: int, row: dict[str, Any]) -> Figure:
     late = base.mark_line(color="#e76f51").encode(y=alt.Y("p99_ms:Q", title="p99 response, ms", scale=alt.Scale(type="log")))
     layers = alt.layer(alt.layer(due, done), late).resolve_scale(y="independent")
     cells = [
-        [f"{p['at_s']:.1f}", f"{p['offered']:,.0f}", decimal(p["achieved"], 0), decimal(p["p50_ms"], 2), decimal(p["p99_ms"], 2),
-         decimal(p["in_flight"], 0)]
-        for p in row["series"]
+        [f"{p.at_s:.1f}", f"{p.offered:,.0f}", decimal(p.achieved, 0), decimal(p.p50_ms, 2), decimal(p.p99_ms, 2),
+         decimal(p.in_flight, 0)]
+        for p in row.series
     ]  # fmt: skip
     caption = "Dashed: what was due. Green: what was completed. Red, on the right: the p99 of what was due in each second."
-    return Figure(f"profile-{number}-{row['workload']}", f"{row['workload']} at a rate that changes", caption, spec_of(layers),
+    return Figure(f"profile-{number}-{row.workload}", f"{row.workload} at a rate that changes", caption, spec_of(layers),
                   ["second", "offered/s", "completed/s", "p50 ms", "p99 ms", "in flight"], cells)  # fmt: skip
 
 
-def profile_sheet(summary: dict[str, Any]) -> Sheet:
+def profile_sheet(summary: Summary) -> Sheet:
     """Each stretch."""
     rows = []
-    for row in summary.get("profiles", []):
-        for stretch in row["stretches"]:
-            latency = stretch["latency_ms"] or {}
-            course = (
-                rate(stretch["rate"])
-                if stretch["rate"] == stretch["end_rate"]
-                else f"{rate(stretch['rate'])} → {rate(stretch['end_rate'])}"
-            )
-            most = NONE if stretch["in_flight_max"] is None else f"{stretch['in_flight_max']:,}"
-            rows.append([row["workload"], f"{stretch['from_s']:.0f} … {stretch['to_s']:.0f} s", course, rate(stretch["offered"]),
-                         rate(stretch["achieved"]), *(decimal(latency.get(key), 2) for key in ("p50", "p99", "p999", "max")), most])  # fmt: skip
+    for row in summary.profiles:
+        for stretch in row.stretches:
+            latency = stretch.latency_ms or Latency()
+            course = rate(stretch.rate) if stretch.rate == stretch.end_rate else f"{rate(stretch.rate)} → {rate(stretch.end_rate)}"
+            most = NONE if stretch.in_flight_max is None else f"{stretch.in_flight_max:,}"
+            rows.append([row.workload, f"{stretch.from_s:.0f} … {stretch.to_s:.0f} s", course, rate(stretch.offered),
+                         rate(stretch.achieved), *(decimal(ms, 2) for ms in (latency.p50, latency.p99, latency.p999, latency.max)), most])  # fmt: skip
     heads = ["workload", "when", "rate", "offered mean", "achieved mean", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "most in flight"]
     return Sheet("Profile", heads, rows)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.summary.base import Latency
+from hydrotest.summary.model import Summary
+from hydrotest.summary.soak import SoakWorkload
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,15 +17,13 @@ else:
     alt = Lazy("altair")
 
 
-def soak_figures(summary: dict[str, Any]) -> list[Figure]:
+def soak_figures(summary: Summary) -> list[Figure]:
     """One for each soak and workload."""
-    return [
-        _figure(number, load) for number, soak in enumerate(summary.get("soak", []), 1) for load in soak["workloads"] if load["buckets"]
-    ]
+    return [_figure(number, load) for number, soak in enumerate(summary.soak, 1) for load in soak.workloads if load.buckets]
 
 
-def _figure(number: int, load: dict[str, Any]) -> Figure:
-    values = [{"minute": b["at_s"] / 60, "p50": b["p50_ms"], "p99": b["p99_ms"], "rate": b["achieved"]} for b in load["buckets"]]
+def _figure(number: int, load: SoakWorkload) -> Figure:
+    values = [{"minute": b.at_s / 60, "p50": b.p50_ms, "p99": b.p99_ms, "rate": b.achieved} for b in load.buckets]
     x = alt.X("minute:Q", title="minutes of the soak")
     base = alt.Chart(data(values)).encode(x=x)
     layers: list[alt.Chart] = [
@@ -31,10 +32,7 @@ def _figure(number: int, load: dict[str, Any]) -> Figure:
         ),
         base.mark_line(color="#2a9d8f").encode(y="p50:Q"),
     ]
-    marks = [
-        {"minute": c["at_s"] / 60, "what": f"{c['metric'].replace('_ms', ' ms')}: {c['before']:,.3g} → {c['after']:,.3g}"}
-        for c in load["changes"]
-    ]
+    marks = [{"minute": c.at_s / 60, "what": f"{c.metric.replace('_ms', ' ms')}: {c.before:,.3g} → {c.after:,.3g}"} for c in load.changes]
     if marks:
         layers.append(alt.Chart(data(marks)).mark_rule(strokeDash=[4, 4], color="#7a8b99").encode(x="minute:Q", tooltip="what:N"))
     rows = [
@@ -42,38 +40,38 @@ def _figure(number: int, load: dict[str, Any]) -> Figure:
         for v in values
     ]
     caption = "Each point is a stretch of the soak. Dashed lines mark where a level changed for good."
-    return Figure(f"soak-{number}-{load['workload']}", f"{load['workload']} over the soak", caption, spec_of(alt.layer(*layers)),
+    return Figure(f"soak-{number}-{load.workload}", f"{load.workload} over the soak", caption, spec_of(alt.layer(*layers)),
                   ["minute", "achieved/s", "p50 ms", "p99 ms"], rows)  # fmt: skip
 
 
-def held_sheet(summary: dict[str, Any]) -> Sheet:
+def held_sheet(summary: Summary) -> Sheet:
     """What was asked of each workload over a long level, and whether it was held."""
     rows = []
-    for soak in summary.get("soak", []):
-        for load in soak["workloads"]:
-            latency = load["latency_ms"] or {}
-            over = f"{len(load['missed_at_s'])} of {len(load['buckets'])}" if any(b["met"] is not None for b in load["buckets"]) else NONE
-            asked = NONE if load["offered"] is None else rate(load["offered"])
-            rows.append([load["workload"], asked, rate(load["achieved"]), *(decimal(latency.get(key), 2) for key in ("p50", "p99", "max")),
-                         f"{load['errors']:,}", over, yes_no(load["accepted"]), "; ".join(load["reasons"]) or NONE])  # fmt: skip
+    for soak in summary.soak:
+        for load in soak.workloads:
+            latency = load.latency_ms or Latency()
+            over = f"{len(load.missed_at_s)} of {len(load.buckets)}" if any(b.met is not None for b in load.buckets) else NONE
+            asked = NONE if load.offered is None else rate(load.offered)
+            rows.append([load.workload, asked, rate(load.achieved), *(decimal(ms, 2) for ms in (latency.p50, latency.p99, latency.max)),
+                         f"{load.errors:,}", over, yes_no(load.accepted), "; ".join(load.reasons) or NONE])  # fmt: skip
     heads = ["workload", "offered", "achieved", "median ms", "p99 ms", "max ms", "errors", "stretches over its latency", "held", "because"]
     return Sheet("Soak: was it held", heads, rows)
 
 
-def soak_sheet(summary: dict[str, Any]) -> Sheet:
+def soak_sheet(summary: Summary) -> Sheet:
     """Drift of each workload over a long level; growth of each service."""
     rows = []
-    for soak in summary.get("soak", []):
-        for load in soak["workloads"]:
-            for metric, drift in load["drift_pct"].items():
-                changes = ", ".join(f"{c['at_s'] / 60:.1f} min" for c in load["changes"] if c["metric"] == metric)
-                told = NONE if drift is None else f"{drift['per_hour']:+.1f} %"
-                between = NONE if drift is None else f"{drift['low']:+.1f} … {drift['high']:+.1f} %"
-                rows.append([load["workload"], metric.replace("_ms", " ms"), told, between, changes or NONE])
-        for service in soak["services"]:
-            growth = service["growth_bytes_per_hour"]
-            told = NONE if growth is None else f"{growth['per_hour'] / 1e6:+,.1f} MB"
-            between = NONE if growth is None else f"{growth['low'] / 1e6:+,.1f} … {growth['high'] / 1e6:+,.1f} MB"
-            rows.append([service["service"], "memory", told, between, NONE])
-        rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak["counters"].items()]
+    for soak in summary.soak:
+        for load in soak.workloads:
+            for metric, drift in load.drift_pct.items():
+                changes = ", ".join(f"{c.at_s / 60:.1f} min" for c in load.changes if c.metric == metric)
+                told = NONE if drift is None else f"{drift.per_hour:+.1f} %"
+                between = NONE if drift is None else f"{drift.low:+.1f} … {drift.high:+.1f} %"
+                rows.append([load.workload, metric.replace("_ms", " ms"), told, between, changes or NONE])
+        for service in soak.services:
+            growth = service.growth_bytes_per_hour
+            told = NONE if growth is None else f"{growth.per_hour / 1e6:+,.1f} MB"
+            between = NONE if growth is None else f"{growth.low / 1e6:+,.1f} … {growth.high / 1e6:+,.1f} MB"
+            rows.append([service.service, "memory", told, between, NONE])
+        rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak.counters.items()]
     return Sheet("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hydrotest.analysis.event_log import EventLog
 from hydrotest.analysis.spark_executors import Removal
@@ -13,6 +12,10 @@ from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage, doubt_of
 from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
 from hydrotest.report.wording.problem import log_flaw_words
+from hydrotest.summary.event_log import LogRow, StageRow
+from hydrotest.summary.model import Summary
+from hydrotest.summary.spark import Doubt as DoubtRow
+from hydrotest.summary.spark import Fuller, JobTest, JobTime
 from hydrotest.units import show_bytes
 
 SHOWN_MIN = 0.02
@@ -28,44 +31,44 @@ def stage_name(number: int, attempt: int) -> str:
     return f"{number}.{attempt}" if attempt else str(number)
 
 
-def _at_least(row: Mapping[str, Any], figure: str) -> str:
+def _at_least(row: StageRow | JobTime, figure: str) -> str:
     """A figure of a stage of which tasks are missing is too low."""
-    return f"≥ {figure}" if row.get("doubt") and figure != NONE else figure
+    return f"≥ {figure}" if row.doubt and figure != NONE else figure
 
 
 def _bytes(value: float | None) -> str:
     return NONE if value is None else show_bytes(value)
 
 
-def stage_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+def stage_sheet(rows: Sequence[StageRow]) -> Sheet:
     """A row for each attempt of a stage: what it read, shuffled and spilled."""
     heads = ["stage", "name", "tasks", "time s", "input", "shuffle read", "of it remote", "shuffle write", "slowest read wait s", "slowest write s",
              "spilled", "skew"]  # fmt: skip
     cells = []
     for row in rows:
-        figures = [decimal(row["seconds"], 2), *(_bytes(row[what]) for what in ("input_bytes", "shuffle_read_bytes", "remote_bytes", "shuffle_write_bytes")),
-                   decimal(row["max_shuffle_read_s"], 3), decimal(row["max_shuffle_write_s"], 3), _bytes(row["spill_bytes"])]  # fmt: skip
-        planned = row["planned"]
-        tasks = f"{row['tasks']:,}" if planned in (None, row["tasks"]) else f"{row['tasks']:,} of {planned:,}"
-        cells.append([stage_name(row["stage"], row["attempt"]), row["name"] or NONE, tasks, *(_at_least(row, figure) for figure in figures),
-                      decimal(row["skew"], 1)])  # fmt: skip
+        figures = [decimal(row.seconds, 2), *map(_bytes, (row.input_bytes, row.shuffle_read_bytes, row.remote_bytes, row.shuffle_write_bytes)),
+                   decimal(row.max_shuffle_read_s, 3), decimal(row.max_shuffle_write_s, 3), _bytes(row.spill_bytes)]  # fmt: skip
+        planned = row.planned
+        tasks = f"{row.tasks:,}" if planned in (None, row.tasks) else f"{row.tasks:,} of {planned:,}"
+        cells.append([stage_name(row.stage, row.attempt), row.name or NONE, tasks, *(_at_least(row, figure) for figure in figures),
+                      decimal(row.skew, 1)])  # fmt: skip
     return Sheet("Stages", heads, cells)
 
 
-def where_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+def where_sheet(rows: Sequence[StageRow]) -> Sheet:
     """A row for each attempt of a stage: what its tasks spent their time on, of their time in all."""
     parts = [*PARTS, OTHER]
     cells = []
     for row in rows:
         every = _every(row)
-        cells.append([stage_name(row["stage"], row["attempt"]), _at_least(row, decimal(every, 2)), *_shares(row["parts_s"]),
-                      _at_least(row, decimal(row["cores_used"], 1))])  # fmt: skip
+        cells.append([stage_name(row.stage, row.attempt), _at_least(row, decimal(every, 2)), *_shares(row.parts_s),
+                      _at_least(row, decimal(row.cores_used, 1))])  # fmt: skip
     return Sheet("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
 
 
-def _every(row: Mapping[str, Any]) -> float | None:
+def _every(row: StageRow | JobTime) -> float | None:
     """Seconds of all its tasks."""
-    known = [value for value in row["parts_s"].values() if value is not None]
+    known = [value for value in row.parts_s.values() if value is not None]
     return sum(known) if known else None
 
 
@@ -74,20 +77,20 @@ def _shares(parts_s: Mapping[str, float | None]) -> list[str]:
     return [NONE if share is None else f"{share:.0%}" for share in shares]
 
 
-def doubt_sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
+def doubt_sentences(rows: Sequence[StageRow]) -> list[str]:
     """What is missing from the figures of each stage that stands above."""
     out = []
     for row in rows:
-        if doubt := row["doubt"]:
-            name = stage_name(row["stage"], row["attempt"])
+        if doubt := row.doubt:
+            name = stage_name(row.stage, row.attempt)
             out.append(
-                f"Stage {name}: {_missing(Doubt(**doubt))}; its figures marked ≥ are too low, and its shares and skew are those of the others."
+                f"Stage {name}: {_missing(doubt)}; its figures marked ≥ are too low, and its shares and skew are those of the others."
             )
     more = len(out) - DOUBTS_SHOWN
     return out if more <= 0 else [*out[:DOUBTS_SHOWN], f"The same holds for {more:,} other stages."]
 
 
-def _missing(doubt: Doubt) -> str:
+def _missing(doubt: Doubt | DoubtRow) -> str:
     ends = doubt.started - doubt.known - doubt.left_out
     what = []
     if ends:
@@ -97,31 +100,29 @@ def _missing(doubt: Doubt) -> str:
     return "; ".join(what)
 
 
-def log_sheet(rows: Sequence[dict[str, Any]]) -> Sheet:
+def log_sheet(rows: Sequence[LogRow]) -> Sheet:
     """A row for each log of a directory."""
     cells = [
-        [row["path"], row["application"] or NONE, row["name"] or NONE, row["spark"] or NONE, row["started"] or NONE, show_bytes(row["bytes"]),
-         str(row["files"]), yes_no(row["in_progress"])]
+        [row.path, row.application or NONE, row.name or NONE, row.spark or NONE, row.started or NONE, show_bytes(row.bytes),
+         str(row.files), yes_no(row.in_progress)]
         for row in rows
     ]  # fmt: skip
     return Sheet("Event logs", ["log", "application", "name", "Spark", "started", "size", "files", "still written"], cells)
 
 
-def job_time_sheet(summary: dict[str, Any]) -> Sheet:
+def job_time_sheet(summary: Summary) -> Sheet:
     """A row for each test: what its tasks spent their time on, what would be gained, how many cores it can use."""
     parts = [*PARTS, OTHER]
     rows = []
-    for row in summary["spark"]:
-        told = row.get("time")
+    for row in summary.spark:
+        told = row.time
         every = (_every(told) or 0.0) if told else 0.0
         if not told or every <= 0:
             continue
-        gains = sorted(
-            ((pct, part) for part, pct in told["shorter_pct"].items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True
-        )
+        gains = sorted(((pct, part) for part, pct in told.shorter_pct.items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True)
         without = ", ".join(f"{part} {pct:.0f} %" for pct, part in gains[:3])
-        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", _at_least(told, decimal(every, 1)), *_shares(told["parts_s"]),
-                     decimal(told["critical_path_s"], 2), f"{decimal(told['cores_max'])} of {told['cores']}", without or NONE])  # fmt: skip
+        rows.append([row.test, row.tenancy, f"{row.scale_factor:g}", _at_least(told, decimal(every, 1)), *_shares(told.parts_s),
+                     decimal(told.critical_path_s, 2), f"{decimal(told.cores_max)} of {told.cores}", without or NONE])  # fmt: skip
     heads = [
         "test",
         "tenancy",
@@ -135,15 +136,15 @@ def job_time_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet("Spark: where the time went", heads, rows)
 
 
-def scaling_sheet(summary: dict[str, Any]) -> Sheet:
+def scaling_sheet(summary: Summary) -> Sheet:
     """A row for each test at several scale factors: how its time grows, and where it stops being linear."""
     rows = []
-    for row in summary.get("scaling", []):
-        points = ", ".join(f"{point['scale_factor']:g}: {point['seconds']:.1f} s" for point in row["points"])
-        line = f"{row['fixed_s']:.2f} ± {row['fixed_s_error']:.2f} s + {row['per_unit_s']:.2f} ± {row['per_unit_s_error']:.2f} s a unit"
-        grew = _grew(row["fuller"])
-        rows.append([row["test"], row["tenancy"], str(row["cores"] or NONE), points, line, f"{row['from']:g} … {row['to']:g}; beyond it is a guess",
-                     NONE if row["bends_at"] is None else f"{row['bends_at']:g}", grew])  # fmt: skip
+    for row in summary.scaling:
+        points = ", ".join(f"{point.scale_factor:g}: {point.seconds:.1f} s" for point in row.points)
+        line = f"{row.fixed_s:.2f} ± {row.fixed_s_error:.2f} s + {row.per_unit_s:.2f} ± {row.per_unit_s_error:.2f} s a unit"
+        grew = _grew(row.fuller)
+        rows.append([row.test, row.tenancy, str(row.cores or NONE), points, line, f"{row.from_:g} … {row.to:g}; beyond it is a guess",
+                     NONE if row.bends_at is None else f"{row.bends_at:g}", grew])  # fmt: skip
     heads = [
         "test",
         "tenancy",
@@ -157,42 +158,40 @@ def scaling_sheet(summary: dict[str, Any]) -> Sheet:
     return Sheet("Spark: how times grow", heads, rows)
 
 
-def _grew(fuller: dict[str, Any] | None) -> str:
+def _grew(fuller: Fuller | None) -> str:
     """What took more of the tasks' time than before."""
     if fuller is None:
         return NONE
-    if fuller["unit"] == "bytes":
-        return f"{fuller['what']}: {show_bytes(fuller['after'])}"
-    return f"{fuller['what']}: {fuller['before']:.0%} of the tasks' time before, {fuller['after']:.0%} there"
+    if fuller.unit == "bytes":
+        return f"{fuller.what}: {show_bytes(fuller.after)}"
+    return f"{fuller.what}: {fuller.before:.0%} of the tasks' time before, {fuller.after:.0%} there"
 
 
-def speedup_sheet(summary: dict[str, Any]) -> Sheet:
+def speedup_sheet(summary: Summary) -> Sheet:
     """A row for each test on several numbers of cores: how its time falls, by the universal scalability law, and where more no longer pay."""
     rows = []
-    for row in summary.get("speedup", []):
-        points = ", ".join(f"{point['cores']}: {point['seconds']:.1f} s" for point in row["points"])
-        law = f"{_with_error(row['serial'], row['serial_error'])}, {_with_error(row['crosstalk'], row['crosstalk_error'])}"
+    for row in summary.speedup:
+        points = ", ".join(f"{point.cores}: {point.seconds:.1f} s" for point in row.points)
+        law = f"{_with_error(row.serial, row.serial_error)}, {_with_error(row.crosstalk, row.crosstalk_error)}"
         fastest = (
-            NONE
-            if row["fastest_at"] is None
-            else f"{row['fastest_at']:.0f}" + ("" if row["from"] <= row["fastest_at"] <= row["to"] else " (a guess)")
+            NONE if row.fastest_at is None else f"{row.fastest_at:.0f}" + ("" if row.from_ <= row.fastest_at <= row.to else " (a guess)")
         )
-        rows.append([row["test"], row["tenancy"], f"{row['scale_factor']:g}", points, law, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %",
-                     fastest, f"{row['from']} … {row['to']}; beyond it is a guess", str(row["stops_paying_at"] or NONE), _grew(row["fuller"])])  # fmt: skip
+        rows.append([row.test, row.tenancy, f"{row.scale_factor:g}", points, law, NONE if row.error_pct is None else f"{row.error_pct:.0f} %",
+                     fastest, f"{row.from_} … {row.to}; beyond it is a guess", str(row.stops_paying_at or NONE), _grew(row.fuller)])  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "time on cores", "serial, crosstalk (± standard error)", "off where not measured", "fastest on", "holds for",
              "more cores stop paying at", "what grew there"]  # fmt: skip
     return Sheet("Spark: how times fall with cores", heads, rows)
 
 
-def ernest_sheet(summary: dict[str, Any]) -> Sheet:
+def ernest_sheet(summary: Summary) -> Sheet:
     """Ernest's form of each test that has points enough: a row each."""
     rows = []
-    for row in summary.get("ernest", []):
-        terms = row["terms"]
-        form = (f"{terms['fixed']:.2f} s + {terms['per_core_share']:.2f} s · factor ÷ cores + {terms['tree']:.2f} s · log cores + "
-                f"{terms['per_core']:.2f} s · cores")  # fmt: skip
-        rows.append([row["test"], row["tenancy"], str(row["points"]), form, NONE if row["error_pct"] is None else f"{row['error_pct']:.0f} %",
-                     f"{row['cores_from']} … {row['cores_to']} cores; beyond it is a guess"])  # fmt: skip
+    for row in summary.ernest:
+        terms = row.terms
+        form = (f"{terms.fixed:.2f} s + {terms.per_core_share:.2f} s · factor ÷ cores + {terms.tree:.2f} s · log cores + "
+                f"{terms.per_core:.2f} s · cores")  # fmt: skip
+        rows.append([row.test, row.tenancy, str(row.points), form, NONE if row.error_pct is None else f"{row.error_pct:.0f} %",
+                     f"{row.cores_from} … {row.cores_to} cores; beyond it is a guess"])  # fmt: skip
     return Sheet(
         "Spark: times by size and cores (Ernest's form)", ["test", "tenancy", "points", "time", "off where not measured", "holds for"], rows
     )
@@ -214,20 +213,20 @@ LIMITS = {
 """What is in the way where most time would be gained without a part of it."""
 
 
-def job_sentences(spark: Sequence[dict[str, Any]]) -> list[str]:
+def job_sentences(spark: Sequence[JobTest]) -> list[str]:
     """What each test alone spends most of its length on: a sentence for each such thing, with the tests."""
     found: dict[str, list[tuple[str, float]]] = {}
-    several = len({row["time"]["cores"] for row in spark if row.get("time")}) > 1
+    several = len({row.time.cores for row in spark if row.time}) > 1
     for row in spark:
-        told = row.get("time")
-        if row["tenancy"] == "isolated" and row["finished"] and told and any(told["parts_s"].values()):
-            gains = [(pct, part) for part, pct in told["shorter_pct"].items() if pct is not None]
+        told = row.time
+        if row.tenancy == "isolated" and row.finished and told and any(told.parts_s.values()):
+            gains = [(pct, part) for part, pct in told.shorter_pct.items() if pct is not None]
             if not gains:
                 continue
             pct, part = max(gains)
-            on = f" on {told['cores']}" if several else ""
+            on = f" on {told.cores}" if several else ""
             if pct >= 100 * SHOWN_MIN:
-                found.setdefault(part, []).append((f"{row['test']} at {row['scale_factor']:g}{on}", pct))
+                found.setdefault(part, []).append((f"{row.test} at {row.scale_factor:g}{on}", pct))
     return [
         f"Spark: {', '.join(dict.fromkeys(test for test, _ in tests))}: bound most by {LIMITS[part]} "
         f"({_span([pct for _, pct in tests])} shorter without)."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
@@ -19,7 +18,10 @@ from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, 
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.unchecked import unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
-from hydrotest.report.words import Summary
+from hydrotest.summary.base import Latency
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.machine import Overhead
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 from hydrotest.verdicts.binding import BoundBy, Kind
 
@@ -65,32 +67,32 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
 def limits_sheet(summary: Summary) -> Sheet:
     """Limit, where its searches ended, latency at the limit, what stopped and bound it."""
     rows = []
-    for row in summary["limits"]:
-        latency = row["latency_ms"] or {}
-        limit = rate(row["limit"])
+    for row in summary.limits:
+        latency = row.latency_ms or Latency()
+        limit = rate(row.limit)
         rows.append(
             [
-                row["workload"],
-                row["tenancy"],
-                row["unit"],
-                f"≥ {limit}" if row["at_least"] else limit,
-                f"{rate(row['low'])} … {rate(row['high'])}",
-                rate(row["saturated"]),
-                decimal(latency.get("p50")),
-                decimal(latency.get("p99")),
-                decimal(latency.get("p999")),
+                row.workload,
+                row.tenancy,
+                row.unit,
+                f"≥ {limit}" if row.at_least else limit,
+                f"{rate(row.low)} … {rate(row.high)}",
+                rate(row.saturated),
+                decimal(latency.p50),
+                decimal(latency.p99),
+                decimal(latency.p999),
                 _stopped(row),
-                _bound(row["bound_by"]),
+                _bound(row.bound_by),
             ]
         )
     heads = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
     return Sheet("Limits", heads, rows)
 
 
-def _stopped(row: dict[str, Any]) -> str:
+def _stopped(row: Limit) -> str:
     """What stopped the search; of workloads that are pressed together it may be another one's."""
-    is_others = row["tenancy"] == "combined" and row["stopped_by"] == "search-end" and not row["at_least"]
-    return "another workload" if is_others else str(row["stopped_by"])
+    is_others = row.tenancy == "combined" and row.stopped_by == "search-end" and not row.at_least
+    return "another workload" if is_others else str(row.stopped_by)
 
 
 def _bound(bound: BoundBy) -> str:
@@ -103,11 +105,11 @@ def _bound(bound: BoundBy) -> str:
 def spark_sheet(summary: Summary) -> Sheet:
     """The published columns of spark-perf."""
     rows = [
-        [row["test"], row["tenancy"], f"{row['scale_factor']:g}", f"{row['tasks_per_stage']:,}", str(row["stages"]), show_bytes(row["input_bytes"]),
-         show_bytes(row["shuffle_read_bytes"]), show_bytes(row["shuffle_write_bytes"]), decimal(row["max_shuffle_read_s"], 3),
-         decimal(row["max_shuffle_write_s"], 3), decimal(row["total_s"], 2), _interval(row.get("total_s_low"), row.get("total_s_high")),
-         str(row.get("runs", 1)), yes_no(row["finished"])]
-        for row in summary["spark"]
+        [row.test, row.tenancy, f"{row.scale_factor:g}", f"{row.tasks_per_stage:,}", str(row.stages), show_bytes(row.input_bytes),
+         show_bytes(row.shuffle_read_bytes), show_bytes(row.shuffle_write_bytes), decimal(row.max_shuffle_read_s, 3),
+         decimal(row.max_shuffle_write_s, 3), decimal(row.total_s, 2), _interval(row.total_s_low, row.total_s_high),
+         str(row.runs), yes_no(row.finished)]
+        for row in summary.spark
     ]  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "tasks per stage", "stages", "input", "shuffle read", "shuffle write", "slowest fetch wait s",
              "slowest shuffle write s", "total s (median)", "95 % of mean", "runs", "finished"]  # fmt: skip
@@ -120,11 +122,20 @@ def _interval(low: float | None, high: float | None) -> str:
 
 def integrity_sheet(summary: Summary) -> Sheet:
     """The fate of every acknowledged record."""
-    keys = ["sent", "acked", "seen", "lost", "duplicated", "corrupted", "out_of_order", "unacked_present", "in_flight"]
-    rows = [
-        [row["workload"], row.get("unit", "records"), *(NONE if row[key] is None else f"{row[key]:,}" for key in keys)]
-        for row in summary["integrity"]
-    ]
+    rows = []
+    for row in summary.integrity:
+        counts = (
+            row.sent,
+            row.acked,
+            row.seen,
+            row.lost,
+            row.duplicated,
+            row.corrupted,
+            row.out_of_order,
+            row.unacked_present,
+            row.in_flight,
+        )
+        rows.append([row.workload, row.unit, *(NONE if count is None else f"{count:,}" for count in counts)])
     heads = [
         "workload",
         "unit",
@@ -145,17 +156,17 @@ def generator_sheet(summary: Summary) -> Sheet:
     """Did our own client have room?"""
     rows = [
         [
-            row["workload"],
-            row["tenancy"],
-            row["client"],
-            decimal(row["cpu_s_per_million"], 2),
-            decimal(row["busiest_thread_pct"], 0),
-            show_bytes(row["memory_bytes"]) if row.get("memory_bytes") else NONE,
-            decimal(row.get("run_delay_pct"), 1),
-            decimal(row["wait_p99_ms"], 2),
-            yes_no(row["has_room"]),
+            row.workload,
+            row.tenancy,
+            row.client,
+            decimal(row.cpu_s_per_million, 2),
+            decimal(row.busiest_thread_pct, 0),
+            show_bytes(row.memory_bytes) if row.memory_bytes else NONE,
+            decimal(row.run_delay_pct, 1),
+            decimal(row.wait_p99_ms, 2),
+            yes_no(row.has_room),
         ]
-        for row in summary["generator"]
+        for row in summary.generator
     ]
     return Sheet(
         "Generator",
@@ -166,13 +177,8 @@ def generator_sheet(summary: Summary) -> Sheet:
 
 def overhead_sheet(summary: Summary) -> Sheet:
     """hydrotest's own use."""
-    overhead = summary.get("overhead") or {}
-    rows = [
-        [name, f"{overhead[key] * 100:.2f} % of a core"]
-        for key, name in (("controller_cores", "controller"), ("sampler_cores", "sampler"))
-        if overhead.get(key) is not None
-    ]
-    rows += [
-        [f"exporter in {service}", f"{cores * 100:.2f} % of a core"] for service, cores in (overhead.get("exporter_cores") or {}).items()
-    ]
+    overhead = summary.overhead or Overhead()
+    named = [("controller", overhead.controller_cores), ("sampler", overhead.sampler_cores),
+             *((f"exporter in {service}", cores) for service, cores in overhead.exporter_cores.items())]  # fmt: skip
+    rows = [[name, f"{cores * 100:.2f} % of a core"] for name, cores in named if cores is not None]
     return Sheet("Our own overhead while pressing", ["part", "CPU"], rows)

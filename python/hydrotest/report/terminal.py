@@ -9,7 +9,8 @@ from rich.text import Text
 
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.tables import sheets
-from hydrotest.report.words import Summary, headline, not_valid
+from hydrotest.report.words import headline, not_valid
+from hydrotest.summary.model import Summary
 
 
 def print_text(text: str, console: Console) -> None:
@@ -37,13 +38,13 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
 
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
     """Findings and tables on the terminal."""
-    print_head(summary["experiment"], f", run {summary['run']}, {summary['status']}", console)
+    print_head(summary.experiment, f", run {summary.run}, {summary.status}", console)
     for finding in headline(summary):
         print_head(finding.question, "", console)
         for answer in finding.answers:
             console.print(Padding(Text(answer), (0, 0, 0, 2), expand=False), highlight=False)
-    if summary["status"] != "complete":
-        print_text(f"The run is {summary['status']}" + (f": {summary['error']}" if summary.get("error") else "."), console)
+    if summary.status != "complete":
+        print_text(f"The run is {summary.status}" + (f": {summary.error}" if summary.error else "."), console)
     for sheet in sheets(summary, kinds):
         print_sheet(sheet, console)
     problems = not_valid(summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,6 +15,8 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.machine import Host
+from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
@@ -25,18 +28,18 @@ HEAT_COLUMNS_MAX = 120
 """Cells along the time axis of the heat map, however long the run was."""
 
 
-def interference_figure(summary: dict[str, Any]) -> Figure | None:
+def interference_figure(summary: Summary) -> Figure | None:
     """The change from alone to all together, with its interval; nothing at zero was found where the bar crosses it."""
-    rows = summary["interference"]
+    rows = summary.interference
     if not rows:
         return None
     values = [
         {
-            "what": f"{row['workload']} {row['metric'].replace('_ms', ' ms')}",
-            "change": 1 + row["change_pct"] / 100,
-            "low": max(1e-3, 1 + row["low_pct"] / 100),
-            "high": min(1e3, 1 + row["high_pct"] / 100),
-            "finding": "significant" if row["significant"] else "not told apart",
+            "what": f"{row.workload} {row.metric.replace('_ms', ' ms')}",
+            "change": 1 + row.change_pct / 100,
+            "low": max(1e-3, 1 + row.low_pct / 100),
+            "high": min(1e3, 1 + row.high_pct / 100),
+            "finding": "significant" if row.significant else "not told apart",
         }
         for row in rows
     ]
@@ -60,23 +63,23 @@ def interference_figure(summary: dict[str, Any]) -> Figure | None:
     return Figure("interference", "Isolated beside combined", caption, spec_of(chart), sheet.heads, sheet.rows)
 
 
-def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> Figure | None:
+def heat_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> Figure | None:
     """Resource × time for every host: how much of each ceiling was used."""
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
     values: list[dict[str, Any]] = []
     table: list[list[str]] = []
     for host in hosts:
-        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host["name"]) for t in trials)
+        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host.name) for t in trials)
         if rates.is_empty():
             continue
-        ceilings = host["ceilings"]
+        ceilings = host.ceilings
         shares = {
-            "cpu": ("cpu_cores", ceilings.get("cpu_cores")),
-            "memory": ("memory_bytes", host["memory_bytes"]),
-            "disk write": ("disk_write_bytes_per_s", ceilings.get("disk_write_bytes_per_s")),
-            "disk read": ("disk_read_bytes_per_s", ceilings.get("disk_read_bytes_per_s")),
-            "network out": ("network_out_bytes_per_s", ceilings.get("network_bytes_per_s")),
-            "network in": ("network_in_bytes_per_s", ceilings.get("network_bytes_per_s")),
+            "cpu": ("cpu_cores", ceilings.cpu_cores),
+            "memory": ("memory_bytes", host.memory_bytes),
+            "disk write": ("disk_write_bytes_per_s", ceilings.disk_write_bytes_per_s),
+            "disk read": ("disk_read_bytes_per_s", ceilings.disk_read_bytes_per_s),
+            "network out": ("network_out_bytes_per_s", ceilings.network_bytes_per_s),
+            "network in": ("network_in_bytes_per_s", ceilings.network_bytes_per_s),
         }
         minutes = (pl.col("wall_s") - start) / 60
         width = max(1 / 60, float(rates.select(minutes.max()).item()) / HEAT_COLUMNS_MAX)
@@ -86,7 +89,7 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
                 continue
             values += [
                 {
-                    "row": f"{host['name']} {name}",
+                    "row": f"{host.name} {name}",
                     "from": round(cell * width, 3),
                     "to": round((cell + 1) * width, 3),
                     "share": round(value / ceiling, 3),
@@ -95,7 +98,7 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
             ]
             found = rates[column].drop_nulls()
             quantiles = [found.mean(), found.quantile(0.95), found.max()]
-            table.append([host["name"], name, *(f"{float(q) / ceiling:.0%}" if isinstance(q, int | float) else "–" for q in quantiles)])
+            table.append([host.name, name, *(f"{float(q) / ceiling:.0%}" if isinstance(q, int | float) else "–" for q in quantiles)])
     if not values:
         return None
     chart = (
@@ -118,12 +121,12 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]
     return Figure("heat", "Which resource, when", caption, spec_of(chart), ["host", "resource", "mean", "95th percentile", "peak"], table)
 
 
-def interference_sheet(summary: dict[str, Any]) -> Sheet:
+def interference_sheet(summary: Summary) -> Sheet:
     """Isolated beside combined, at the same rates."""
     rows = [
-        [row["workload"], row["metric"].replace("_ms", " ms"), decimal(row["isolated"], 2), decimal(row["combined"], 2), f"{row['change_pct']:+.1f} %",
-         f"{row['low_pct']:+.1f} … {row['high_pct']:+.1f} %", str(row["n"]), str(row.get("starved_pairs", 0)), "yes" if row["significant"] else "no"]
-        for row in summary["interference"]
+        [row.workload, row.metric.replace("_ms", " ms"), decimal(row.isolated, 2), decimal(row.combined, 2), f"{row.change_pct:+.1f} %",
+         f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), str(row.starved_pairs), "yes" if row.significant else "no"]
+        for row in summary.interference
     ]  # fmt: skip
     return Sheet(
         "Interference at the same rates",
@@ -132,31 +135,32 @@ def interference_sheet(summary: dict[str, Any]) -> Sheet:
     )
 
 
-def all_out_sheet(summary: dict[str, Any]) -> Sheet:
+def all_out_sheet(summary: Summary) -> Sheet:
     """What each achieves without schedule, alone and with all the others."""
-    alone = {row["workload"]: row["saturated"] for row in summary["limits"] if row["tenancy"] == "isolated"}
+    alone = {row.workload: row.saturated for row in summary.limits if row.tenancy == "isolated"}
     rates: dict[str, list[float]] = {}
-    for row in summary["levels"]:
-        if row["tenancy"] == "combined" and row["offered"] is None and row["concurrency"] is None:
-            rates.setdefault(row["workload"], []).append(row["achieved"])
+    for row in summary.levels:
+        if row.tenancy == "combined" and row.offered is None and row.concurrency is None:
+            rates.setdefault(row.workload, []).append(row.achieved)
     rows = []
     for workload, found in rates.items():
         middle = sorted(found)[len(found) // 2]
-        share = NONE if not alone.get(workload) else f"{middle / alone[workload]:.0%}"
-        rows.append([workload, rate(alone.get(workload)), rate(middle), share, str(len(found))])
+        whole = alone.get(workload)
+        share = f"{middle / whole:.0%}" if whole else NONE
+        rows.append([workload, rate(whole), rate(middle), share, str(len(found))])
     return Sheet("All pressed without schedule: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
 
 
-def services_sheet(summary: dict[str, Any]) -> Sheet:
+def services_sheet(summary: Summary) -> Sheet:
     """Whose cores, memory and disk, while all pressed together."""
     rows = [
         [
-            row["service"],
-            row["host"],
-            f"{row['cpu_cores']:.2f}",
-            show_bytes(row["memory_bytes"]),
-            f"{show_bytes(row['disk_write_bytes_per_s'] or 0)}/s",
+            row.service,
+            row.host,
+            f"{row.cpu_cores:.2f}",
+            show_bytes(row.memory_bytes),
+            f"{show_bytes(row.disk_write_bytes_per_s or 0)}/s",
         ]
-        for row in summary.get("together", {}).get("services", [])
+        for row in summary.together.services
     ]
     return Sheet("Services while all pressed together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from hydrotest.report.sheet import NONE, Sheet
-
-FLAWED_READS = {"missing_reads": "no row where one must be", "corrupted_reads": "a row that is not what was written"}
-"""Fields of an account, in words."""
+from hydrotest.summary.integrity import Integrity
+from hydrotest.summary.model import Summary
 
 WHAT = {"read": "anything", "presence": "whether it is there", "values": "values"}
 WHY = {
@@ -30,44 +29,50 @@ WHY = {
 """The reasons' codes (rust/cassandra/src/checks.rs) in words."""
 
 
-def unchecked_sheet(summary: dict[str, Any]) -> Sheet:
+def unchecked_sheet(summary: Summary) -> Sheet:
     """A row for each statement, what was not checked of its reads, and why; and writes whose condition did not hold."""
     rows = []
-    for account in summary["integrity"]:
-        name = account["workload"]
+    for account in summary.integrity:
+        name = account.workload
         rows += [
-            [name, row["statement"], WHAT[row["what"]], WHY[row["reason"]], ", ".join(row["columns"]) or NONE, f"{row['reads']:,}",
-             f"{row['absent']:,}" if row["what"] == "presence" and not row["columns"] else NONE]
-            for row in account.get("unchecked", [])
+            [name, row.statement, WHAT[row.what], WHY[row.reason], ", ".join(row.columns) or NONE, f"{row.reads:,}",
+             f"{row.absent:,}" if row.what == "presence" and not row.columns else NONE]
+            for row in account.unchecked
         ]  # fmt: skip
         rows += [
             [name, statement, "not written", "its condition did not hold (LWT)", NONE, f"{count:,}", NONE]
-            for statement, count in account.get("not_applied", {}).items()
+            for statement, count in account.not_applied.items()
         ]
     return Sheet("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows, "unchecked")
 
 
-def reads_sentences(rows: list[dict[str, Any]]) -> list[str]:
+def reads_sentences(rows: Sequence[Integrity]) -> list[str]:
     """What the reads of each Cassandra workload found, where its rows are not accounted for as a whole, or something is wrong."""
     return [_reads_sentence(row) for row in rows if _says_something(row)]
 
 
-def _says_something(row: dict[str, Any]) -> bool:
+def flawed_reads(row: Integrity) -> list[tuple[str, int]]:
+    """What checked reads found that must not be, and how many; empty where all was well."""
+    found = [("no row where one must be", row.missing_reads), ("a row that is not what was written", row.corrupted_reads)]
+    return [(what, count) for what, count in found if count]
+
+
+def _says_something(row: Integrity) -> bool:
     """False of what has read no tables, and where all was checked twice and is well: by reads, and by a scan of the rows."""
-    if row.get("checked_reads") is None:
+    if row.checked_reads is None:
         return False
-    return bool(row["unchecked"]) or any(row[key] for key in FLAWED_READS) or (row["lost"] is None and row["checked_reads"] > 0)
+    return bool(row.unchecked) or bool(flawed_reads(row)) or (row.lost is None and row.checked_reads > 0)
 
 
-def _reads_sentence(row: dict[str, Any]) -> str:
-    checked = row["checked_reads"]
-    flaws = [f"{row[key]:,} found {what}" for key, what in FLAWED_READS.items() if row[key]]
+def _reads_sentence(row: Integrity) -> str:
+    checked = row.checked_reads
+    flaws = [f"{count:,} found {what}" for what, count in flawed_reads(row)]
     if flaws:
         said = f"of {checked:,} checked reads {' and '.join(flaws)}"
     elif checked:
         said = f"{checked:,} reads were checked, and nothing was wrong with them"
     else:
-        return f"{row['workload']}: none of its reads could be checked."
-    statements = ", ".join(dict.fromkeys(one["statement"] for one in row["unchecked"]))
+        return f"{row.workload}: none of its reads could be checked."
+    statements = ", ".join(dict.fromkeys(one.statement for one in row.unchecked))
     rest = f"; those by {statements} not, or not wholly (see the table Not checked)" if statements else ""
-    return f"{row['workload']}: {said}{rest}."
+    return f"{row.workload}: {said}{rest}."

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import Sheet
-from hydrotest.report.words import Summary
+from hydrotest.summary.model import Summary
+from hydrotest.summary.usage import UsageByTest
 from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
@@ -33,18 +34,18 @@ def usage_sheet(summary: Summary) -> Sheet:
     """What each host used while each workload was measured."""
     rows = [
         [
-            row["host"],
-            row["workload"] or "all together",
-            f"{row['cpu_cores_mean']:.2f}",
-            f"{row['cpu_cores_peak']:.2f}",
-            show_bytes(row["memory_bytes_peak"]),
-            show_bytes(row["swap_bytes_peak"]),
-            f"{show_bytes(row['disk_write_bytes_per_s_peak'])}/s",
-            f"{row['disk_writes_per_s_peak']:,.0f}",
-            f"{show_bytes(row['network_out_bytes_per_s_peak'])}/s",
-            f"{row['tcp_segments_out_per_s_peak']:,.0f}",
+            row.host,
+            row.workload or "all together",
+            f"{row.cpu_cores_mean:.2f}",
+            f"{row.cpu_cores_peak:.2f}",
+            show_bytes(row.memory_bytes_peak),
+            show_bytes(row.swap_bytes_peak),
+            f"{show_bytes(row.disk_write_bytes_per_s_peak)}/s",
+            f"{row.disk_writes_per_s_peak:,.0f}",
+            f"{show_bytes(row.network_out_bytes_per_s_peak)}/s",
+            f"{row.tcp_segments_out_per_s_peak:,.0f}",
         ]
-        for row in summary["usage"]
+        for row in summary.usage
     ]
     heads = [
         "host",
@@ -65,12 +66,12 @@ def by_test_sheet(summary: Summary) -> Sheet:
     """What each host used in each test, mean and peak; only of several hosts, since one is told of by workload."""
     rows = [
         [
-            row["name"],
-            row["host"],
-            f"{row['cpu_cores_mean']:.2f} / {row['cpu_cores_peak']:.2f}",
-            f"{show_bytes(row['memory_bytes_mean'])} / {show_bytes(row['memory_bytes_peak'])}",
-            show_bytes(row["swap_bytes_peak"]),
-            *(f"{row[f'{key}_mean'] * scale:,.1f} / {row[f'{key}_peak'] * scale:,.1f}" for _, _, _, key, scale in FLOWS),
+            row.name,
+            row.host,
+            f"{row.cpu_cores_mean:.2f} / {row.cpu_cores_peak:.2f}",
+            f"{show_bytes(row.memory_bytes_mean)} / {show_bytes(row.memory_bytes_peak)}",
+            show_bytes(row.swap_bytes_peak),
+            *(" / ".join(f"{value * scale:,.1f}" for value in row.mean_and_peak(key)) for _, _, _, key, scale in FLOWS),
         ]
         for row in _by_test(summary)
     ]
@@ -84,14 +85,15 @@ def usage_figures(summary: Summary) -> list[Figure]:
     return [_figure(rows, *what) for what in FIGURES] if rows else []
 
 
-def _by_test(summary: Summary) -> list[dict[str, Any]]:
-    return summary.get("usage_by_test", []) if len(summary["hosts"]) > 1 else []
+def _by_test(summary: Summary) -> list[UsageByTest]:
+    return summary.usage_by_test if len(summary.hosts) > 1 else []
 
 
-def _figure(rows: list[dict[str, Any]], slug: str, title: str, unit: str, key: str, scale: float) -> Figure:
-    values = [
-        {"test": row["name"], "host": row["host"], "mean": row[f"{key}_mean"] * scale, "peak": row[f"{key}_peak"] * scale} for row in rows
-    ]
+def _figure(rows: list[UsageByTest], slug: str, title: str, unit: str, key: str, scale: float) -> Figure:
+    values: list[dict[str, Any]] = []
+    for row in rows:
+        mean, peak = row.mean_and_peak(key)
+        values.append({"test": row.name, "host": row.host, "mean": mean * scale, "peak": peak * scale})
     base = alt.Chart(data(values)).encode(
         x=alt.X("test:N", title=None, sort=None, axis=alt.Axis(labelAngle=-25)),
         xOffset=alt.XOffset("host:N", sort=None),

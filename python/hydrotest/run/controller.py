@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from hydrotest import __version__
-from hydrotest.analysis.summary import Status, finite, summarise_run
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.analysis.usage import host_rates, service_rates
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
@@ -38,6 +38,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.model import Status, Summary
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
 from hydrotest.systems.java import find_java, java_major
@@ -49,7 +50,7 @@ class Ended:
 
     status: Status
     error: HydrotestError | None
-    summary: dict[str, Any]
+    summary: Summary
 
 
 class Controller:
@@ -224,11 +225,11 @@ class Controller:
             error = error or self._internal(caught)
             unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
             summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, finished))
-            summary["problems"].append(unwritten[-1])
+            summary = summary.model_copy(update={"problems": [*summary.problems, unwritten[-1]]})
         if error is not None:
-            summary["error"] = error.message
+            summary = summary.model_copy(update={"error": error.message})
         try:
-            self.folder.write_json(layout.SUMMARY, finite(summary))
+            self.folder.write_json(layout.SUMMARY, summary.written())
         except OSError as caught:
             told = f"; the run had ended with: {error.message}" if error is not None else ""
             raise RunFailedError(

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from hydrotest.analysis.combined import TogetherVerdict
 from hydrotest.analysis.judgement import JUDGED, SEARCH_BEGAN, Decided, thresholds
 from hydrotest.analysis.limit_search import Excuses, LimitSearch
-from hydrotest.analysis.summary import finite
 from hydrotest.analysis.verdict import Verdict
 from hydrotest.errors import RunFailedError
 from hydrotest.report.wording.trial import disturbances_words, failures_words
 from hydrotest.run.attempts import VOID_MAX, until_done
 from hydrotest.run.workloads.base import Bench
 from hydrotest.store.records import Trial
+from hydrotest.summary.base import finite
 
 
 class Searcher:

@@ -21,18 +21,18 @@ from hydrotest.report.terminal import print_head, print_sheet, print_text
 def compare(runs: Sequence[Path], as_json: bool) -> int:
     """Prints how runs differ from the first of them."""
     base, *rest = (Run(*read_run(path)) for path in runs)
-    found = {run.summary["run"]: compare_runs(base, run) for run in rest}
+    found = {run.summary.run: compare_runs(base, run) for run in rest}
     placement = placed([base, *rest])
     if as_json:
         print_json({
-            "first": base.summary["run"],
+            "first": base.summary.run,
             "comparisons": [{"run": name, "differences": one.differences, "rows": [vars(row) for row in one.rows]} for name, one in found.items()],
             "placement": None if placement is None else asdict(placement),
         })  # fmt: skip
         return EXIT_DONE
     out = out_console()
     for name, one in found.items():
-        _print_comparison(f"{base.summary['run']} and {name}", one, out)
+        _print_comparison(f"{base.summary.run} and {name}", one, out)
     if placement is not None:
         print_sheet(placement_sheet(placement), out)
         for sentence in placement_sentences(placement):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hydrotest.analysis.summary import finite
 from hydrotest.cli.output import print_json
 from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_DONE
@@ -15,7 +14,7 @@ from hydrotest.store import layout
 def report(run: Path, as_json: bool) -> int:
     """Writes the report and prints where it is."""
     folder, spec, summary = read_run(run)
-    folder.write_json(layout.SUMMARY, finite(summary))
+    folder.write_json(layout.SUMMARY, summary.written())
     path = write_report(folder, spec, summary)
     if as_json:
         print_json({"report": str(path)})

@@ -54,7 +54,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     finally:
         folder.unlock()
     if as_json:
-        print_json(ended.summary)
+        print_json(ended.summary.written())
     else:
         print_summary(ended.summary, kinds_of(spec), out_console())
         print(f"\nreport: {folder.path / layout.REPORT}")

@@ -38,7 +38,7 @@ def show_spark_log(path: Path, as_json: bool) -> int:
             "slots": log.slots, "cut": cut,
             "flaws": [asdict(replace(flaw, words=log_flaw_words(flaw))) for flaw in log.flaws], "lines": log.lines, "skipped_lines": log.skipped,
             "critical_path_s": critical_path_s(log.stages), "cores_max": cores_max(log.stages), "doubt": doubt and asdict(doubt),
-            "executors_removed": [asdict(one) for one in log.executors.removed], "stages": rows,
+            "executors_removed": [asdict(one) for one in log.executors.removed], "stages": [row.written() for row in rows],
         })  # fmt: skip
         return EXIT_DONE
     print_head(log.name or "an application", f" {log.application}, Spark {log.version or 'unknown'}", out)
@@ -55,7 +55,7 @@ def _list_spark_logs(logs: Sequence[Log], as_json: bool) -> int:
     """Which applications there are, each with what is to be named to see it."""
     rows = [log_row(log) for log in logs]
     if as_json:
-        print_json({"applications": rows})
+        print_json({"applications": [row.written() for row in rows]})
         return EXIT_DONE
     out = out_console()
     print_sheet(log_sheet(rows), out)

@@ -1,0 +1,27 @@
+"""Whether the load generators had room."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hydrotest.store.records import Tenancy
+from hydrotest.summary.base import IN_WORDS, TENANCY, TRIAL, WORKLOAD, Count, Number, Row
+from hydrotest.verdicts.trial import Lack
+
+
+class Generator(Row):
+    """A workload's generator in its last trial at the limit."""
+
+    workload: str = Field(description=WORKLOAD)
+    tenancy: Tenancy = Field(description=TENANCY)
+    kind: str = Field("", description="Kind of the workload.")
+    client: str = Field(description="Which generator made the load.")
+    cpu_s_per_million: Number | None = Field(description="CPU-seconds for a million operations.")
+    busiest_thread_pct: Number | None = Field(description="Of a core, by its busiest thread.")
+    run_delay_pct: Number | None = Field(None, description="Of the time that its threads waited for a core.")
+    wait_p99_ms: Number | None = Field(description="How late it started operations, 99th percentile; null in a closed loop.")
+    memory_bytes: Count | None = Field(None, description="The most memory that it had.")
+    has_room: bool | None = Field(description="Whether it was not the limit.")
+    lacks: list[Lack] = Field(default_factory=list, description="What it had too little of, as codes and figures.")
+    why_not: list[str] = Field(default_factory=list, description=IN_WORDS)
+    trial: int | None = Field(None, description=TRIAL)

@@ -1,0 +1,67 @@
+"""The account of every record."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hydrotest.store.records import Tenancy
+from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Row
+
+Reason = Literal[
+    "not_understood",
+    "unknown_table",
+    "view",
+    "range",
+    "not_by_key",
+    "shared_key",
+    "several_rows",
+    "computed",
+    "counter",
+    "static",
+    "not_written",
+    "written_otherwise",
+    "deleted",
+    "expiring",
+    "not_populated",
+]
+
+
+class Unchecked(Row):
+    """What of the reads by a statement was not checked, and why."""
+
+    statement: str = Field(description="Its name in the experiment.")
+    what: Literal["read", "presence", "values"] = Field(
+        description="Anything of it; whether its row is there (of columns: whether they have a value); the columns' values."
+    )
+    reason: Reason = Field(description="Why.")
+    columns: list[str] = Field(description="Which columns; empty: all of the row.")
+    reads: Count = Field(description="So many reads.")
+    absent: Count = Field(description="Of the reads, those that found no row, which is not known to be a loss.")
+
+
+class Integrity(Row):
+    """The account of a workload over all its trials, warm-up included. null: not known."""
+
+    workload: str = Field(description=WORKLOAD)
+    tenancy: Tenancy = Field(description=TENANCY)
+    unit: Literal["records", "rows"] = Field("records", description="What is counted.")
+    trials: Count = Field(0, description="Accounts that were added up.")
+    sent: Count = Field(description="Sent.")
+    acked: Count = Field(description="Acknowledged.")
+    seen: Count | None = Field(description="Read back.")
+    lost: Count | None = Field(description="Acknowledged and not there.")
+    duplicated: Count | None = Field(description="There more than once.")
+    corrupted: Count | None = Field(description="There, but not as written.")
+    out_of_order: Count | None = Field(description="Behind a later one of the same producer.")
+    unacked_present: Count | None = Field(description="There without an acknowledgement.")
+    in_flight: Count | None = Field(description="Acknowledged, where the reader did not come to.")
+    checked_reads: Count | None = Field(None, description="Of a Cassandra workload: reads of which something was checked, in all trials.")
+    missing_reads: Count | None = Field(None, description="Of these, those that found no row where one must be.")
+    corrupted_reads: Count | None = Field(None, description="Of these, those that found a row that is not what was written.")
+    unchecked: list[Unchecked] = Field(default_factory=list, description="What of the reads by a statement was not checked, and why.")
+    not_applied: dict[str, Count] = Field(
+        default_factory=dict,
+        description="Conditional writes (LWT) whose condition did not hold, by statement: answered, and no writes.",
+    )

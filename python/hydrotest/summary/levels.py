@@ -1,0 +1,79 @@
+"""Rates and numbers in flight that were asked for, and what came of them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hydrotest.store.records import Tenancy
+from hydrotest.summary.base import (
+    BECAUSE,
+    FAILED_IN_TIMES,
+    IN_WORDS,
+    NO_LATENCY,
+    PURPOSE,
+    TENANCY,
+    TRIAL,
+    WORKLOAD,
+    Count,
+    Latency,
+    Number,
+    Row,
+)
+from hydrotest.verdicts.trial import Check, Failure
+
+
+class Level(Row):
+    """A level, or one kind of operation of it."""
+
+    workload: str = Field(description=WORKLOAD)
+    tenancy: Tenancy = Field(description=TENANCY)
+    offered: Number | None = Field(description="Operations a second asked for; null in a closed loop.")
+    concurrency: Count | None = Field(description="Operations in flight allowed; null in an open loop.")
+    client: str = Field(description="Which generator made the load.")
+    seconds: Number = Field(description="Length of the window.")
+    trial: int | None = Field(None, description=TRIAL)
+    errors_known: bool = Field(True, description="False: the client does not count them, and `errors` is 0.")
+    op: str | None = Field(description="Kind of operation; `mix`: all of them; null where there is only one.")
+    achieved: Number = Field(description="Operations completed a second.")
+    bytes_per_s: Number | None = Field(description="Payload.")
+    count: Count = Field(description="Operations completed in the window.")
+    errors: Count = Field(description="Operations that failed, in the whole trial.")
+    errors_by_name: dict[str, Count] = Field(
+        default_factory=dict, description="Failed operations by the error's name; empty where the client does not name them."
+    )
+    latency_ms: Latency | None = Field(description=f"Response times; {NO_LATENCY}.")
+    latency_from_send_ms: Latency | None = Field(
+        None, description="Of a stock tool that does not measure response times: times from its own send, however late that was."
+    )
+    samples: Count | None = Field(None, description="Operations that `latency_ms` is made of: completed, failed and unanswered.")
+    latency_includes_failed: Count | None = Field(None, description=f"{FAILED_IN_TIMES} Of one kind of operation so many at most.")
+    in_flight_mean: Number | None = Field(description="Mean operations in flight.")
+    cpu_s_per_million: Number | None = Field(None, description="CPU-seconds of the client for a million operations.")
+    accepted: bool | None = Field(description="Whether it was sustained; null: it was not judged.")
+    checks: list[Check] = Field(default_factory=list, description="Each rule of a sustained level; empty where none was to be sustained.")
+    because: list[Failure] = Field(default_factory=list, description=BECAUSE)
+    reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
+
+
+class Point(Row):
+    """A trial at one offered rate."""
+
+    offered: Number | None = Field(description="Operations a second asked for.")
+    achieved: Number = Field(description="Operations completed a second.")
+    p50_ms: Number | None = Field(description="Median response time.")
+    p99_ms: Number | None = Field(description="99th percentile.")
+    p999_ms: Number | None = Field(description="99.9th percentile.")
+    accepted: bool = Field(description="Whether it was sustained.")
+    trial: int | None = Field(None, description=TRIAL)
+    purpose: str | None = Field(None, description=PURPOSE)
+    because: list[Failure] = Field(default_factory=list, description=BECAUSE)
+    reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
+    latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)
+
+
+class Curve(Row):
+    """Latency and achieved rate against the offered rate: every measured point of a search."""
+
+    workload: str = Field(description=WORKLOAD)
+    tenancy: Tenancy = Field(description=TENANCY)
+    points: list[Point] = Field(description="In the order of the offered rate.")

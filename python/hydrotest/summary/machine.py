@@ -1,0 +1,76 @@
+"""Hosts, systems, and what hydrotest itself used."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hydrotest.summary.base import Count, Number, Row
+
+
+class Ceilings(Row):
+    """The most that a host gave before anything was started on it. A field is missing where it was not measured."""
+
+    cpu_cores: Number | None = Field(None, description="Cores that threads which only compute got.")
+    disk_write_bytes_per_s: Number | None = Field(None, description="Written to the disk.")
+    disk_read_bytes_per_s: Number | None = Field(None, description="Read from the disk.")
+    network_bytes_per_s: Number | None = Field(None, description="Through the link; of a local host, through its loopback.")
+    memory_bytes: Number | None = Field(None, description="Memory.")
+    generator_null_per_core_s: Number | None = Field(
+        None, description="Operations a second and core of the generator against a target that does nothing."
+    )
+    wake_cpu_us: Number | None = Field(None, description="CPU for each time that a thread is woken, microseconds.")
+
+
+class Clock(Row):
+    """A host's clock beside the controller's."""
+
+    offset_s: Number = Field(description="How far it is ahead.")
+    error_s: Number = Field(description="The true offset is not further away than this.")
+
+
+class Host(Row):
+    """A host of the experiment."""
+
+    name: str = Field(description="Its name in the experiment.")
+    connect: Literal["local", "netns", "ssh"] = Field(description="How it is reached.")
+    cores: Number = Field(description="Cores.")
+    memory_bytes: Count = Field(description="Memory.")
+    kernel: str | None = Field(None, description="Release of its Linux kernel.")
+    cpu_model: str | None = Field(None, description="Model of its processor.")
+    clock: Clock | None = Field(None, description="How exact latencies between hosts are.")
+    disk_device: str | None = Field(None, description="The block device below its data; null: not known.")
+    machine_cores: Number | None = Field(None, description="Of an emulated host: the cores of the machine that emulates it.")
+    dirty_pages_bounded: bool | None = Field(
+        None, description="Of an emulated disk: false where the kernel does not bound the pages that wait for it."
+    )
+    ceilings: Ceilings = Field(description="What it gives at most.")
+
+
+class System(Row):
+    """A system under test."""
+
+    name: str = Field(description="Its key in the experiment.")
+    version: str = Field(description="Its version.")
+    hosts: list[str] = Field(description="Where its services ran.")
+
+
+class Speed(Row):
+    """The speed reference over the whole run."""
+
+    machine: str = Field(description="Whose speed it is; all local hosts are one machine.")
+    mean: Number = Field(description="Mean speed, in `unit`.")
+    cv_pct: Number = Field(description="Coefficient of variation.")
+    steal_pct: Number | None = Field(description="Share of its cores that the hypervisor gave to others.")
+    unit: str = Field("", description="Unit of `mean`.")
+
+
+class Overhead(Row):
+    """Cores that hydrotest itself used while trials ran, besides its generators."""
+
+    controller_cores: Number | None = Field(None, description="Of the controller.")
+    sampler_cores: Number | None = Field(None, description="Of the samplers of all hosts.")
+    exporter_cores: dict[str, Number | None] = Field(
+        default_factory=dict, description="Of the exporter of gauges in each service, by service."
+    )
