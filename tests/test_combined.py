@@ -274,7 +274,7 @@ def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_l
     run = MadeUpRun(tmp_path, text=TWO_SYSTEMS)
     for pair in range(1, 6):
         for purpose, subject, seconds, is_cut in (("alone", "batch", 10.0, False), ("together", None, 40.0 + pair / 10, True)):
-            made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)  # type: ignore[arg-type]
+            made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)
             job = Iteration(test="sort-by-key", group="g", started_wall_s=0, ended_wall_s=seconds, seconds=seconds, finished=not is_cut,
                             correct=not is_cut, cut=is_cut)  # fmt: skip
             load = Load(workload="batch", kind="spark-perf", client="spark", iterations=[job])

@@ -23,10 +23,11 @@ from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.models import Objective
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("room", "search", 1.0, 4.0, patience_s=30.0)
+PLAN = TrialPlan("room", Purpose.SEARCH, 1.0, 4.0, patience_s=30.0)
 OBJECTIVE = Objective.model_validate({"p99": "200 ms"})
 CGROUPS = Path("/sys/fs/cgroup")
 

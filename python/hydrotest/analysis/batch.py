@@ -15,10 +15,9 @@ from hydrotest.analysis.spark_time import job_time
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Iteration, Trial
 from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, JobTestUntold, LogFlaw, Problem
-
-COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", "fault")
 
 
 @dataclass
@@ -33,7 +32,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     """One row for each workload, tenancy and test; medians over the iterations that came to their end."""
     found: dict[tuple[str, str, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
     for trial in trials:
-        for load in trial.loads if trial.purpose in COUNTED else []:
+        for load in trial.loads if Trait.JOBS in trial.purpose.traits else []:
             for iteration in load.iterations or []:
                 if not iteration.cut:
                     found[load.workload, trial.tenancy, iteration.test].append((iteration, load.event_log))

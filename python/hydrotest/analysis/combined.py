@@ -23,6 +23,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaConsume
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.verdicts import binding
 from hydrotest.verdicts.binding import BoundBy
@@ -46,7 +47,7 @@ def proposed_of(fraction: float) -> float:
 def safe_search(experiment: Experiment, test: Combined, trials: Sequence[Trial]) -> LimitSearch:
     """The search of the largest common fraction, in thousandths. It begins at an equal share: where three systems have one
     machine, a third of what each takes alone; or where the search of these `trials` began."""
-    begun = next((trial.fraction for trial in trials if trial.purpose == "search" and trial.fraction is not None), None)
+    begun = next((trial.fraction for trial in trials if trial.purpose == Purpose.SEARCH and trial.fraction is not None), None)
     if begun is not None:
         # A proposal is rounded to five digits: a little more, so that it falls on its own step and not on the one below.
         first = proposed_of(begun) * (1 + 1e-4)
@@ -132,12 +133,12 @@ class Together:
         self.isolated = isolated
         self._logs: dict[str, EventLog] = {}
 
-    def _of(self, *purposes: str) -> list[Trial]:
+    def _of(self, *purposes: Purpose) -> list[Trial]:
         return [trial for trial in self.trials if trial.purpose in purposes]
 
     @cached_property
     def _searched(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
-        judged = [(trial, self._verdict(trial)) for trial in self._of("search", "repeat")]
+        judged = [(trial, self._verdict(trial)) for trial in self._of(Purpose.SEARCH, Purpose.REPEAT)]
         if not judged:
             return None
         search = safe_search(self.experiment, self.test, self.trials)
@@ -215,7 +216,7 @@ class Together:
             own = [stopped[name] for stopped in causes if name in stopped]
             others = sorted({other for stopped in causes for other in stopped if other != name})
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
-            achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
+            achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of(Purpose.ALL_OUT)]
             flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
             rows.append({
                 **limits.common(name, "combined"), "limit": low, "low": low, "high": high, "interval": "searches", "repeats": limit.repeats,
@@ -260,7 +261,7 @@ class Together:
     def all_out_rows(self) -> list[dict[str, Any]]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""
         rows = []
-        for trial in self._of("all-out"):
+        for trial in self._of(Purpose.ALL_OUT):
             for load in trial.loads:
                 if load.outcome is not None:
                     measured = Measured.read(self.run, trial, load.workload)
@@ -278,7 +279,7 @@ class Together:
         alone: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         together: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         cut: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-        for trial in self._of("alone", "together"):
+        for trial in self._of(Purpose.ALONE, Purpose.TOGETHER):
             for load in trial.loads:
                 if trial.pair is None or trial.subject not in (None, load.workload):
                     continue

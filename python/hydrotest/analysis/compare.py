@@ -17,6 +17,7 @@ from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Trial
 
 Word = Literal["faster", "slower", "less", "more", "not told apart", "not comparable"]
@@ -248,7 +249,7 @@ def _points(run: Run) -> Points:
     """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share them."""
     out: Points = defaultdict(list)
     for trial in run.folder.trials():
-        if trial.status != "done" or trial.purpose not in ("search", "repeat", "level", "alone", "together"):
+        if trial.status != "done" or Trait.COMPARED not in trial.purpose.traits:
             continue
         for load in trial.loads:
             if load.outcome is None or load.offered is None or trial.subject not in (None, load.workload):

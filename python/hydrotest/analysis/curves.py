@@ -8,6 +8,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Trial
 
 
@@ -15,7 +16,7 @@ def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[
     """One curve per workload and tenancy, points in order of the offered rate."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for trial in trials:
-        if trial.status != "done" or trial.purpose not in ("search", "repeat", "level"):
+        if trial.status != "done" or Trait.CURVE not in trial.purpose.traits:
             continue
         for load in trial.loads:
             if load.offered is None or load.outcome is None:

@@ -11,6 +11,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Doubling
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 
@@ -42,7 +43,7 @@ def doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[tupl
     """Operations a second by a workload's generators and by twice as many, of each pair of windows in one of which something was completed."""
     achieved: dict[int, dict[int, float]] = defaultdict(dict)
     for trial in trials:
-        if trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
+        if trial.purpose == Purpose.DOUBLING and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
             measured = Measured.read(run, trial, workload)
             achieved[trial.pair][measured.load.generators] = measured.achieved
     pairs = [[rate for _, rate in sorted(of.items())] for of in achieved.values()]

@@ -14,6 +14,7 @@ from hydrotest.analysis.windows import Window, names_of, pass_s, uses_in, window
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.verdicts.binding import BoundBy
 
 SPARK_DOCS = "https://spark.apache.org/docs/latest/"
@@ -36,7 +37,7 @@ def job_rows(limits: Limits) -> list[dict[str, Any]]:
     for index, test in enumerate(limits.experiment.tests):
         for workload in test.workloads if isinstance(test, Isolated) else []:
             spec = limits.experiment.workloads[workload]
-            trials = [t for t in limits.trials if t.test == index and t.purpose == "batch" and t.is_about(workload)]
+            trials = [t for t in limits.trials if t.test == index and t.purpose == Purpose.BATCH and t.is_about(workload)]
             windows = [window_of(limits.run, trial, workload) for trial in trials if pass_s(trial, workload) > 0]
             if isinstance(spec, SparkPerf) and spark is not None and windows:
                 suspicion = suspect(limits.run, windows, workload, limits.hosts, limits.experiment.needs(workload))

@@ -11,6 +11,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Saturated
 from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Trial
 
 
@@ -23,7 +24,7 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
     """One row a level; for a mix one for all operations and one for each kind."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
-        if trial.status == "done" and trial.purpose == "level":
+        if trial.status == "done" and trial.purpose == Purpose.LEVEL:
             # What feeds a dataflow is not what the level is about.
             for load in (load for load in trial.loads if trial.is_about(load.workload)):
                 rows.extend(_stock_rows(trial, load) if load.stock is not None else _native_rows(run, experiment, trial, load))

@@ -22,6 +22,7 @@ from hydrotest.spec.models import Experiment, Objective
 from hydrotest.spec.tests import Isolated
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
@@ -65,20 +66,20 @@ class Limits:
     def _is_consumer(self, workload: str) -> bool:
         return isinstance(self.experiment.workloads[workload], KafkaConsume)
 
-    def _of(self, index: int, workload: str, *purposes: str) -> list[Measured]:
+    def _of(self, index: int, workload: str, *purposes: Purpose) -> list[Measured]:
         chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and t.is_about(workload)]
         return [Measured.read(self.run, trial, workload) for trial in chosen]
 
     def _search_row(self, index: int, workload: str) -> dict[str, Any] | None:
         # Of a pipeline there are several, with ever more offered.
-        measured = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
+        measured = max((m.achieved for m in self._of(index, workload, Purpose.SATURATED)), default=None)
         saturated = self.decided.saturated(index, workload) or measured
         if saturated is None:
             return None
         if saturated <= 0:
             return self._nothing(workload)
         objective = self.experiment.objective(workload)
-        judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, "search", "repeat")]
+        judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, Purpose.SEARCH, Purpose.REPEAT)]
         limit, counted, strays = self._replay(saturated, judged)
         at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
@@ -184,7 +185,7 @@ class Limits:
         return suspicion if how is None else replace(suspicion, because=(*suspicion.because, how))
 
     def _consumer_row(self, index: int, workload: str) -> dict[str, Any] | None:
-        trials = self._of(index, workload, "catch-up")
+        trials = self._of(index, workload, Purpose.CATCH_UP)
         if not trials:
             return None
         rates = [m.achieved for m in trials]

@@ -12,6 +12,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Profile
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 
@@ -20,7 +21,7 @@ def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) ->
     rows = []
     for trial in trials:
         test = experiment.tests[trial.test]
-        if trial.purpose == "profile" and trial.status == "done" and isinstance(test, Profile):
+        if trial.purpose == Purpose.PROFILE and trial.status == "done" and isinstance(test, Profile):
             measured = Measured.read(run, trial, test.workload)
             rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors, "latency_includes_failed": measured.failed,
                          "stretches": _stretches(test, measured), "series": _series(test, measured)})  # fmt: skip

@@ -36,6 +36,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.verdicts.binding import BoundBy
@@ -78,7 +79,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)
     # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
-    pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
+    pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == Purpose.TOGETHER]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
     places = {row["workload"]: experiment.needs(row["workload"]) for row in interference}
@@ -216,7 +217,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     at_limit = {(row["workload"], row["tenancy"]): row["limit"] for row in limits}
     best: dict[tuple[str, str], tuple[tuple[bool, bool, int], Trial]] = {}
     for trial in measured_trials(trials):
-        for load in trial.loads if trial.purpose != "all-out" else []:
+        for load in trial.loads if trial.purpose != Purpose.ALL_OUT else []:
             key = load.workload, trial.tenancy
             is_open, limit = load.offered is not None, at_limit.get(key)
             rank = (is_open and limit is not None and math.isclose(load.offered or 0.0, limit), is_open, trial.number)

@@ -7,14 +7,18 @@ from typing import Any
 
 from hydrotest.report.beside import published
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.store.purposes import Purpose, Trait
 
 FORGETS = (
     "With `commitlog_sync: periodic`, its default, a Cassandra node that is killed may lose what it acknowledged in its last 0.1 s (CASSANDRA-13987). Where that is "
     "set, and this was the only copy, it may explain the loss; `config: {commitlog_sync: batch}` or more copies prevent it."
 )
 """Of rows lost where a node was killed. Cassandra marks every 0.1 s up to where its commit log can be replayed (AbstractCommitLogService)."""
-SHOWN = ("saturated", "level", "soak", "fault", "together")
-"""Trials that are shown one by one; what a search found is told among the limits."""
+
+
+def _is_shown(row: dict[str, Any]) -> bool:
+    """True of trials that are shown one by one; what a search found is told among the limits."""
+    return Trait.STEPS in Purpose(row["purpose"]).traits
 
 
 def dataflow_sheet(summary: dict[str, Any]) -> Sheet:
@@ -37,7 +41,7 @@ def _told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     sums: dict[tuple[str, str, str | None], dict[str, Any]] = {}
     for row in rows:
-        if row["purpose"] in SHOWN:
+        if _is_shown(row):
             what = row["fault"] or f"{row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else "")
             out.append({**row, "what": f"{row['trial']}: {what}"})
             continue
@@ -108,14 +112,14 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
     rows = summary.get("queries", [])
     last: dict[str, int] = {}
     for row in rows:
-        if row["purpose"] not in SHOWN:
+        if not _is_shown(row):
             last[row["workload"]] = row["trial"]
     cells = [
         [row["workload"], f"{row['trial']}: {row['purpose']}" + (f" at {rate(row['offered'])}" if row["offered"] else ""), row["query"], str(row["batches"]),
          rate(row["records_per_s"]), decimal(row["batch_s_median"], 2), decimal(row["batch_s_max"], 2), decimal(row["work_pct"], 0),
          NONE if row["behind_max"] is None else f"{row['behind_max']:,}", str(row["restarts"])]
         for row in rows
-        if row["purpose"] in SHOWN or row["trial"] == last.get(row["workload"])
+        if _is_shown(row) or row["trial"] == last.get(row["workload"])
     ]  # fmt: skip
     heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "left to the next batch, at most",
              "restarts"]  # fmt: skip
@@ -125,7 +129,7 @@ def queries_sheet(summary: dict[str, Any]) -> Sheet:
 def step_sentences(queries: Sequence[dict[str, Any]]) -> list[str]:
     """Of each dataflow whose limit was searched: the step that is the slowest when most is offered, which the others wait for."""
     out = []
-    for workload in dict.fromkeys(row["workload"] for row in queries if row["purpose"] not in SHOWN):
+    for workload in dict.fromkeys(row["workload"] for row in queries if not _is_shown(row)):
         own = [row for row in queries if row["workload"] == workload and row["batch_s_median"] is not None and row["tenancy"] == "isolated"]
         most = max((row["offered"] or 0.0 for row in own), default=None)
         at_most = sorted((row for row in own if (row["offered"] or 0.0) == most), key=lambda row: -row["batch_s_median"])

@@ -18,7 +18,8 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.spec.tests import Combined
-from hydrotest.store.records import Purpose, Trial
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
 from hydrotest.verdicts.problem import NoIsolatedLimit
 
 BATCH_WINDOWS = 2.5
@@ -67,7 +68,7 @@ class CombinedTest:
 
         async def attempt(value: float, stage: str) -> Trial:
             fraction = value / FRACTION_UNIT
-            purpose: Purpose = "search" if stage == "main" else "repeat"
+            purpose = Purpose.SEARCH if stage == "main" else Purpose.REPEAT
             plan = TrialPlan(f"{purpose}-combined", purpose, settings.warm_up, self._window(settings.window), self.index, stage, "combined",
                              fraction=fraction)  # fmt: skip
             return await press_together(self.bench, plan, self.pressables, {name: rate * fraction for name, rate in limits.items()})
@@ -77,7 +78,7 @@ class CombinedTest:
 
         searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge)
         for trial in self.done:
-            if trial.purpose in ("search", "repeat") and trial.fraction is not None:
+            if trial.purpose.is_searched and trial.fraction is not None:
                 searcher.replay(trial, proposed_of(trial.fraction))
         turn = 0
         while not searcher.over:
@@ -90,7 +91,7 @@ class CombinedTest:
         """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
         settings = self.bench.experiment.search
         subjects: list[Pressable | None] = [*(p for p in self.pressables if isinstance(p, Rated | Batch)), None]
-        have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in ("alone", "together")}
+        have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in (Purpose.ALONE, Purpose.TOGETHER)}
         for pair in range(1, self.test.pairs + 1):
             # Seeded by the pair, so that a resumed run goes on in the same order.
             order = random.Random(pair).sample(subjects, len(subjects))
@@ -99,7 +100,7 @@ class CombinedTest:
                 if (pair, name) in have:
                     continue
                 self.bench.listener.phase(f"interference, pair {pair} of {self.test.pairs}: {name or 'all together'}")
-                purpose: Purpose = "together" if subject is None else "alone"
+                purpose = Purpose.TOGETHER if subject is None else Purpose.ALONE
                 plan = TrialPlan(f"{purpose}-{name or 'all'}", purpose, settings.warm_up, self._window(self.test.window), self.index, None,
                                  "combined" if subject is None else "isolated", pair=pair, subject=name)  # fmt: skip
                 chosen = self.pressables if subject is None else self._with_source(subject)
@@ -121,10 +122,10 @@ class CombinedTest:
     async def _all_out(self) -> None:
         """All without schedule: what each achieves then."""
         settings = self.bench.experiment.search
-        have = len([trial for trial in self.done if trial.purpose == "all-out"])
+        have = len([trial for trial in self.done if trial.purpose == Purpose.ALL_OUT])
         for number in range(have + 1, settings.repeats + 1):
             self.bench.listener.phase(f"all pressed without schedule, {number} of {settings.repeats}")
-            plan = TrialPlan("all-out", "all-out", settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
+            plan = TrialPlan("all-out", Purpose.ALL_OUT, settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
             trial = await until_done(self.bench, lambda: press_together(self.bench, plan, self.pressables, {}))  # noqa: B023 - awaited here
             self.bench.listener.trial_ended(trial, None, "measured")
 
@@ -134,6 +135,6 @@ class CombinedTest:
 
     def _window(self, window_s: float) -> float:
         """Long enough for the batch jobs' tests."""
-        longest = [i.seconds for trial in self.bench.runner.folder.trials() if trial.purpose == "batch"
+        longest = [i.seconds for trial in self.bench.runner.folder.trials() if trial.purpose == Purpose.BATCH
                    for load in trial.loads if any(p.name == load.workload for p in self.pressables) for i in load.iterations or []]  # fmt: skip
         return max(window_s, min(BATCH_WINDOW_S_MAX, BATCH_WINDOWS * max(longest, default=0.0)))

@@ -13,6 +13,7 @@ from hydrotest.run.one_trial import OneLevelTest
 from hydrotest.run.trial import Disturbance
 from hydrotest.run.workloads.base import Bench, Struck
 from hydrotest.spec.tests import Fault
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
@@ -123,7 +124,7 @@ class Strike:
 class FaultTest(OneLevelTest):
     """Some workloads at one level while a service fails."""
 
-    purpose = "fault"
+    purpose = Purpose.FAULT
     test: Fault
 
     @property

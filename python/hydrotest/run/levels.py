@@ -9,6 +9,7 @@ from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
 from hydrotest.spec.tests import Concurrency, Levels, Saturated
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.units import show_rate
 
@@ -25,7 +26,7 @@ class LevelsTest:
         pressable = workloads[test.workload]
         assert isinstance(pressable, Rated)
         self.pressable = pressable
-        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and t.is_about(test.workload)]
+        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == Purpose.LEVEL and t.is_about(test.workload)]
 
     async def run(self) -> None:
         """Carries the test out."""
@@ -35,7 +36,9 @@ class LevelsTest:
             await self.pressable.prepare()
             what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight" if in_flight else "as fast as it can"
             self.bench.listener.phase(f"{self.test.workload}: level {what}, {client} client")
-            plan = TrialPlan(f"level-{self.test.workload}", "level", self.bench.experiment.search.warm_up, self.test.duration, self.index)
+            plan = TrialPlan(
+                f"level-{self.test.workload}", Purpose.LEVEL, self.bench.experiment.search.warm_up, self.test.duration, self.index
+            )
             attempt = partial(self._level, client, plan, rate, in_flight)
             trial = await until_done(self.bench, attempt)
             self.bench.listener.trial_ended(trial, None, "measured")

@@ -10,7 +10,8 @@ from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.spec.tests import Fault, Soak
-from hydrotest.store.records import Purpose, Tenancy, Trial
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Tenancy, Trial
 
 
 class OneTrialTest(ABC):

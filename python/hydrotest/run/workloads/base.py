@@ -21,6 +21,7 @@ from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Stretch
 from hydrotest.spec.workloads import Scheduled
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
@@ -201,7 +202,7 @@ class Rated(Pressable):
                 self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
                 before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
                 offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
-                plan = TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S)
+                plan = TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_CHUNK_S)
                 trial = await until_done(self.bench, partial(self.trial, plan, Pressing(rate_per_s=offered)))
                 outcome = trial.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S

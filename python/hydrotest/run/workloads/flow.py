@@ -21,6 +21,7 @@ from hydrotest.run.workloads.kafka import Produce
 from hydrotest.spec.workloads import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Ending, Fates, Hop, Load, Trial, Windowed
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
@@ -81,7 +82,7 @@ class Flow(Follower):
         return trial
 
     async def _warm_by(self, rate_per_s: float) -> Trial:
-        return await self._pressed(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
+        return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
 
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
@@ -130,7 +131,7 @@ class Flow(Follower):
     def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         places = self._places(number)
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, places.aggregate, plan.seconds, "follow", pressing.rate_per_s,
-                                          plan.purpose == "fault", self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
 
         async def set_up() -> None:
             for topic in places.topics:
@@ -151,11 +152,11 @@ class Flow(Follower):
                 self.bench.listener.say(f"{self.name}: {one.query} was ended by an error: {one.error}")
             source = loads[self.source.name]
             assert source.outcome is not None
-            if plan.purpose in ("warm-up", "saturated") and self._drained:
+            if plan.purpose in (Purpose.WARM_UP, Purpose.SATURATED) and self._drained:
                 self._through = source.outcome.counts.completed / (self._drained_at - source.outcome.started_wall_s)
                 self.bench.listener.say(f"{self.name}: {show_rate(self._through)}/s went through")
             load = load.model_copy(update={"source": self.source.name, "kind": self.spec.kind, "endings": endings})
-            return load if plan.purpose == "warm-up" else await self._accounted(load, source, places, number, plan)
+            return load if plan.purpose == Purpose.WARM_UP else await self._accounted(load, source, places, number, plan)
 
         async def tear_down() -> None:
             await remove_quietly(self.bench, self.engine.end(), self.name)

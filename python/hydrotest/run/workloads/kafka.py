@@ -11,6 +11,7 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, remove_quietly
 from hydrotest.spec.workloads import Dataflow, KafkaConsume, KafkaProduce
+from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_BYTES_MAX = 2 << 30
@@ -42,13 +43,13 @@ class Produce(Rated):
 
         async def set_up() -> None:
             self.last_read = None
-            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" and not self._is_kept else {}
+            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
             await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
             # A squeeze asks what binds; reading its records back would take as long again, on the host that it was made slow by.
-            if plan.purpose in ("warm-up", "squeeze") or load.outcome is None:
+            if Trait.UNREAD in plan.purpose.traits or load.outcome is None:
                 return load
             if followers and followers[0].outcome is not None and not self._is_kept:  # it has read and checked every record already
                 return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
@@ -80,7 +81,7 @@ class Produce(Rated):
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
         pressure = self.bench.pressure(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
         return load_kafka.producers(
-            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == "fault"
+            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == Purpose.FAULT
         )
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
@@ -131,7 +132,7 @@ class Consume(Follower):
         self._fillings += 1
         await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
-        plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
+        plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, SATURATING, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
@@ -166,7 +167,7 @@ class Consume(Follower):
             # A transaction's records can be read together, when it is committed; those of an aborted one never.
             is_even, burst = False, max(burst, round((pressing.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
-                                          plan.purpose == "fault", is_even, self._reads_committed, burst)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome
