@@ -6,6 +6,7 @@ from typing import Any
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
+from hydrotest.percentiles import BRIEF
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Trait
@@ -26,7 +27,7 @@ def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[
             latency = measured.latency or {}
             found.setdefault((load.workload, trial.tenancy), []).append({
                 "offered": load.offered, "achieved": measured.achieved,
-                "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99"), "p999_ms": latency.get("p999"),
+                **{f"{one.name}_ms": latency.get(one.name) for one in BRIEF},
                 "accepted": verdict.accepted, "trial": trial.number, "purpose": trial.purpose, "because": list(verdict.because), "reasons": [],
                 "latency_includes_failed": measured.failed,
             })  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from hydrotest.analysis.latency import latency_ms, operations
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
+from hydrotest.percentiles import figures
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests import Saturated
 from hydrotest.spec.workloads import CassandraLoad
@@ -93,16 +94,16 @@ def _stock_rows(trial: Trial, load: Load) -> list[dict[str, Any]]:
     # cassandra-stress times what failed, too; ProducerPerformance does not, and takes its percentiles from a part of the records.
     timed = stock.errors if stock.latency_ms is not None else None if stock.latency_from_send_ms is None else 0
     rows = [{**common, "op": "mix" if stock.by_op else None, "achieved": stock.rate_per_s, "bytes_per_s": stock.bytes_per_s,
-             "count": stock.count, "errors": stock.errors or 0, "errors_by_name": stock.errors_by_name, "latency_ms": stock.latency_ms,
-             "latency_from_send_ms": stock.latency_from_send_ms, "latency_includes_failed": timed,
+             "count": stock.count, "errors": stock.errors or 0, "errors_by_name": stock.errors_by_name, "latency_ms": figures(stock.latency_ms),
+             "latency_from_send_ms": figures(stock.latency_from_send_ms), "latency_includes_failed": timed,
              "samples": None if stock.latency_ms is None else stock.count + (timed or 0),
              "cpu_s_per_million": stock.cpu_s / (stock.count_in_all or stock.count) * 1e6 if stock.cpu_s and stock.count else None}]  # fmt: skip
-    for op, figures in stock.by_op.items():
-        rate = figures.get("rate_per_s") or 0.0
+    for op, told in stock.by_op.items():
+        rate = told.get("rate_per_s") or 0.0
         # Folders of older runs hold neither count nor errors of one kind.
-        count, errors = round(figures.get("count") or rate * stock.seconds), figures.get("errors")
+        count, errors = round(told.get("count") or rate * stock.seconds), told.get("errors")
         rows.append({**common, "op": op, "achieved": rate, "bytes_per_s": None, "count": count, "errors": round(errors or 0),
                      "errors_known": errors is not None, "errors_by_name": {}, "latency_includes_failed": None if errors is None else round(errors),
                      "samples": None if errors is None else count + round(errors),
-                     "latency_ms": {key: figures.get(key) for key in ("mean", "p50", "p95", "p99", "p999", "max")}})  # fmt: skip
+                     "latency_ms": figures(told)})  # fmt: skip
     return rows

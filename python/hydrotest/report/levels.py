@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.percentiles import NAMES, heads
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.wording.trial import failure_words
 from hydrotest.units import show_bytes
 from hydrotest.verdicts.trial import Check
 
-LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
+LATENCY_HEADS = ("mean ms", *heads(every=True), "max ms")
 
 
 def _latencies(latency: dict[str, Any]) -> list[str]:
     """The cells below `LATENCY_HEADS`."""
-    return [*(decimal(latency.get(key), 2) for key in ("mean", "p50", "p95", "p99", "p999")), decimal(latency.get("max"), 1)]
+    return [*(decimal(latency.get(key), 2) for key in ("mean", *NAMES)), decimal(latency.get("max"), 1)]
 
 
 def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
@@ -41,7 +42,7 @@ def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
                 yes_no(row["accepted"]),
             ]
         )
-    heads = [
+    columns = [
         "workload",
         "client",
         "target",
@@ -54,7 +55,7 @@ def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
         "client CPU-s per million",
         "sustained",
     ]
-    return Sheet("Kafka levels", heads, rows)
+    return Sheet("Kafka levels", columns, rows)
 
 
 def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
@@ -80,7 +81,7 @@ def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
                 yes_no(row["accepted"]),
             ]
         )
-    heads = [
+    columns = [
         "workload",
         "client",
         "target",
@@ -92,7 +93,7 @@ def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
         "rate × mean",
         "sustained",
     ]
-    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
+    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", columns, rows)
 
 
 def rejected_sheet(summary: dict[str, Any]) -> Sheet:

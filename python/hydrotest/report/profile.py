@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hydrotest.lazy import Lazy
+from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 
@@ -50,6 +51,6 @@ def profile_sheet(summary: dict[str, Any]) -> Sheet:
             )
             most = NONE if stretch["in_flight_max"] is None else f"{stretch['in_flight_max']:,}"
             rows.append([row["workload"], f"{stretch['from_s']:.0f} … {stretch['to_s']:.0f} s", course, rate(stretch["offered"]),
-                         rate(stretch["achieved"]), *(decimal(latency.get(key), 2) for key in ("p50", "p99", "p999", "max")), most])  # fmt: skip
-    heads = ["workload", "when", "rate", "offered mean", "achieved mean", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "most in flight"]
-    return Sheet("Profile", heads, rows)
+                         rate(stretch["achieved"]), *(decimal(latency.get(key), 2) for key in (*(one.name for one in BRIEF), "max")), most])  # fmt: skip
+    columns = ["workload", "when", "rate", "offered mean", "achieved mean", *heads(every=False), "max ms", "most in flight"]
+    return Sheet("Profile", columns, rows)

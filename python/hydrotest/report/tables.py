@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.doubling import doubling_sheet
@@ -76,15 +77,13 @@ def limits_sheet(summary: Summary) -> Sheet:
                 f"≥ {limit}" if row["at_least"] else limit,
                 f"{rate(row['low'])} … {rate(row['high'])}",
                 rate(row["saturated"]),
-                decimal(latency.get("p50")),
-                decimal(latency.get("p99")),
-                decimal(latency.get("p999")),
+                *(decimal(latency.get(one.name)) for one in BRIEF),
                 _stopped(row),
                 _bound(row["bound_by"]),
             ]
         )
-    heads = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
-    return Sheet("Limits", heads, rows)
+    columns = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", *heads(every=False), "stopped by", "bound by"]
+    return Sheet("Limits", columns, rows)
 
 
 def _stopped(row: dict[str, Any]) -> str:

@@ -4,10 +4,11 @@ Cross-checks between parts are in `check`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
+from hydrotest.percentiles import NAMES, PERCENTILES
 from hydrotest.spec.base import Client, Model
 from hydrotest.spec.fields import Count, DurationS, Fraction, Name, Port, PropertyValue, SizeBytes
 from hydrotest.spec.hosts import Host, LocalHost, NetnsHost, Share
@@ -155,21 +156,28 @@ class Systems(Model):
         return {name: system for name, system in every.items() if system is not None}
 
 
-class Objective(Model):
+if TYPE_CHECKING:
+
+    class _Bounds(Model):
+        """A bound of each percentile."""
+
+else:
+    _Bounds = create_model(
+        "_Bounds", __base__=Model, **{one.name: (DurationS | None, Field(None, description=f"Longest acceptable {one.words}.")) for one in PERCENTILES}
+    )  # fmt: skip
+
+
+class Objective(_Bounds):
     """What is acceptable. Latencies are response times from the intended start. It is judged in `isolated`, `combined`, `levels` and `soak` tests; the
     others measure, and do not judge."""
 
-    p50: DurationS | None = Field(None, description="Longest acceptable median response time.")
-    p95: DurationS | None = Field(None, description="Longest acceptable 95th percentile.")
-    p99: DurationS | None = Field(None, description="Longest acceptable 99th percentile.")
-    p999: DurationS | None = Field(None, description="Longest acceptable 99.9th percentile.")
     total: DurationS | None = Field(None, description="Longest acceptable time of one run of a batch job's test.")
     errors: int = Field(0, ge=0, description="Failed operations that are still acceptable in a trial.")
     loss: int = Field(0, ge=0, description="Lost records that are still acceptable in a trial.")
 
     def latencies_ms(self) -> dict[str, float]:
         """The latency bounds given, in milliseconds, by percentile name."""
-        given = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p999": self.p999}
+        given: dict[str, float | None] = {name: getattr(self, name) for name in NAMES}
         return {name: bound * 1e3 for name, bound in given.items() if bound is not None}
 
 

@@ -14,6 +14,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.load.flow import FlowDriver
 from hydrotest.load.spark import READY_S_MAX, Application
+from hydrotest.percentiles import PERCENTILES
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import Kept, Needs
@@ -156,7 +157,16 @@ class SparkEngine(Engine):
 
     async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._kept.running()
-        return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers, from_s=from_s, to_s=to_s)
+        return await driver.ask(
+            "account",
+            ACCOUNT_S_MAX,
+            sink=sink,
+            levels=list(levels),
+            brokers=self.brokers,
+            from_s=from_s,
+            to_s=to_s,
+            percentiles={one.name: one.percent for one in PERCENTILES},
+        )
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._kept.running()
