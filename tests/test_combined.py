@@ -23,7 +23,7 @@ from hydrotest.analysis.verdict import Verdict
 from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling

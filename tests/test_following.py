@@ -19,9 +19,9 @@ from hydrotest.run.events import Silent
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Objective
-from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store import layout
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Outcome

@@ -16,7 +16,7 @@ from hydrotest.report.missed import missed
 from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
 from hydrotest.report.words import integrity_sentence
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad, verb
+from hydrotest.spec.cassandra import CassandraLoad, verb
 from hydrotest.store.merging import merged_load
 from hydrotest.store.records import Counts, Load, Outcome, Trial
 

@@ -11,7 +11,7 @@ from hydrotest.errors import RunFailedError
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]

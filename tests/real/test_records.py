@@ -17,8 +17,8 @@ from hydrotest.run.pressing import press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.tests import Stretch
-from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.tests.profile import Stretch
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.systems.fetch import KAFKA, fetch

@@ -18,7 +18,7 @@ from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Outcome, Trial
 from hydrotest.systems.cassandra.system import CassandraSystem, Place

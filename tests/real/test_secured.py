@@ -18,7 +18,7 @@ from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
 from hydrotest.systems.credentials import Authority
 from tests.real.conftest import own_processes, readable_with

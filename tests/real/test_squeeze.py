@@ -43,7 +43,7 @@ async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: Pressing)
     """What squeezes of the workload showed, pressed so."""
     async with opened(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
-        hosts = await survey(bench.hosts, "t", lambda text: None)
+        hosts = await survey(bench.experiment.hosts, bench.hosts, "t", lambda text: None)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)

@@ -12,8 +12,9 @@ from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.spark_failure import first_line
 from hydrotest.analysis.spark_tasks import Group
 from hydrotest.analysis.spark_time import job_time
+from hydrotest.spec.choice import expected
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workloads import SparkPerf
+from hydrotest.spec.spark import SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Iteration, Trial
@@ -48,8 +49,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         ExecutorLost(one.executor, first_line(one.reason)) for log in logs.values() for one in log.executors.lost
     ]  # fmt: skip
     for (workload, tenancy, test), iterations in found.items():
-        spec = experiment.workloads[workload]
-        assert isinstance(spec, SparkPerf)
+        spec = expected(experiment.workloads[workload], SparkPerf)
         total = experiment.objective(workload).total
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
         # Ended by us, or by Spark itself.
@@ -64,7 +64,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
     # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
-    places = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
+    places = {(name, test): place for name, spec in experiment.workloads_of(SparkPerf)
               for place, test in enumerate(spec.tests)}  # fmt: skip
     names_in_order = list(experiment.workloads)
     out.rows.sort(

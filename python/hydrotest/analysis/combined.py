@@ -19,9 +19,9 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
 from hydrotest.analysis.windows import names_of
+from hydrotest.spec.choice import expected
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
-from hydrotest.spec.workloads import KafkaConsume
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Iteration, Load, Trial
@@ -123,12 +123,10 @@ class Together:
     ) -> None:
         """`decided`: what the run decided while it was made; read from its journal unless given."""
         self.decided = Decided.read(run) if decided is None else decided
-        test = experiment.tests[index]
-        assert isinstance(test, Combined)
         self.run = run
         self.experiment = experiment
         self.index = index
-        self.test = test
+        self.test = expected(experiment.tests[index], Combined)
         self.trials = [trial for trial in trials if trial.status == "done" and trial.test == index]
         self.isolated = isolated
         self._logs: dict[str, EventLog] = {}
@@ -187,7 +185,7 @@ class Together:
         out = {}
         for name in self.test.workloads:
             spec = self.experiment.workloads[name]
-            rate = self.isolated.get(spec.reads if isinstance(spec, KafkaConsume) else name)
+            rate = self.isolated.get(spec.source if spec.is_follower and spec.source is not None else name)
             if rate is not None:
                 out[name] = rate
         return out

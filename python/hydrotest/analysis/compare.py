@@ -15,7 +15,7 @@ from hydrotest.analysis.intervals import percent
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Trial
@@ -144,10 +144,9 @@ def _other_neighbours(first: Experiment, second: Experiment, asked_otherwise: Ma
 def _beside(experiment: Experiment) -> dict[str, set[str]]:
     """Of each workload of a `combined` test: the others."""
     out: dict[str, set[str]] = defaultdict(set)
-    for test in experiment.tests:
-        if isinstance(test, Combined):
-            for name in test.workloads:
-                out[name] |= set(test.workloads) - {name}
+    for _, test in experiment.tests_of(Combined):
+        for name in test.workloads:
+            out[name] |= set(test.workloads) - {name}
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Doubling
+from hydrotest.spec.tests.doubling import Doubling
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
@@ -22,9 +22,7 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
     (`search: {precision}`); else null, not told apart.
     """
     rows = []
-    for index, test in enumerate(experiment.tests):
-        if not isinstance(test, Doubling):
-            continue
+    for index, test in experiment.tests_of(Doubling):
         own = len(experiment.generator_hosts(test.workload))
         pairs = doubled(run, [trial for trial in trials if trial.test == index], test.workload)
         if len(pairs) < 2:

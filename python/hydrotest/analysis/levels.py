@@ -9,8 +9,6 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.percentiles import figures
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Saturated
-from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Trial
@@ -37,9 +35,9 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
         return []
     measured = Measured.read(run, trial, load.workload)
     verdict = None if load.offered is None else judge(measured, experiment.objective(load.workload))
-    if isinstance(experiment.tests[trial.test], Saturated):
+    if not experiment.tests[trial.test].has_latency:
         return [_saturated_row(trial, load, measured)]
-    is_mix = isinstance(experiment.workloads[load.workload], CassandraLoad)
+    is_mix = experiment.workloads[load.workload].is_mix
     common = {"workload": load.workload, "tenancy": trial.tenancy, "offered": load.offered, "concurrency": load.in_flight,
               "client": load.client, "seconds": measured.duration_s, "trial": trial.number, "errors_known": True}  # fmt: skip
     everything = int(measured.histogram().get_total_count())

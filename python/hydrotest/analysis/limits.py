@@ -18,17 +18,16 @@ from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.analysis.windows import uses_in
+from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.spec.models import Experiment, Objective
-from hydrotest.spec.tests import Isolated
-from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
+from hydrotest.spec.tests.isolated import Isolated
+from hydrotest.spec.workload import LimitBy
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
-
-UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s", "dataflow": "records/s"}
 
 
 def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
@@ -54,17 +53,15 @@ class Limits:
     def rows(self) -> list[dict[str, Any]]:
         """One row for each workload of an `isolated` test that has any trial."""
         rows = []
-        for index, test in enumerate(self.experiment.tests):
-            for workload in test.workloads if isinstance(test, Isolated) else []:
-                if isinstance(self.experiment.workloads[workload], SparkPerf):
-                    continue  # a batch job has times, not a limit
-                row = self._consumer_row(index, workload) if self._is_consumer(workload) else self._search_row(index, workload)
+        # What has times, or passes, has no limit.
+        makes = {LimitBy.SEARCH: self._search_row, LimitBy.CATCH_UP: self._consumer_row}
+        for index, test in self.experiment.tests_of(Isolated):
+            for workload in test.workloads:
+                make = makes.get(self.experiment.workloads[workload].limit_by)
+                row = None if make is None else make(index, workload)
                 if row is not None:
                     rows.append(row)
         return rows
-
-    def _is_consumer(self, workload: str) -> bool:
-        return isinstance(self.experiment.workloads[workload], KafkaConsume)
 
     def _of(self, index: int, workload: str, *purposes: Purpose) -> list[Measured]:
         chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and t.is_about(workload)]
@@ -119,7 +116,7 @@ class Limits:
         """What all rows of a workload have."""
         kind = self.experiment.workloads[workload].kind
         objective = self.experiment.objective(workload)
-        return {"workload": workload, "kind": kind, "tenancy": tenancy, "unit": UNITS[kind],
+        return {"workload": workload, "kind": kind, "tenancy": tenancy, "unit": WORKLOADS[kind].unit,
                 "objective": {**{f"{name}_ms": bound for name, bound in objective.latencies_ms().items()},
                               "errors": objective.errors, "loss": objective.loss}}  # fmt: skip
 
@@ -160,9 +157,7 @@ class Limits:
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
         """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
         is squeezed, since a search found it, or the generator had no room."""
-        test = self.experiment.tests[index]
-        assert isinstance(test, Isolated)
-        if test.squeeze is None:
+        if not self.experiment.tests[index].needs_squeeze:
             return self._provable(workload, suspicion)
         own = [trial for trial in self.trials if trial.test == index]
         found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts, self.experiment.needs(workload))
@@ -170,7 +165,7 @@ class Limits:
 
     def _provable(self, workload: str, suspicion: BoundBy) -> BoundBy:
         """What may be proven where nobody asked for it, with how."""
-        is_squeezable = not isinstance(self.experiment.workloads[workload], Dataflow)
+        is_squeezable = self.experiment.workloads[workload].is_squeezable
         if suspicion.nearest and is_squeezable:
             nearest = tuple(
                 replace(one, proof=self.experiment.provable_by(one.host, one.resource))

@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Profile
+from hydrotest.spec.tests.profile import Profile
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.purposes import Purpose
@@ -18,10 +18,10 @@ from hydrotest.store.records import Trial
 
 def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[dict[str, Any]]:
     """One row for each profile. Seconds count from its beginning, rates are a second."""
-    rows = []
+    rows, tests = [], dict(experiment.tests_of(Profile))
     for trial in trials:
-        test = experiment.tests[trial.test]
-        if trial.purpose == Purpose.PROFILE and trial.status == "done" and isinstance(test, Profile):
+        test = tests.get(trial.test)
+        if trial.purpose == Purpose.PROFILE and trial.status == "done" and test is not None:
             measured = Measured.read(run, trial, test.workload)
             rows.append({"trial": trial.number, "workload": test.workload, "errors": measured.errors, "latency_includes_failed": measured.failed,
                          "stretches": _stretches(test, measured), "series": _series(test, measured)})  # fmt: skip

@@ -18,8 +18,8 @@ import numpy as np
 
 from hydrotest.analysis.scaling import fuller
 from hydrotest.lazy import Lazy
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workloads import Dataflow
 
 if TYPE_CHECKING:
     from scipy import optimize
@@ -108,9 +108,9 @@ def flow_rows(limits: Sequence[Mapping[str, Any]], experiment: Experiment) -> li
     the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
     sets: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
     for row in limits:
-        flow = experiment.workloads.get(row["workload"])
+        flow = experiment.workload(row["workload"], Dataflow)
         counts = row["tenancy"] == "isolated" and row["limit"] and row["valid"] and not row["at_least"]
-        if isinstance(flow, Dataflow) and flow.executors is not None and counts:
+        if flow is not None and flow.executors is not None and counts:
             alike = (flow, experiment.workloads[flow.reads], experiment.objective(row["workload"]))
             sets[json.dumps([one.model_dump(mode="json", exclude={"executors", "reads"}) for one in alike])].append((flow.executors, row))
     out = []

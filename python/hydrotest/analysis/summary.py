@@ -33,7 +33,7 @@ from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import read_host_rates, speed_rows
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
@@ -141,9 +141,7 @@ def _limits(
     limits = Limits(run, experiment, trials, hosts, decided)
     rows = limits.rows()
     isolated = {row["workload"]: row["limit"] for row in rows if row["limit"] is not None}
-    combined = [
-        Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
-    ]
+    combined = [Together(run, experiment, trials, isolated, i, decided) for i, _ in experiment.tests_of(Combined)]
     return limits, combined, rows + [row for together in combined for row in together.limit_rows(limits)]
 
 

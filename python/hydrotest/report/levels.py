@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.percentiles import NAMES, heads
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.wording.trial import failure_words
@@ -19,11 +20,17 @@ def _latencies(latency: dict[str, Any]) -> list[str]:
     return [*(decimal(latency.get(key), 2) for key in ("mean", *NAMES)), decimal(latency.get("max"), 1)]
 
 
+def _table_of(row: dict[str, Any], kinds: dict[str, str]) -> str | None:
+    """In which of the two tables a level is shown."""
+    kind = WORKLOADS.get(kinds.get(row["workload"], ""))
+    return None if kind is None else kind.table
+
+
 def produce_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
     for row in summary["levels"]:
-        if kinds.get(row["workload"]) not in ("kafka-produce", "kafka-consume") or row["tenancy"] == "combined":
+        if _table_of(row, kinds) != "records" or row["tenancy"] == "combined":
             continue
         latency = row["latency_ms"] or row.get("latency_from_send_ms") or {}
         throughput = NONE if row["bytes_per_s"] is None else f"{show_bytes(row['bytes_per_s'])}/s"
@@ -62,7 +69,7 @@ def cassandra_sheet(summary: dict[str, Any], kinds: dict[str, str]) -> Sheet:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
     for row in summary["levels"]:
-        if kinds.get(row["workload"]) != "cassandra" or row["tenancy"] == "combined":
+        if _table_of(row, kinds) != "operations" or row["tenancy"] == "combined":
             continue
         latency = row["latency_ms"] or {}
         mean = latency.get("mean")

@@ -15,9 +15,9 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.searching import Searcher
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated, Workload
-from hydrotest.run.workloads.batch import Batch
-from hydrotest.spec.tests import Combined
+from hydrotest.run.workloads.base import Bench, Pressable, Workload
+from hydrotest.spec.tests.combined import Combined
+from hydrotest.spec.workload import LimitBy
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.verdicts.problem import NoIsolatedLimit
@@ -47,7 +47,7 @@ class CombinedTest:
             await self._interference(dict(self.test.rates))
             return
         limits = isolated_limits(self.bench.runner.folder, self.bench.experiment)
-        lacking = [p.name for p in self.pressables if self._is_rated(p) and not limits.get(p.name)]
+        lacking = [p.name for p in self.pressables if p.spec.is_scheduled and not limits.get(p.name)]
         if lacking:
             self.bench.runner.folder.journal(COMBINED_SKIPPED, workloads=lacking)
             self.bench.listener.say(f"combined: {problem_words(NoIsolatedLimit(tuple(lacking)))}")
@@ -58,9 +58,6 @@ class CombinedTest:
         else:
             await self._interference({name: rate * fraction for name, rate in limits.items()})
         await self._all_out()
-
-    def _is_rated(self, pressable: Pressable) -> bool:
-        return isinstance(pressable, Rated) and not isinstance(pressable, Follower)
 
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
@@ -90,7 +87,7 @@ class CombinedTest:
     async def _interference(self, rates: dict[str, float]) -> None:
         """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
         settings = self.bench.experiment.search
-        subjects: list[Pressable | None] = [*(p for p in self.pressables if isinstance(p, Rated | Batch)), None]
+        subjects: list[Pressable | None] = [*(p for p in self.pressables if p.spec.limit_by is not LimitBy.NOTHING), None]
         have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in (Purpose.ALONE, Purpose.TOGETHER)}
         for pair in range(1, self.test.pairs + 1):
             # Seeded by the pair, so that a resumed run goes on in the same order.
@@ -131,7 +128,7 @@ class CombinedTest:
 
     def _with_source(self, subject: Pressable) -> Sequence[Pressable]:
         """A consumer that follows needs its producer."""
-        return [subject.source, subject] if isinstance(subject, Follower) else [subject]
+        return [subject] if subject.source is None else [subject.source, subject]
 
     def _window(self, window_s: float) -> float:
         """Long enough for the batch jobs' tests."""

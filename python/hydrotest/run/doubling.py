@@ -10,7 +10,8 @@ from typing import Protocol
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, Workload
-from hydrotest.spec.tests import Doubling
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.doubling import Doubling
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
@@ -60,9 +61,7 @@ class DoublingTest:
         self.index = index
         self.test = test
         self.bench = bench
-        pressable = workloads[test.workload]
-        assert isinstance(pressable, Rated)
-        self.pressable = pressable
+        self.pressable = expected(workloads[test.workload], Rated)
         self.done = done
 
     async def run(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import TypeVar
 
 from hydrotest.analysis.files import next_at_once, rate_of
 from hydrotest.analysis.judgement import Decided
@@ -14,16 +15,19 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezable, Squeezer, leave_off
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Rated, Workload
+from hydrotest.run.workloads.base import Bench, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
-from hydrotest.spec.tests import Isolated
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.isolated import Isolated
+from hydrotest.spec.workload import LimitBy
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.units import show_bytes, show_rate
 from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 
+W = TypeVar("W", bound=Workload)
 SETTLE_S = 3.0
 """More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
 compiled for it. Seen on two cores, of Cassandra: where that trial was rejected, its p99 was 2.7 times (median) that of the same rate tried again;
@@ -46,11 +50,11 @@ class IsolatedTest:
     async def run(self) -> None:
         """Carries the test out."""
         searchers = await self._searchers()
-        consumers = [p for p in self.workloads if isinstance(p, Consume)]
-        batches = [p for p in self.workloads if isinstance(p, Batch)]
+        consumers = self._of(LimitBy.CATCH_UP, Consume)
+        batches = self._of(LimitBy.TIMES, Batch)
         for batch in batches:
             await self._times(batch)
-        for files in (p for p in self.workloads if isinstance(p, Files)):
+        for files in self._of(LimitBy.PASSES, Files):
             await self._passes(files)
         repeats = self.bench.experiment.search.repeats
         for turn in count():
@@ -62,18 +66,18 @@ class IsolatedTest:
                 break
         if self.test.squeeze is not None:
             # What goes through in batches of seconds does not show what turns of seconds take from it.
-            flowing: list[Squeezable] = [p for p in self._searched if not isinstance(p, Follower)]
+            flowing: list[Squeezable] = [p for p in self._of(LimitBy.SEARCH, Rated) if p.spec.is_squeezable]
             for prepared in [*consumers, *batches]:
                 await prepared.prepare()  # not yet, where a resumed run has their trials
             for pressable in [*flowing, *consumers, *[batch for batch in batches if self._always_ends(batch)]]:
                 await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:
-        return [await self._searcher(p) for p in self._searched]
+        return [await self._searcher(p) for p in self._of(LimitBy.SEARCH, Rated)]
 
-    @property
-    def _searched(self) -> list[Rated]:
-        return [p for p in self.workloads if isinstance(p, Rated) and not isinstance(p, Consume)]
+    def _of(self, how: LimitBy, kind: type[W]) -> list[W]:
+        """The workloads whose limit is found so."""
+        return [expected(workload, kind) for workload in self.workloads if workload.spec.limit_by is how]
 
     async def _searcher(self, pressable: Rated) -> Searcher:
         await pressable.prepare()

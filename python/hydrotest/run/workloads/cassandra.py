@@ -9,7 +9,7 @@ from hydrotest.load import cassandra as load_cassandra
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Load, Outcome, Trial
 
@@ -21,8 +21,8 @@ class Store(Rated):
     """Reads and writes of single rows."""
 
     def __init__(self, name: str, spec: CassandraLoad, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: CassandraLoad = spec
         self.cluster = bench.systems["cassandra"].cluster
         # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
         number = list(bench.experiment.workloads).index(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,12 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, remove_quietly
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Workload, remove_quietly
 from hydrotest.run.workloads.engines.base import Places
 from hydrotest.run.workloads.engines.catalogue import make_engine
 from hydrotest.run.workloads.kafka import Produce
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.choice import expected, narrowed
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.purposes import Purpose
@@ -44,9 +46,13 @@ the window ends can be a tenth of what was offered in it, and more."""
 class Flow(Follower):
     """A pipeline; how much goes through it is told by who follows its last topic."""
 
+    @classmethod
+    def bind(cls, name: str, spec: Dataflow, bench: Bench, made: Mapping[str, Workload]) -> Workload:
+        return cls(name, spec, expected(made[spec.reads], Produce), bench)
+
     def __init__(self, name: str, spec: Dataflow, source: Produce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: Dataflow = spec
         self.source: Produce = source
         self.engine = make_engine(name, spec, bench, self.host)
         self._drained = True
@@ -170,9 +176,8 @@ class Flow(Follower):
         own = f"hydrotest-{self.bench.run}-{self.name}-{number}"
         # As Hadoop's Path takes it: it would not undo the escapes of an URI, and write elsewhere.
         local = f"file://{self.host.scratch(self.bench.run) / own}"
-        hdfs = self.bench.systems.get("hdfs")
         folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
-        if isinstance(hdfs, HdfsSystem):
+        if (hdfs := narrowed(self.bench.systems.get("hdfs"), HdfsSystem)) is not None:
             folders["hdfs"] = f"{hdfs.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
         # Where the aggregate goes to HDFS, so do the checkpoints, as it would be where a driver may come up on another host.

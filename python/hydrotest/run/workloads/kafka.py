@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from hydrotest.analysis.integrity import kafka_fates, normalised, size
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, remove_quietly
-from hydrotest.spec.workloads import Dataflow, KafkaConsume, KafkaProduce
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, Workload, remove_quietly
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 
@@ -25,8 +28,8 @@ class Produce(Rated):
     """Records into a topic that is made for each trial and deleted after its account."""
 
     def __init__(self, name: str, spec: KafkaProduce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: KafkaProduce = spec
         self.cluster = bench.systems["kafka"].cluster
         self.last_read: Outcome | None = None
         """What the last reading back of all records found."""
@@ -61,13 +64,13 @@ class Produce(Rated):
         return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, None, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
-        spec = self.bench.experiment.workloads[load.workload]
-        return isinstance(spec, KafkaConsume) and spec.reads == self.name
+        spec = self.bench.experiment.workload(load.workload, KafkaConsume)
+        return spec is not None and spec.reads == self.name
 
     @property
     def _is_kept(self) -> bool:
         """True if a dataflow accounts for what lies in its topic, at the end."""
-        return any(isinstance(spec, Dataflow) and spec.reads == self.name for spec in self.bench.experiment.workloads.values())
+        return any(flow.reads == self.name for _, flow in self.bench.experiment.workloads_of(Dataflow))
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
@@ -108,15 +111,22 @@ class Produce(Rated):
 class Consume(Follower):
     """Alone, it catches up on a topic that was filled beforehand; beside its producer, it follows."""
 
+    @classmethod
+    def bind(cls, name: str, spec: KafkaConsume, bench: Bench, made: Mapping[str, Workload]) -> Workload:
+        return cls(name, spec, expected(made[spec.reads], Produce), bench)
+
     def __init__(self, name: str, spec: KafkaConsume, source: Produce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: KafkaConsume = spec
         self.source: Produce = source
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
         self._fillings = 0
         """How often it was tried to fill a topic."""
         self._reads_committed = spec.isolation == "read_committed"
+
+    async def prepare_together(self) -> None:
+        """It only follows then, and needs no topic filled before."""
 
     async def _prepare(self) -> None:
         await self.source.prepare()

@@ -18,8 +18,10 @@ from hydrotest.percentiles import PERCENTILES
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import Kept, Needs
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.workloads import Dataflow, KafkaProduce, driver_service, query_service
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
 from hydrotest.systems.hdfs.system import CLIENT
 
@@ -42,8 +44,7 @@ class SparkEngine(Engine):
         self._places: Places | None = None
         """Of the pipeline that runs."""
         bench.beside[self.driver_name] = StruckDriver(self)
-        source = bench.experiment.workloads[spec.reads]
-        assert isinstance(source, KafkaProduce)
+        source = expected(bench.experiment.workloads[spec.reads], KafkaProduce)
         for query in spec.queries(source.levels):
             bench.beside[query_service(name, query)] = StruckQuery(self, query)
 
