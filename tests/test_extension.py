@@ -53,7 +53,8 @@ def test_the_products_own_kinds_are_whole() -> None:
             assert kind.name == name
             kind.model.load()
     made = [*(kind.make for kind in SYSTEMS.values()), *(kind.make for kind in HOSTS.values()), *(kind.run for kind in WORKLOADS.values()),
-            *(kind.run for kind in TESTS.values()), *(one for kind in SYSTEMS.values() for one in kind.bundles),
+            *(kind.run for kind in TESTS.values()), *(one for kind in TESTS.values() for one in (*kind.sheets, *kind.figures)),
+            *(one for kind in SYSTEMS.values() for one in kind.bundles),
             *(kind.stock.run for kind in WORKLOADS.values() if kind.stock is not None)]  # fmt: skip
     assert all(callable(one.load()) or one.load().pins() for one in made)
 

@@ -20,5 +20,9 @@ class TestKind:
     """Its settings in the experiment file, a subclass of `spec.tests.base.Test`."""
     run: Ref
     """Carries it out: made of (index, settings, bench, workloads, trials of an earlier run), with `run()`."""
+    sheets: tuple[Ref, ...] = ()
+    """Its tables: from a summary to a `report.sheet.Sheet`, each."""
+    figures: tuple[Ref, ...] = ()
+    """Its figures: from a summary to a list of `report.charts.Figure`, each."""
     is_short: bool = False
     """May be written as a list of workloads alone."""
