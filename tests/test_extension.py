@@ -91,6 +91,46 @@ def test_its_errors_are_as_good_as_the_products(tmp_path: Path, old: str, new: s
     assert meant in told
 
 
+HOST_KIND = """
+from typing import Literal
+from hydrotest.hosts.catalogue import Group
+from hydrotest.hosts.local import LocalHost
+from hydrotest.kinds.host import HostKind
+from hydrotest.kinds.ref import Ref
+from hydrotest.spec.hosts import Placed
+
+class Twin(Placed):
+    connect: Literal["twin"]
+    port: int = 22
+
+async def make(specs, scratch):
+    return Group({name: LocalHost(name, scratch / str(spec.port)) for name, spec in specs.items()})
+
+KINDS = (HostKind("twin", Ref("flawed_kinds:Twin"), Ref("flawed_kinds:make")),)
+"""
+MADE = """
+import asyncio, sys
+from pathlib import Path
+from hydrotest.hosts.catalogue import make_site
+from hydrotest.spec.load import load_experiment
+experiment, _ = load_experiment(Path(sys.argv[1]))
+site = asyncio.run(make_site(experiment, Path("/data")))
+print(*(f"{name} {host.data_directory}" for name, host in site.hosts.items()), sep=chr(10))
+"""
+
+
+def test_a_kind_of_host_is_one_package_and_one_registration(tmp_path: Path) -> None:
+    folder = registering(tmp_path / "hosts", HOST_KIND)
+    text = EXPERIMENT.replace("{here: {connect: local}}", "{here: {connect: twin, port: 23}, there: {connect: local}}")
+    assert checked(tmp_path, text, ECHO, folder).returncode == 0
+    made = subprocess.run(
+        [sys.executable, "-c", MADE, tmp_path / "experiment.yaml"], env=with_path(ECHO, folder), capture_output=True, text=True, check=True
+    )
+    assert made.stdout.splitlines() == ["here /data/23", "there /data"]
+    unknown = checked(tmp_path, text.replace("port: 23", "prot: 23"), ECHO, folder)
+    assert "'port'" in unknown.stderr
+
+
 @pytest.mark.parametrize(
     ("kinds", "words"),
     [

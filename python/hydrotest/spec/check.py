@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.base import WINDOW_S_MIN
@@ -92,11 +91,12 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
     """Raises `BadInputError` where a host has less memory than the experiment needs. All local
     hosts are one machine, so their needs add up. `memory_bytes` is the total by host."""
     by_host = memory_needed(experiment)
-    for name, host in experiment.hosts_of(NetnsHost).items():
-        if host.memory is not None and by_host[name] > host.memory:
+    for name, host in experiment.hosts.items():
+        memory = host.shares.get("memory")
+        if memory is not None and by_host[name] > memory:
             raise BadInputError(
                 f"{name} needs {show_bytes(by_host[name])} of memory (heaps, {show_bytes(JVM_OVERHEAD_BYTES)} beside each, "
-                f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(host.memory)}",
+                f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(round(memory))}",
                 "Give it more, or its services smaller heaps.", file=document.file, line=document.line(("hosts", name, "memory")),
             )  # fmt: skip
     needed = sum(by_host.values())
