@@ -28,6 +28,7 @@ from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.store.purposes import Purpose
 
 SCRIPT = Path(__file__).with_name("latte.rn")
 ROWS = 100_000
@@ -73,7 +74,7 @@ CASES = [
 
 async def by_hydrotest(bench: Bench, pressable: Rated, case: Case) -> dict[str, float]:
     """One window by our generator."""
-    trial = await pressable.trial(TrialPlan("latte", "level", WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.pressing)
+    trial = await pressable.trial(TrialPlan("latte", Purpose.LEVEL, WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.pressing)
     if trial.status != "done":
         raise SystemExit(f"trial {trial.number} is {trial.status}: {trial.reason}")
     found = Measured.read(bench.runner.folder, trial, case.workload)

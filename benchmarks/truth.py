@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.analysis.measured import Measured
+from hydrotest.percentiles import NAMES
 from hydrotest.run.events import Silent
 from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.run.opened import opened
@@ -23,13 +24,14 @@ from hydrotest.run.stock import JVM_WARM_UP_S, run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 WINDOW_S = 20.0
 STALL_AFTER_S = 8.0
 STALL_S = 1.0
-PLAN = TrialPlan("truth", "level", 2.0, WINDOW_S, patience_s=WINDOW_S)
-KEYS = ("p50", "p95", "p99", "p999", "max")
+PLAN = TrialPlan("truth", Purpose.LEVEL, 2.0, WINDOW_S, patience_s=WINDOW_S)
+KEYS = (*NAMES, "max")
 
 KAFKA = """\
 name: truth-kafka

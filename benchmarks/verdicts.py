@@ -59,6 +59,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.verdicts.binding import BoundBy
@@ -138,8 +139,8 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     had = await give(bench, plant.shares)
     busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
     try:
-        await press.trial(TrialPlan("settle", "warm-up", 0.0, 5.0, index), plant.pressing)
-        await press.trial(TrialPlan(FREELY, "batch" if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing)
+        await press.trial(TrialPlan("settle", Purpose.WARM_UP, 0.0, 5.0, index), plant.pressing)
+        await press.trial(TrialPlan(FREELY, Purpose.BATCH if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing)
         if _freely(folder, index).status == "done":
             await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Any
@@ -132,7 +132,7 @@ class FakeHost(MemoryFiles):
         self.asked: list[Any] = []
         self._ports = itertools.count(FREE_PORT_MIN + 1)
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         if subcommand == "ask":
             self.asked.append(settings)
             return FakeNode(subcommand, [{"event": "done", "result": self.answer(settings)}])

@@ -18,7 +18,8 @@ from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.histograms import HEADER, empty
-from hydrotest.store.records import Counts, Fates, Load, Outcome, Purpose, Trial
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Counts, Fates, Load, Outcome, Trial
 from hydrotest.store.samples import SampleBuffer
 
 EXPERIMENT = """\
@@ -75,7 +76,7 @@ class MadeUpRun:
         self.clock_s = START_S
         self.number = 0
 
-    def trial(self, purpose: Purpose, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
+    def trial(self, purpose: str, offered: float | None, *, search: str | None = None, lost: int = 0, cpu_share: float = 0.2,
               run_delay_share: float = 0.0, cap_hits: int = 0, overflows: int = 0, latency_ms: float | None = None,
               steal_share: float = 0.0, jit_cores: float = 0.0, wait_ms: float = 0.1, seconds: int = 5, refused: int = 0,
               stall: tuple[float, float] = (0.0, 0.0), **more: Any) -> Trial:  # fmt: skip
@@ -130,7 +131,7 @@ class MadeUpRun:
                           errors={"MESSAGE_TOO_LARGE": refused * seconds} if refused else {})  # fmt: skip
         load = Load(workload="ingest", kind="kafka-produce", client="native", offered=offered, in_flight=None if offered else 4000,
                     outcome=outcome, fates=fates)  # fmt: skip
-        trial = Trial(number=self.number, slug=slug, purpose=purpose, tenancy="isolated", warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
+        trial = Trial(number=self.number, slug=slug, purpose=Purpose(purpose), tenancy="isolated", warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
                       ended_wall_s=start + seconds + 1, status="done", search=search, loads=[load], **more)  # fmt: skip
         self.folder.write_trial(trial)
         self.clock_s += seconds + 2

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.evidence import throttled, waited
 from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
-from hydrotest.analysis.internal import TABLE, Gauged
+from hydrotest.analysis.internal import Gauged
 from hydrotest.analysis.intervals import interval_with, pooled_deviation, slope_of, t_interval
 from hydrotest.analysis.levels import littles_in_flight
 from hydrotest.analysis.resource_use import NEAR_CEILING, OUT, Use, resource_uses
 from hydrotest.analysis.steady import is_settled
 from hydrotest.analysis.summary import summarise_run
+from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
 from hydrotest.summary.base import finite
 from hydrotest.units import show_share
@@ -224,7 +225,7 @@ def test_just_below_a_threshold_is_named_with_how_far_it_was() -> None:
 
 
 def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:
-    handlers = next(limit for limit in TABLE if limit.setting == "num.io.threads")
+    handlers = next(limit for limit in internal_limits() if limit.setting == "num.io.threads")
     bound = bound_by([Use("cpu", "a", 0.2, 2.0, "cores")], [], "latency", [Gauged(handlers, "a", "kafka-0", 0.31)])
     (nearest,) = bound.nearest
     assert (nearest.limit, nearest.resource) == (handlers.what, None)

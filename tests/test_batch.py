@@ -18,6 +18,7 @@ from hydrotest.analysis.windows import window_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.summary.spark import JobTest
 from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, Problem
@@ -51,7 +52,7 @@ def ran(folder: Path, *ended: str | None) -> tuple[RunFolder, Experiment, Trial]
         for at, error in enumerate(ended)
     ]  # fmt: skip
     load = Load(workload="batch", kind="spark-perf", client="spark", iterations=made, event_log=LOG)
-    trial = Trial(number=1, slug="batch", purpose="batch", tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=9, status="done",
+    trial = Trial(number=1, slug="batch", purpose=Purpose.BATCH, tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=9, status="done",
                   loads=[load])  # fmt: skip
     return run, experiment, trial
 

@@ -24,8 +24,9 @@ from hydrotest.analysis.verdict import Verdict
 from hydrotest.report.words import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved
@@ -247,7 +248,7 @@ def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> No
     fresh = safe_search(experiment, test, [])
     assert fresh.propose() == fresh.rate(fresh.step(500))  # two systems on one machine: half each
     for step in range(10, fresh.step(FRACTION_UNIT) + 1):
-        begun = Trial(number=1, slug="s", purpose="search", tenancy="combined", warm_up_s=1, window_s=3, prepared_wall_s=0, ended_wall_s=1,
+        begun = Trial(number=1, slug="s", purpose=Purpose.SEARCH, tenancy="combined", warm_up_s=1, window_s=3, prepared_wall_s=0, ended_wall_s=1,
                       status="done", fraction=fresh.rate(step) / FRACTION_UNIT, loads=[])  # fmt: skip
         assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)
 
@@ -283,7 +284,7 @@ def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_l
     run = MadeUpRun(tmp_path, text=TWO_SYSTEMS)
     for pair in range(1, 6):
         for purpose, subject, seconds, is_cut in (("alone", "batch", 10.0, False), ("together", None, 40.0 + pair / 10, True)):
-            made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)  # type: ignore[arg-type]
+            made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)
             job = Iteration(test="sort-by-key", group="g", started_wall_s=0, ended_wall_s=seconds, seconds=seconds, finished=not is_cut,
                             correct=not is_cut, cut=is_cut)  # fmt: skip
             load = Load(workload="batch", kind="spark-perf", client="spark", iterations=[job])

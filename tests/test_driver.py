@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -14,7 +14,7 @@ from hydrotest.hosts.node import Node
 from hydrotest.load import flow as flows
 from hydrotest.load.flow import FlowDriver
 from hydrotest.load.spark import Application, Driver
-from hydrotest.spec.workloads import SparkPerf
+from hydrotest.spec.spark import SparkPerf
 from tests.fake_host import FakeHost
 
 FOLDER, LOG = PurePath("/data/r/here/batch-driver-1"), PurePath("/run/logs/batch-driver-1.log")
@@ -32,7 +32,7 @@ class Speaking(FakeHost):
         self.lines = lines
         self.driver: Node | None = None
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         self.driver = await super().node(subcommand, settings)
         for line in self.lines:
             await self.say(line)

@@ -19,10 +19,11 @@ from hydrotest.run.events import Silent
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Objective
-from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Outcome
 from tests.made_up import MadeUpRun
 
@@ -81,7 +82,9 @@ tests: [levels: {workload: ingest, rates: [1K]}]
     bench = Bench(experiment, "t", {"here": LocalHost("here", tmp_path)}, {"kafka": system}, Mock(), Silent())
     source = Produce("ingest", KafkaProduce.model_validate({"kind": "kafka-produce", "transactions": transactions}), bench)
     spec = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
-    return Consume("drain", spec, source, bench).following(1, TrialPlan("t", "together", 1.0, 4.0), Pressing(rate_per_s=RATE)).generators
+    return (
+        Consume("drain", spec, source, bench).following(1, TrialPlan("t", Purpose.TOGETHER, 1.0, 4.0), Pressing(rate_per_s=RATE)).generators
+    )
 
 
 @pytest.mark.parametrize("committed", [True, False])

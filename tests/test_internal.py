@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from hydrotest.analysis.bound_by import bound_by
-from hydrotest.analysis.internal import TABLE, Gauged, Internal, gauged
+from hydrotest.analysis.internal import Gauged, gauged
 from hydrotest.analysis.job_bounds import COLLECTING, SCHEDULING, SLOTS, SPILLING
 from hydrotest.analysis.resource_use import Use
+from hydrotest.kinds.internal import Internal
+from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
 from hydrotest.units import show_figure
 from hydrotest.verdicts.binding import Cleared, FullInside
@@ -80,7 +82,7 @@ def test_gauges_that_show_nothing_rule_out_what_they_show(tmp_path: Path) -> Non
     assert [entry.gauges for entry in bound.ruled_out if entry.because == Cleared.NO_GAUGE_FULL] == [1]
 
 
-@pytest.mark.parametrize("limit", [*TABLE, SLOTS, COLLECTING, SCHEDULING, SPILLING], ids=lambda limit: limit.what)
+@pytest.mark.parametrize("limit", [*internal_limits(), SLOTS, COLLECTING, SCHEDULING, SPILLING], ids=lambda limit: limit.what)
 def test_each_limit_stands_in_the_page_for_the_sceptic(limit: Internal) -> None:
     row = f"| {limit.what} | {limit.full} {show_figure(limit.threshold, limit.unit)} | [`{limit.setting}`]({limit.source}) |"
     assert row in Path("docs/verdict.md").read_text()

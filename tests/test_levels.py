@@ -18,6 +18,7 @@ from hydrotest.report.missed import missed
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.trial import Check, Rule, TooLong
@@ -141,7 +142,7 @@ def test_a_limit_that_allows_errors_says_that_they_are_in_its_latency(tmp_path: 
 def stock_trial(run: MadeUpRun, workload: str, result: StockResult) -> None:
     run.number += 1
     load = Load(workload=workload, kind=KINDS[workload], client="stock", stock=result)
-    run.folder.write_trial(Trial(number=run.number, slug=f"level-{workload}", purpose="level", tenancy="isolated", warm_up_s=1.0, window_s=4.0,
+    run.folder.write_trial(Trial(number=run.number, slug=f"level-{workload}", purpose=Purpose.LEVEL, tenancy="isolated", warm_up_s=1.0, window_s=4.0,
                                  prepared_wall_s=run.clock_s, ended_wall_s=run.clock_s + 6, status="done", loads=[load]))  # fmt: skip
 
 

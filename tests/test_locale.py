@@ -11,8 +11,9 @@ from hydrotest.hosts import command
 from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.lab import disk
 from hydrotest.load import stock
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.load import load_experiment
-from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
 from hydrotest.systems.java import java_major
 
 EXPERIMENT = """\

@@ -11,7 +11,8 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import EVENTS, GREETING
 from hydrotest.load import cassandra, kafka
-from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.store.records import Outcome, Second
 
 MESSAGES = Path("contract/messages")

@@ -17,8 +17,8 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.places import data_root
 from hydrotest.run.scratch import scratch_root
 from hydrotest.spec.check_paths import Roots, check_paths
+from hydrotest.spec.hdfs import Hdfs
 from hydrotest.spec.load import load_experiment
-from hydrotest.spec.models import Hdfs
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.systems.properties import properties_text
 

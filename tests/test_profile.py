@@ -9,7 +9,7 @@ import pytest
 from hydrotest.analysis.profile import offered_at
 from hydrotest.report.profile import profile_figures, profile_sheet
 from hydrotest.report.words import profile_sentences
-from hydrotest.spec.tests import Profile
+from hydrotest.spec.tests.profile import Profile
 from tests.rows import summary_of
 
 PROFILE = Profile.model_validate(

@@ -14,8 +14,9 @@ from hydrotest.report.missed import missed
 from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
 from hydrotest.report.words import integrity_sentence
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad, verb
+from hydrotest.spec.cassandra import CassandraLoad, verb
 from hydrotest.store.merging import merged_load
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, Trial
 from hydrotest.summary.integrity import Integrity, Reason, Unchecked
 from tests.rows import summary_of
@@ -37,7 +38,7 @@ def load(extra: dict[str, Any]) -> Load:
 
 def accounts(*loads: Load) -> list[Integrity]:
     trials = [
-        Trial(number=n, slug="level-del", purpose="level", tenancy="isolated", warm_up_s=1, window_s=4, prepared_wall_s=0, ended_wall_s=5,
+        Trial(number=n, slug="level-del", purpose=Purpose.LEVEL, tenancy="isolated", warm_up_s=1, window_s=4, prepared_wall_s=0, ended_wall_s=5,
               status="done", loads=[one])
         for n, one in enumerate(loads)
     ]  # fmt: skip

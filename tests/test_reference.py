@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.reference import reference
-from hydrotest.spec.tests import Combined
-from hydrotest.spec.workloads import KafkaProduce, SparkPerf
+from hydrotest.spec.spark import SparkPerf
+from hydrotest.spec.tests.combined import Combined
 
 PAGE = Path("docs/experiment.md")
 

@@ -9,19 +9,18 @@ from typing import get_args
 import pytest
 
 from hydrotest.errors import BadInputError
+from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.arrivals import parse_arrivals, show_arrivals
 from hydrotest.spec.check import check_memory, memory_needed
-from hydrotest.spec.check_fault import POSSIBLE
-from hydrotest.spec.check_paths import IN_DATA
 from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes
 from hydrotest.spec.hosts import LocalHost
+from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.load import load_experiment
-from hydrotest.spec.models import SYSTEM_OF, Systems
+from hydrotest.spec.models import Systems
 from hydrotest.spec.parts import every_model, tags
-from hydrotest.spec.plan import START_S, make_plan
-from hydrotest.spec.reference import _SECTIONS
-from hydrotest.spec.tests import Fault
-from hydrotest.spec.workloads import AnyWorkload
+from hydrotest.spec.plan import make_plan
+from hydrotest.spec.reference import _sections
+from hydrotest.spec.tests.fault import POSSIBLE, Fault
 
 GOOD = """\
 name: good
@@ -497,8 +496,9 @@ def test_keys_are_text_and_numbers(tmp_path: Path) -> None:
 
 def test_a_release_needs_no_quotes(tmp_path: Path) -> None:
     experiment, _ = load_experiment(write(tmp_path, GOOD.replace("kafka: {hosts: [here]}", "kafka: {hosts: [here], release: 3.9}")))
-    assert experiment.systems.kafka is not None
-    assert experiment.systems.kafka.release == "3.9"
+    kafka = experiment.systems.of(Kafka)
+    assert kafka is not None
+    assert kafka.release == "3.9"
 
 
 STRIKE = "- fault: {workloads: [logs, flow], rates: {logs: 1K}, WHAT}"
@@ -580,7 +580,8 @@ def test_a_dataflow_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str
 @pytest.mark.parametrize("what", ["service: spark-driver-flow, action: pause", "service: spark-query-flow-persist-error-kafka"])
 def test_a_dataflows_driver_and_its_queries_can_be_struck(tmp_path: Path, what: str) -> None:
     experiment, _ = load_experiment(write(tmp_path, DATAFLOW.replace("- isolated: [flow]", STRIKE.replace("WHAT", what))))
-    assert what.startswith(f"service: {experiment.tests[0].struck}")  # type: ignore[union-attr]
+    ((_, fault),) = experiment.tests_of(Fault)
+    assert what.startswith(f"service: {fault.struck}")
 
 
 FULL = """\
@@ -637,7 +638,7 @@ def hint_of(tmp_path: Path, old: str, new: str) -> str:
         (
             "kind: kafka-consume, ",
             "",
-            {workload.model_fields["kind"].annotation.__args__[0] for workload in get_args(get_args(AnyWorkload)[0])},
+            set(WORKLOADS),
         ),
     ],
 )
@@ -675,12 +676,11 @@ def test_what_is_missing_is_explained(tmp_path: Path, old: str, new: str) -> Non
 def test_lists_that_are_kept_by_hand_are_whole() -> None:
     kinds = set(tags("kind"))
     assert {"kafka-produce", "dataflow", "hdfs-write", "command"} < kinds
-    assert SYSTEM_OF.keys() == kinds - {"dataflow", "command"}
-    assert set(SYSTEM_OF.values()) | set(START_S) == set(Systems.model_fields)
-    documented = {model for _, _, models in _SECTIONS for model in models} | {Systems}
-    assert documented == set(every_model())
+    assert kinds == set(WORKLOADS)
+    assert {kind.system for kind in WORKLOADS.values()} - {None} == set(SYSTEMS)
+    documented = {model for _, _, models in _sections() for model in models}
+    assert documented == {model for model in every_model() if not issubclass(model, Systems)}
     assert {action for actions in POSSIBLE.values() for action in actions} == set(get_args(Fault.model_fields["action"].annotation))
-    assert IN_DATA.keys() <= set(Systems.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.evidence import inside, lines
-from hydrotest.analysis.internal import TABLE, Gauged
+from hydrotest.analysis.internal import Gauged
 from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.progress import Progress
 from hydrotest.analysis.proof import proven
@@ -44,6 +44,7 @@ from hydrotest.analysis.squeeze import (
     within,
 )
 from hydrotest.analysis.squeezed import Doubled, Relief, Squeezed
+from hydrotest.kinds.registry import internal_limits
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import full_inside
 from hydrotest.report.evidence import evidence_sheet
@@ -494,7 +495,7 @@ def by_role(bound: BoundBy) -> dict[Role, list[tuple[tuple[str, ...], str]]]:
 
 def full_gauge(setting: str, service: str, value: float, host: str = "a") -> tuple[InsideLine, ...]:
     """The evidence of an internal limit that is full."""
-    limit = next(limit for limit in TABLE if limit.setting == setting)
+    limit = next(limit for limit in internal_limits() if limit.setting == setting)
     return (Gauged(limit, host, service, value).evidence(),)
 
 

@@ -17,7 +17,10 @@ from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import Private
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.models import Cassandra, Hdfs, Kafka, Spark
+from hydrotest.spec.cassandra import Cassandra
+from hydrotest.spec.hdfs import Hdfs
+from hydrotest.spec.kafka import Kafka
+from hydrotest.spec.spark import Spark
 from hydrotest.systems import base
 from hydrotest.systems.base import Ready, System
 from hydrotest.systems.cassandra.system import CassandraSystem, Place

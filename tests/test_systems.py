@@ -14,9 +14,10 @@ import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.models import Spark
+from hydrotest.spec.spark import Spark
 from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import jars_of, shared_port
+from hydrotest.systems.catalogue import bundles
 from hydrotest.systems.kafka.system import RELEASES
 from hydrotest.systems.spark.home import OLDER, requirements
 from tests.fake_host import MemoryFiles
@@ -59,8 +60,8 @@ def test_a_port_is_held_by_address(tmp_path: Path) -> None:
 
 
 def test_poms_are_pinned_and_name_no_repository() -> None:
-    for bundles in fetching.BUNDLES.values():
-        for bundle in bundles:
+    for found in bundles().values():
+        for bundle in found:
             pom = bundle.pom_bytes().decode()
             assert "<repository" not in pom
             assert "LATEST" not in pom
@@ -95,8 +96,8 @@ def test_a_failing_maven_is_told_in_its_own_words_and_leaves_nothing(monkeypatch
 
 
 def test_every_file_that_is_fetched_is_pinned() -> None:
-    bundles = {bundle for bundles in fetching.BUNDLES.values() for bundle in bundles} | set(RELEASES.values())
-    for bundle in bundles:
+    every = {bundle for found in bundles().values() for bundle in found} | set(RELEASES.values())
+    for bundle in every:
         pins = bundle.pins()
         assert any(Path(name).name.startswith(f"{bundle.version_jar}-") for name in pins)
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in pins.values())

@@ -11,8 +11,9 @@ from hydrotest.run.events import Silent
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import IN_FLIGHT_CAP_MIN, Bench, Pressing
 from hydrotest.spec.load import load_experiment
+from hydrotest.store.purposes import Purpose
 
-PLAN = TrialPlan("level-press", "level", 1.0, 5.0)
+PLAN = TrialPlan("level-press", Purpose.LEVEL, 1.0, 5.0)
 
 
 @pytest.mark.parametrize(

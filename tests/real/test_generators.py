@@ -24,11 +24,12 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.store.purposes import Purpose
 from hydrotest.systems.base import claim_port
 from tests.real.conftest import SOON, Pressed, nodes_of
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("test", "search", 1.0, 3.0, patience_s=30.0)
+PLAN = TrialPlan("test", Purpose.SEARCH, 1.0, 3.0, patience_s=30.0)
 
 
 async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench: Bench, pressables: dict[str, Rated]) -> None:
@@ -66,7 +67,7 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict
     try:
         pair = []
         for _ in range(2):
-            generators = ingest.generators(topic, 900, Pressing(rate_per_s=5_000.0), TrialPlan("planted", "search", 0.0, 1.0))
+            generators = ingest.generators(topic, 900, Pressing(rate_per_s=5_000.0), TrialPlan("planted", Purpose.SEARCH, 0.0, 1.0))
             pair += await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
         read = await run_generators([kafka_load.verifier(ingest.host, ingest.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
     finally:
@@ -94,7 +95,7 @@ async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_th
     try:
         # The follower's own time is long over when the last record comes, and one record is far behind the other.
         generators = [
-            *ingest.generators(topic, 901, Pressing(rate_per_s=1.5), TrialPlan("followed", "search", 0.0, 4.0)),
+            *ingest.generators(topic, 901, Pressing(rate_per_s=1.5), TrialPlan("followed", Purpose.SEARCH, 0.0, 4.0)),
             *kafka_load.consumers("drain", [ingest.host], ingest.cluster, topic, 0.2, "follow"),
         ]
         written, read = await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
@@ -207,7 +208,7 @@ async def test_a_generator_that_stands_still_costs_its_trial_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(native, "SILENT_S_MAX", 5.0)
     hearing = pressed(bench)
-    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("still", "search", 1.0, 600.0)))
+    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("still", Purpose.SEARCH, 1.0, 600.0)))
     await hearing.goes_on()
     (generator,) = nodes_of(os.getpid(), "produce")
     os.kill(generator, signal.SIGSTOP)
@@ -223,7 +224,7 @@ async def test_a_killed_generator_costs_its_trial_and_nothing_else(
     bench: Bench, pressables: dict[str, Rated], pressed: Callable[[Bench], Pressed]
 ) -> None:
     hearing = pressed(bench)
-    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("killed", "search", 1.0, 8.0)))
+    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("killed", Purpose.SEARCH, 1.0, 8.0)))
     await hearing.goes_on()
     (generator,) = nodes_of(os.getpid(), "produce")
     os.kill(generator, signal.SIGKILL)
@@ -235,7 +236,7 @@ async def test_a_killed_generator_costs_its_trial_and_nothing_else(
 
 
 async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await run_stock_level(bench, pressables["ingest"], TrialPlan("stock", "level", 1.0, 3.0), 5_000.0, None)
+    trial = await run_stock_level(bench, pressables["ingest"], TrialPlan("stock", Purpose.LEVEL, 1.0, 3.0), 5_000.0, None)
     assert trial.status == "done", trial.reason
     stock = trial.load("ingest").stock
     assert stock is not None
@@ -250,7 +251,7 @@ async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, pre
     drain = pressables["drain"]
     await drain.prepare()
     try:
-        trial = await run_stock_level(bench, drain, TrialPlan("stock-drain", "level", 1.0, 3.0), None, None)
+        trial = await run_stock_level(bench, drain, TrialPlan("stock-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
     finally:
         await drain.finish()
     assert trial.status == "done", trial.reason
@@ -264,7 +265,7 @@ async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, pre
 
 
 async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await run_stock_level(bench, pressables["store"], TrialPlan("stress", "level", 1.0, 5.0), None, 8)
+    trial = await run_stock_level(bench, pressables["store"], TrialPlan("stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
     assert trial.status == "done", trial.reason
     stock = trial.load("store").stock
     assert stock is not None

@@ -82,7 +82,9 @@ async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) ->
              # The third's is its own, though the host that it is measured to has a tenth of it.
              ("two", "network_bytes_per_s"): (400e6 / 8, 0.1), ("three", "network_bytes_per_s"): (1e9 / 8, 0.15),
              ("one", "disk_write_bytes_per_s"): (40e6, 0.15), ("two", "disk_read_bytes_per_s"): (20e6, 0.15)}  # fmt: skip
-    surveyed = {one["name"]: one["ceilings"] for one in await survey(site.hosts, "t", said.append)}
+    surveyed = {
+        one["name"]: one["ceilings"] for one in await survey(load_experiment(tmp_path / "lab.yaml")[0].hosts, site.hosts, "t", said.append)
+    }
     got = {(host, what): surveyed[host][what] for host, what in given}
     assert got == {key: pytest.approx(share, rel=near) for key, (share, near) in given.items()}
     assert any(line.startswith("one gives") for line in said)

@@ -25,10 +25,11 @@ from pathlib import Path
 from hydrotest.hosts.local import LocalHost
 from hydrotest.run.sampling import SETTINGS
 from hydrotest.run.survey import survey
+from hydrotest.spec.hosts import LocalHost as Settings
 
 async def main(folder):
     host = LocalHost("here", folder)
-    (found,) = await survey({"here": host}, "t", print)
+    (found,) = await survey({"here": Settings(connect="local")}, {"here": host}, "t", print)
     sampler = await host.node("sample", SETTINGS | {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": None})
     samples = []
     busy = await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")

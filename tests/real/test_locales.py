@@ -18,6 +18,7 @@ from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.kafka import Consume
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import StockResult
 from hydrotest.systems.java import find_java
 
@@ -78,10 +79,10 @@ async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, pressables
     assert isinstance(drain, Consume)
     await drain.prepare()
     try:
-        drained = await run_stock_level(bench, drain, TrialPlan("de-drain", "level", 1.0, 3.0), None, None)
+        drained = await run_stock_level(bench, drain, TrialPlan("de-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
     finally:
         await drain.finish()
-    stressed = await run_stock_level(bench, pressables["store"], TrialPlan("de-stress", "level", 1.0, 5.0), None, 8)
+    stressed = await run_stock_level(bench, pressables["store"], TrialPlan("de-stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
     logs = {}
     for trial, workload in ((drained, "drain"), (stressed, "store")):
         assert trial.status == "done", trial.reason

@@ -11,10 +11,11 @@ from hydrotest.errors import RunFailedError
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.store.purposes import Purpose
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("own", "search", 0.5, 2.0, patience_s=30.0)
+PLAN = TrialPlan("own", Purpose.SEARCH, 0.5, 2.0, patience_s=30.0)
 
 ORDERS: dict[str, Any] = {
     "kind": "cassandra",

@@ -17,8 +17,9 @@ from hydrotest.run.pressing import press_together
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.tests import Stretch
-from hydrotest.spec.workloads import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.tests.profile import Stretch
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.systems.fetch import KAFKA, fetch
 from hydrotest.systems.java import find_java
@@ -26,8 +27,8 @@ from hydrotest.verdicts.trial import Rule
 from tests.real.conftest import windows_of
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("shapes", "search", 0.5, 1.5, patience_s=30.0)
-LONGER = TrialPlan("shapes", "search", 0.5, 3.5, patience_s=30.0)
+PLAN = TrialPlan("shapes", Purpose.SEARCH, 0.5, 1.5, patience_s=30.0)
+LONGER = TrialPlan("shapes", Purpose.SEARCH, 0.5, 3.5, patience_s=30.0)
 """For what a moment's standstill at its end would change."""
 
 SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
@@ -95,7 +96,7 @@ async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", "threads": 2})
     wanted = [{"rate": "5K", "duration": "2 s"}, {"rate": "5K", "to": "20K", "duration": "2 s"}]
     stretches = tuple(Stretch.model_validate(one) for one in wanted)
-    plan = TrialPlan("profile", "profile", 0.0, 4.0, patience_s=30.0)
+    plan = TrialPlan("profile", Purpose.PROFILE, 0.0, 4.0, patience_s=30.0)
     load = (await Produce("ingest", spec, bench).trial(plan, Pressing(stretches=stretches))).load("ingest")
     assert load.fates is not None
     assert load.offered == pytest.approx(8_750)
@@ -152,7 +153,7 @@ async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -
     ingest = Produce("ingest", spec, bench)
     reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
     drain = Consume("drain", reader, ingest, bench)
-    plan = TrialPlan("isolation", "together", 0.5, 2.0, tenancy="combined")
+    plan = TrialPlan("isolation", Purpose.TOGETHER, 0.5, 2.0, tenancy="combined")
     trial = await press_together(bench, plan, [ingest, drain], {"ingest": 10_000})
     assert trial.status == "done", trial.reason
     fates = trial.load("drain").fates
@@ -169,7 +170,7 @@ async def test_a_follower_that_keeps_up_with_transactions_is_accepted(isolation:
     spec = KafkaProduce.model_validate({"kind": "kafka-produce", "partitions": 6, "transactions": {"every": "100 ms", "aborts": "25 %"}})
     ingest = Produce("ingest", spec, bench)
     reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
-    plan = TrialPlan("followed", "together", 1.0, 6.0, tenancy="combined")
+    plan = TrialPlan("followed", Purpose.TOGETHER, 1.0, 6.0, tenancy="combined")
     trial = await press_together(bench, plan, [ingest, Consume("drain", reader, ingest, bench)], {"ingest": 1_000})
     assert trial.status == "done", trial.reason
     measured = Measured.read(bench.runner.folder, trial, "drain")

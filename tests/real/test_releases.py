@@ -14,6 +14,7 @@ from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Produce
+from hydrotest.store.purposes import Purpose
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
 
@@ -55,7 +56,7 @@ async def test_kafka(release: str, tmp_path: Path) -> None:
         assert bench.systems["kafka"].version.startswith(release)
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Produce)
-        trial = await ingest.open_loop(5_000, TrialPlan("releases", "search", 0.5, 2.5, patience_s=30.0))
+        trial = await ingest.open_loop(5_000, TrialPlan("releases", Purpose.SEARCH, 0.5, 2.5, patience_s=30.0))
         fates = trial.load("ingest").fates
         assert fates is not None, trial.reason
         assert fates.seen == fates.acked == fates.sent > 14_000

@@ -18,7 +18,8 @@ from hydrotest.run.opened import opened
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Outcome, Trial
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
 from tests.real.conftest import SOON, Pressed
@@ -39,7 +40,7 @@ workloads:
 tests:
   - isolated: [store]
 """
-PLAN = TrialPlan("ring", "search", 1.0, 4.0, patience_s=30.0)
+PLAN = TrialPlan("ring", Purpose.SEARCH, 1.0, 4.0, patience_s=30.0)
 RATE = 1_000
 LIGHT_RATE = 300
 """What two nodes answer even while each request that meets the third holds a thread until another is asked (`speculative_retry`)."""
@@ -92,7 +93,7 @@ async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Ben
 
         await until(listens, SOON, "the third node", "listen", 0.2)
         hearing = pressed(bench)
-        pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", "level", 1.0, 75.0, patience_s=75.0)))
+        pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", Purpose.LEVEL, 1.0, 75.0, patience_s=75.0)))
         await hearing.goes_on()
         assert not pressing.done()
         assert not joining.done(), "the node had joined before anything was asked"
@@ -166,9 +167,9 @@ async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench, pressed
     victim = system.service("cassandra-2")
     assert victim is not None
     # A node waits for another as long as its slowest hundredth took so far: warm, that is short.
-    outcome_of(await subject.open_loop(LIGHT_RATE, TrialPlan("ring", "level", 1.0, 10.0, patience_s=10.0)))
+    outcome_of(await subject.open_loop(LIGHT_RATE, TrialPlan("ring", Purpose.LEVEL, 1.0, 10.0, patience_s=10.0)))
     hearing = pressed(ring)
-    pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", "fault", 1.0, 40.0, patience_s=40.0)))
+    pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", Purpose.FAULT, 1.0, 40.0, patience_s=40.0)))
     await hearing.goes_on(3)
     await victim.take_away("kill")
     await hearing.goes_on(5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.models import Objective
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("room", "search", 1.0, 4.0, patience_s=30.0)
+PLAN = TrialPlan("room", Purpose.SEARCH, 1.0, 4.0, patience_s=30.0)
 OBJECTIVE = Objective.model_validate({"p99": "200 ms"})
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -36,7 +37,7 @@ class QuotaHost(LocalHost):
 
     group: Path
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         node = await super().node(subcommand, settings)
         if subcommand == "produce":
             (self.group / "cgroup.procs").write_text(str(node.pid))
@@ -117,7 +118,9 @@ tests: [levels: {workload: ingest, rates: [40K]}]
 @pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
 async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
     async with opened(SLOW_LINK, tmp_path, Silent()) as bench:
-        bench.runner.folder.write_json(layout.ENVIRONMENT, {"hosts": await survey(bench.hosts, bench.run, Silent().say)})
+        bench.runner.folder.write_json(
+            layout.ENVIRONMENT, {"hosts": await survey(bench.experiment.hosts, bench.hosts, bench.run, Silent().say)}
+        )
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         fits = await room_of(bench, ingest, 5_000)

@@ -18,12 +18,13 @@ from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.store.purposes import Purpose
 from hydrotest.systems.credentials import Authority
 from tests.real.conftest import own_processes, readable_with
 
 pytestmark = pytest.mark.real
-PLAN = TrialPlan("secured", "search", 0.5, 1.5, patience_s=30.0)
+PLAN = TrialPlan("secured", Purpose.SEARCH, 0.5, 1.5, patience_s=30.0)
 
 KAFKA = """\
 name: secured
@@ -91,7 +92,7 @@ async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_pat
 
 
 async def _is_let_in_with_the_stock_tool(bench: Bench, ingest: Rated) -> None:
-    level = await run_stock_level(bench, ingest, TrialPlan("stock", "level", 0.0, 3.0), 2_000, None)
+    level = await run_stock_level(bench, ingest, TrialPlan("stock", Purpose.LEVEL, 0.0, 3.0), 2_000, None)
     assert level.status == "done", level.reason
     told = level.load("ingest").stock
     assert told is not None

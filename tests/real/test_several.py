@@ -10,10 +10,11 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume
+from hydrotest.store.purposes import Purpose
 from tests.real.conftest import windows_of
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
-PLAN = TrialPlan("several", "search", 1.0, 3.0, patience_s=30.0)
+PLAN = TrialPlan("several", Purpose.SEARCH, 1.0, 3.0, patience_s=30.0)
 
 
 async def test_three_producers_keep_one_schedule(bench: Bench, pressables: dict[str, Rated]) -> None:
@@ -46,7 +47,7 @@ async def test_two_consumers_follow_and_see_every_record(bench: Bench, pressable
     ingest, drain = pressables["ingest"], pressables["drain"]
     assert isinstance(drain, Consume)
     drain.hosts = drain.hosts * 2
-    plan = TrialPlan("several-follow", "together", 1.0, 3.0, tenancy="combined")
+    plan = TrialPlan("several-follow", Purpose.TOGETHER, 1.0, 3.0, tenancy="combined")
     trial = await press_together(bench, plan, [ingest, drain], {"ingest": 20_000})
     assert trial.status == "done", trial.reason
     fates = trial.load("drain").fates

@@ -19,7 +19,7 @@ from hydrotest.analysis.event_log import read_event_log
 from hydrotest.hosts.deadlines import until_here
 from hydrotest.hosts.lab.network import address_of
 from hydrotest.hosts.local import LocalHost
-from hydrotest.spec.workloads import SparkTest
+from hydrotest.spec.spark import SparkTest
 from hydrotest.store import layout
 from hydrotest.systems.spark.home import find_spark
 from tests.real.conftest import SOON

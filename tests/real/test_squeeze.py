@@ -18,6 +18,7 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Pressing, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.verdicts.binding import BoundBy, Kind
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
@@ -42,12 +43,12 @@ async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: Pressing)
     """What squeezes of the workload showed, pressed so."""
     async with opened(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
-        hosts = await survey(bench.hosts, "t", lambda text: None)
+        hosts = await survey(bench.experiment.hosts, bench.hosts, "t", lambda text: None)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         await ingest.prepare()
-        await ingest.trial(TrialPlan("saturated-ingest", "saturated", 1.0, 4.0), pressing)
+        await ingest.trial(TrialPlan("saturated-ingest", Purpose.SATURATED, 1.0, 4.0), pressing)
         await Squeezer(0, ingest, budget_s, bench, [], pressing).run()
         return squeezed(folder, folder.trials(), "ingest", ["broker"], hosts, bench.experiment.needs("ingest"))
 

@@ -11,14 +11,14 @@ from hydrotest.analysis.intervals import t_interval
 from hydrotest.analysis.spark_failure import first_line
 from hydrotest.analysis.spark_tasks import Group
 from hydrotest.analysis.spark_time import job_time
+from hydrotest.spec.choice import expected
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workloads import SparkPerf
+from hydrotest.spec.spark import SparkPerf
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Iteration, Tenancy, Trial
 from hydrotest.summary.spark import JobData, JobTest
 from hydrotest.verdicts.problem import ExecutorLost, JobTestBroken, JobTestUntold, LogFlaw, Problem
-
-COUNTED = ("batch", "search", "repeat", "alone", "together", "all-out", "soak", "fault")
 
 
 @dataclass
@@ -33,7 +33,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     """One row for each workload, tenancy and test; medians over the iterations that came to their end."""
     found: dict[tuple[str, Tenancy, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
     for trial in trials:
-        for load in trial.loads if trial.purpose in COUNTED else []:
+        for load in trial.loads if Trait.JOBS in trial.purpose.traits else []:
             for iteration in load.iterations or []:
                 if not iteration.cut:
                     found[load.workload, trial.tenancy, iteration.test].append((iteration, load.event_log))
@@ -49,8 +49,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         ExecutorLost(one.executor, first_line(one.reason)) for log in logs.values() for one in log.executors.lost
     ]  # fmt: skip
     for (workload, tenancy, test), iterations in found.items():
-        spec = experiment.workloads[workload]
-        assert isinstance(spec, SparkPerf)
+        spec = expected(experiment.workloads[workload], SparkPerf)
         total = experiment.objective(workload).total
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
         # Ended by us, or by Spark itself.
@@ -65,7 +64,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
     # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
-    places: dict[tuple[str, str], int] = {(name, test): place for name, spec in experiment.workloads.items() if isinstance(spec, SparkPerf)
+    places: dict[tuple[str, str], int] = {(name, test): place for name, spec in experiment.workloads_of(SparkPerf)
               for place, test in enumerate(spec.tests)}  # fmt: skip
     names_in_order = list(experiment.workloads)
     out.rows.sort(key=lambda row: (row.tenancy == "combined", names_in_order.index(row.workload), places[row.workload, row.test]))

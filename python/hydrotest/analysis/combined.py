@@ -19,10 +19,11 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.starved import service_shares
 from hydrotest.analysis.verdict import judge
 from hydrotest.analysis.windows import names_of
+from hydrotest.spec.choice import expected
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
-from hydrotest.spec.workloads import KafkaConsume
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
@@ -50,7 +51,7 @@ def proposed_of(fraction: float) -> float:
 def safe_search(experiment: Experiment, test: Combined, trials: Sequence[Trial]) -> LimitSearch:
     """The search of the largest common fraction, in thousandths. It begins at an equal share: where three systems have one
     machine, a third of what each takes alone; or where the search of these `trials` began."""
-    begun = next((trial.fraction for trial in trials if trial.purpose == "search" and trial.fraction is not None), None)
+    begun = next((trial.fraction for trial in trials if trial.purpose == Purpose.SEARCH and trial.fraction is not None), None)
     if begun is not None:
         # A proposal is rounded to five digits: a little more, so that it falls on its own step and not on the one below.
         first = proposed_of(begun) * (1 + 1e-4)
@@ -126,22 +127,20 @@ class Together:
     ) -> None:
         """`decided`: what the run decided while it was made; read from its journal unless given."""
         self.decided = Decided.read(run) if decided is None else decided
-        test = experiment.tests[index]
-        assert isinstance(test, Combined)
         self.run = run
         self.experiment = experiment
         self.index = index
-        self.test = test
+        self.test = expected(experiment.tests[index], Combined)
         self.trials = [trial for trial in trials if trial.status == "done" and trial.test == index]
         self.isolated = isolated
         self._logs: dict[str, EventLog] = {}
 
-    def _of(self, *purposes: str) -> list[Trial]:
+    def _of(self, *purposes: Purpose) -> list[Trial]:
         return [trial for trial in self.trials if trial.purpose in purposes]
 
     @cached_property
     def _searched(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
-        judged = [(trial, self._verdict(trial)) for trial in self._of("search", "repeat")]
+        judged = [(trial, self._verdict(trial)) for trial in self._of(Purpose.SEARCH, Purpose.REPEAT)]
         if not judged:
             return None
         search = safe_search(self.experiment, self.test, self.trials)
@@ -190,7 +189,7 @@ class Together:
         out = {}
         for name in self.test.workloads:
             spec = self.experiment.workloads[name]
-            rate = self.isolated.get(spec.reads if isinstance(spec, KafkaConsume) else name)
+            rate = self.isolated.get(spec.source if spec.is_follower and spec.source is not None else name)
             if rate is not None:
                 out[name] = rate
         return out
@@ -219,7 +218,7 @@ class Together:
             own = [stopped[name] for stopped in causes if name in stopped]
             others = sorted({other for stopped in causes for other in stopped if other != name})
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
-            achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of("all-out")]
+            achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of(Purpose.ALL_OUT)]
             flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
             rows.append(limits.common(name, "combined")(
                 limit=low, low=low, high=high, interval="searches", repeats=limit.repeats,
@@ -264,7 +263,7 @@ class Together:
     def all_out_rows(self) -> list[Level]:
         """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""
         rows = []
-        for trial in self._of("all-out"):
+        for trial in self._of(Purpose.ALL_OUT):
             for load in trial.loads:
                 if load.outcome is not None:
                     measured = Measured.read(self.run, trial, load.workload)
@@ -282,7 +281,7 @@ class Together:
         alone: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         together: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         cut: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-        for trial in self._of("alone", "together"):
+        for trial in self._of(Purpose.ALONE, Purpose.TOGETHER):
             for load in trial.loads:
                 if trial.pair is None or trial.subject not in (None, load.workload):
                     continue

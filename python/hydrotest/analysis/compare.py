@@ -15,8 +15,9 @@ from hydrotest.analysis.intervals import percent
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.usage import trial_host_rates
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Trial
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -145,10 +146,9 @@ def _other_neighbours(first: Experiment, second: Experiment, asked_otherwise: Ma
 def _beside(experiment: Experiment) -> dict[str, set[str]]:
     """Of each workload of a `combined` test: the others."""
     out: dict[str, set[str]] = defaultdict(set)
-    for test in experiment.tests:
-        if isinstance(test, Combined):
-            for name in test.workloads:
-                out[name] |= set(test.workloads) - {name}
+    for _, test in experiment.tests_of(Combined):
+        for name in test.workloads:
+            out[name] |= set(test.workloads) - {name}
     return out
 
 
@@ -251,7 +251,7 @@ def _points(run: Run) -> Points:
     """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share them."""
     out: Points = defaultdict(list)
     for trial in run.folder.trials():
-        if trial.status != "done" or trial.purpose not in ("search", "repeat", "level", "alone", "together"):
+        if trial.status != "done" or Trait.COMPARED not in trial.purpose.traits:
             continue
         for load in trial.loads:
             if load.outcome is None or load.offered is None or trial.subject not in (None, load.workload):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
+from hydrotest.percentiles import BRIEF
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.levels import Curve, Point
 
@@ -14,7 +16,7 @@ def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[
     """One curve per workload and tenancy, points in order of the offered rate."""
     found: dict[tuple[str, Tenancy], list[Point]] = {}
     for trial in trials:
-        if trial.status != "done" or trial.purpose not in ("search", "repeat", "level"):
+        if trial.status != "done" or Trait.CURVE not in trial.purpose.traits:
             continue
         for load in trial.loads:
             if load.offered is None or load.outcome is None:
@@ -22,12 +24,12 @@ def curves(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[
             measured = Measured.read(run, trial, load.workload)
             verdict = judge(measured, experiment.objective(load.workload))
             latency = measured.latency or {}
-            found.setdefault((load.workload, trial.tenancy), []).append(Point(
-                offered=load.offered, achieved=measured.achieved,
-                p50_ms=latency.get("p50"), p99_ms=latency.get("p99"), p999_ms=latency.get("p999"),
-                accepted=verdict.accepted, trial=trial.number, purpose=trial.purpose, because=list(verdict.because), reasons=[],
-                latency_includes_failed=measured.failed,
-            ))  # fmt: skip
+            found.setdefault((load.workload, trial.tenancy), []).append(Point.model_validate({
+                "offered": load.offered, "achieved": measured.achieved,
+                **{f"{one.name}_ms": latency.get(one.name) for one in BRIEF},
+                "accepted": verdict.accepted, "trial": trial.number, "purpose": trial.purpose, "because": list(verdict.because), "reasons": [],
+                "latency_includes_failed": measured.failed,
+            }))  # fmt: skip
     return [
         Curve(workload=workload, tenancy=tenancy, points=sorted(points, key=lambda point: point.offered or 0.0))
         for (workload, tenancy), points in found.items()

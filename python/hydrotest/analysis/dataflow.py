@@ -13,6 +13,7 @@ from hydrotest.analysis.integrity import Runs, common, normalised, size, without
 from hydrotest.analysis.measured import Measured
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Hop, Trial, Windowed
 from hydrotest.summary.base import Latency
 from hydrotest.summary.dataflow import Query, WindowCounts
@@ -188,7 +189,7 @@ def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[Query]:
     """How each query of a dataflow went in a trial's window: how long its batches took, how much of that was work, and how far it was behind."""
     rows = []
     for trial in trials:
-        for load in trial.loads if trial.purpose != "warm-up" else []:
+        for load in trial.loads if trial.purpose != Purpose.WARM_UP else []:
             file = run.folder_of(trial) / layout.batches(load.workload)
             if load.kind != "dataflow" or load.outcome is None or not file.exists():
                 continue

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from hydrotest.analysis.intervals import geometric_mean, paired_change
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Doubling as DoublingTest
+from hydrotest.spec.tests.doubling import Doubling as DoublingTest
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.summary.together import Doubling
 
@@ -21,9 +22,7 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
     (`search: {precision}`); else null, not told apart.
     """
     rows = []
-    for index, test in enumerate(experiment.tests):
-        if not isinstance(test, DoublingTest):
-            continue
+    for index, test in experiment.tests_of(DoublingTest):
         own = len(experiment.generator_hosts(test.workload))
         pairs = doubled(run, [trial for trial in trials if trial.test == index], test.workload)
         if len(pairs) < 2:
@@ -42,7 +41,7 @@ def doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[tupl
     """Operations a second by a workload's generators and by twice as many, of each pair of windows in one of which something was completed."""
     achieved: dict[int, dict[int, float]] = defaultdict(dict)
     for trial in trials:
-        if trial.purpose == "doubling" and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
+        if trial.purpose == Purpose.DOUBLING and trial.status == "done" and trial.pair is not None and trial.is_about(workload):
             measured = Measured.read(run, trial, workload)
             achieved[trial.pair][measured.load.generators] = measured.achieved
     pairs = [[rate for _, rate in sorted(of.items())] for of in achieved.values()]

@@ -10,33 +10,19 @@ import polars as pl
 from hydrotest.analysis.usage import summarise, trial_host_rates
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.usage import HostUsage, UsageByTest, UsageByWorkload
-
-MEASURED = (
-    "saturated",
-    "search",
-    "repeat",
-    "level",
-    "catch-up",
-    "alone",
-    "together",
-    "all-out",
-    "soak",
-    "fault",
-    "profile",
-    "doubling",
-    "batch",
-)
-"""Purposes of trials that count; warm-up, populate and prefill only prepare."""
 
 
 def measured_trials(trials: list[Trial]) -> list[Trial]:
     """The trials that tell how a system was pressed. The halves of pairs in which a workload runs alone are far below its
     limit: they count only for one that was pressed alone nowhere else."""
-    measured = [trial for trial in trials if trial.status == "done" and trial.purpose in MEASURED]
-    elsewhere = {load.workload for trial in measured if trial.tenancy == "isolated" and trial.purpose != "alone" for load in trial.loads}
-    return [trial for trial in measured if trial.purpose != "alone" or trial.subject not in elsewhere]
+    measured = [trial for trial in trials if trial.status == "done" and trial.purpose.is_measured]
+    elsewhere = {
+        load.workload for trial in measured if trial.tenancy == "isolated" and trial.purpose != Purpose.ALONE for load in trial.loads
+    }
+    return [trial for trial in measured if trial.purpose != Purpose.ALONE or trial.subject not in elsewhere]
 
 
 Windows = list[tuple[Trial, str, pl.DataFrame]]

@@ -8,12 +8,14 @@ from typing import Any
 
 from hydrotest.analysis.bound_by import bound_by
 from hydrotest.analysis.event_log import read_event_log
-from hydrotest.analysis.internal import Gauged, Internal, gauged
+from hydrotest.analysis.internal import Gauged, gauged
 from hydrotest.analysis.limits import Limits
 from hydrotest.analysis.windows import Window, names_of, pass_s, uses_in, window_of
-from hydrotest.spec.tests import Isolated
-from hydrotest.spec.workloads import SparkPerf
+from hydrotest.kinds.internal import Internal
+from hydrotest.spec.spark import Spark, SparkPerf
+from hydrotest.spec.tests.isolated import Isolated
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.summary.limits import Job
 from hydrotest.verdicts.binding import BoundBy
 
@@ -33,13 +35,13 @@ SCHEDULING = Internal("share of the tasks' time in being sent out and heard of",
 def job_rows(limits: Limits) -> list[Job]:
     """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
     rows = []
-    spark = limits.experiment.systems.spark
-    for index, test in enumerate(limits.experiment.tests):
-        for workload in test.workloads if isinstance(test, Isolated) else []:
-            spec = limits.experiment.workloads[workload]
-            trials = [t for t in limits.trials if t.test == index and t.purpose == "batch" and t.is_about(workload)]
+    spark = limits.experiment.systems.of(Spark)
+    for index, test in limits.experiment.tests_of(Isolated):
+        for workload in test.workloads:
+            spec = limits.experiment.workload(workload, SparkPerf)
+            trials = [t for t in limits.trials if t.test == index and t.purpose == Purpose.BATCH and t.is_about(workload)]
             windows = [window_of(limits.run, trial, workload) for trial in trials if pass_s(trial, workload) > 0]
-            if isinstance(spec, SparkPerf) and spark is not None and windows:
+            if spec is not None and spark is not None and windows:
                 suspicion = suspect(limits.run, windows, workload, limits.hosts, limits.experiment.needs(workload))
                 # Its driver is a part of the system, not a generator that should have more room.
                 rows.append(Job(workload=workload, kind=spec.kind, tests=list(spec.tests), workers=_worker_names(spark.workers, limits.hosts),

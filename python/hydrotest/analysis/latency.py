@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
+from hydrotest.percentiles import PERCENTILES
 from hydrotest.store.histograms import empty, read_logs
 
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 Latency = dict[str, float | None]
-"""Milliseconds by `mean`, `p50`, `p95`, `p99`, `p999`, `max`."""
+"""Milliseconds by `mean`, each of `PERCENTILES`, `max`."""
 
 CURVE = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 100.0]
 """Percentiles drawn in the report."""
@@ -44,9 +44,9 @@ def latency_ms(histogram: HdrHistogram) -> Latency | None:
         return None
     maximum = float(histogram.get_max_value())
     out: Latency = {"mean": mean_us(histogram) / 1e3}
-    values = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
+    values = histogram.get_percentile_to_value_dict([one.percent for one in PERCENTILES])
     # A bucket's upper edge may lie above the true maximum, by the histogram's precision.
-    out |= {name: min(values[percentile], maximum) / 1e3 for name, percentile in PERCENTILES.items()}
+    out |= {one.name: min(values[one.percent], maximum) / 1e3 for one in PERCENTILES}
     out["max"] = maximum / 1e3
     return out
 

@@ -8,9 +8,8 @@ from hydrotest.analysis.latency import latency_ms, operations
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.verdict import judge
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Saturated
-from hydrotest.spec.workloads import CassandraLoad
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
@@ -25,7 +24,7 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
     """One row a level; for a mix one for all operations and one for each kind."""
     rows: list[Level] = []
     for trial in trials:
-        if trial.status == "done" and trial.purpose == "level":
+        if trial.status == "done" and trial.purpose == Purpose.LEVEL:
             # What feeds a dataflow is not what the level is about.
             for load in (load for load in trial.loads if trial.is_about(load.workload)):
                 rows.extend(_stock_rows(trial, load, load.stock) if load.stock is not None else _native_rows(run, experiment, trial, load))
@@ -37,9 +36,9 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
         return []
     measured = Measured.read(run, trial, load.workload)
     verdict = None if load.offered is None else judge(measured, experiment.objective(load.workload))
-    if isinstance(experiment.tests[trial.test], Saturated):
+    if not experiment.tests[trial.test].has_latency:
         return [_saturated_row(trial, load, measured)]
-    is_mix = isinstance(experiment.workloads[load.workload], CassandraLoad)
+    is_mix = experiment.workloads[load.workload].is_mix
     level = partial(
         Level, workload=load.workload, tenancy=trial.tenancy, offered=load.offered, concurrency=load.in_flight, client=load.client,
         seconds=measured.duration_s, trial=trial.number, errors_known=True,

@@ -19,10 +19,12 @@ from hydrotest.analysis.room import judge_room
 from hydrotest.analysis.squeezed import squeezed
 from hydrotest.analysis.verdict import Verdict, judge
 from hydrotest.analysis.windows import uses_in
+from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.spec.models import Experiment, Objective
-from hydrotest.spec.tests import Isolated
-from hydrotest.spec.workloads import Dataflow, KafkaConsume, SparkPerf
+from hydrotest.spec.tests.isolated import Isolated
+from hydrotest.spec.workload import LimitBy
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Bracket
@@ -30,8 +32,6 @@ from hydrotest.summary.limits import Limit as LimitRow
 from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
-
-UNITS = {"kafka-produce": "records/s", "kafka-consume": "records/s", "cassandra": "operations/s", "dataflow": "records/s"}
 
 
 def isolated_limits(run: RunFolder, experiment: Experiment) -> dict[str, float]:
@@ -57,32 +57,30 @@ class Limits:
     def rows(self) -> list[LimitRow]:
         """One row for each workload of an `isolated` test that has any trial."""
         rows = []
-        for index, test in enumerate(self.experiment.tests):
-            for workload in test.workloads if isinstance(test, Isolated) else []:
-                if isinstance(self.experiment.workloads[workload], SparkPerf):
-                    continue  # a batch job has times, not a limit
-                row = self._consumer_row(index, workload) if self._is_consumer(workload) else self._search_row(index, workload)
+        # What has times, or passes, has no limit.
+        makes = {LimitBy.SEARCH: self._search_row, LimitBy.CATCH_UP: self._consumer_row}
+        for index, test in self.experiment.tests_of(Isolated):
+            for workload in test.workloads:
+                make = makes.get(self.experiment.workloads[workload].limit_by)
+                row = None if make is None else make(index, workload)
                 if row is not None:
                     rows.append(row)
         return rows
 
-    def _is_consumer(self, workload: str) -> bool:
-        return isinstance(self.experiment.workloads[workload], KafkaConsume)
-
-    def _of(self, index: int, workload: str, *purposes: str) -> list[Measured]:
+    def _of(self, index: int, workload: str, *purposes: Purpose) -> list[Measured]:
         chosen = [t for t in self.trials if t.test == index and t.purpose in purposes and t.is_about(workload)]
         return [Measured.read(self.run, trial, workload) for trial in chosen]
 
     def _search_row(self, index: int, workload: str) -> LimitRow | None:
         # Of a pipeline there are several, with ever more offered.
-        measured = max((m.achieved for m in self._of(index, workload, "saturated")), default=None)
+        measured = max((m.achieved for m in self._of(index, workload, Purpose.SATURATED)), default=None)
         saturated = self.decided.saturated(index, workload) or measured
         if saturated is None:
             return None
         if saturated <= 0:
             return self._nothing(workload)
         objective = self.experiment.objective(workload)
-        judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, "search", "repeat")]
+        judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, Purpose.SEARCH, Purpose.REPEAT)]
         limit, counted, strays = self._replay(saturated, judged)
         at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
         above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
@@ -121,9 +119,11 @@ class Limits:
         """What all rows of a workload have."""
         kind = self.experiment.workloads[workload].kind
         objective = self.experiment.objective(workload)
+        unit = WORKLOADS[kind].unit
+        assert unit is not None  # what has a limit has a unit
         asked: dict[str, float | None] = {f"{name}_ms": bound for name, bound in objective.latencies_ms().items()}
         asked |= {"errors": objective.errors, "loss": objective.loss}
-        return partial(LimitRow, workload=workload, kind=kind, tenancy=tenancy, unit=UNITS[kind], objective=asked)
+        return partial(LimitRow, workload=workload, kind=kind, tenancy=tenancy, unit=unit, objective=asked)
 
     def _verdict(self, measured: Measured, objective: Objective) -> Verdict:
         """Of a search's trial: what the run decided of it, with today's figures beside it."""
@@ -162,9 +162,7 @@ class Limits:
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
         """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
         is squeezed, since a search found it, or the generator had no room."""
-        test = self.experiment.tests[index]
-        assert isinstance(test, Isolated)
-        if test.squeeze is None:
+        if not self.experiment.tests[index].needs_squeeze:
             return self._provable(workload, suspicion)
         own = [trial for trial in self.trials if trial.test == index]
         found = squeezed(self.run, own, workload, self.experiment.peers(workload), self.hosts, self.experiment.needs(workload))
@@ -172,7 +170,7 @@ class Limits:
 
     def _provable(self, workload: str, suspicion: BoundBy) -> BoundBy:
         """What may be proven where nobody asked for it, with how."""
-        is_squeezable = not isinstance(self.experiment.workloads[workload], Dataflow)
+        is_squeezable = self.experiment.workloads[workload].is_squeezable
         if suspicion.nearest and is_squeezable:
             nearest = tuple(
                 replace(one, proof=self.experiment.provable_by(one.host, one.resource))
@@ -187,7 +185,7 @@ class Limits:
         return suspicion if how is None else replace(suspicion, because=(*suspicion.because, how))
 
     def _consumer_row(self, index: int, workload: str) -> LimitRow | None:
-        trials = self._of(index, workload, "catch-up")
+        trials = self._of(index, workload, Purpose.CATCH_UP)
         if not trials:
             return None
         rates = [m.achieved for m in trials]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hydrotest.analysis.compare import Run, apart, ends_of
-from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.models import Experiment
 from hydrotest.summary.limits import Limit
 
@@ -128,5 +127,5 @@ def _unequal(runs: Sequence[Run]) -> list[str]:
 
 def _sum(experiment: Experiment, what: str) -> float:
     used = {host for system in experiment.systems.present().values() for host in system.hosts}
-    given = (getattr(experiment.hosts[host], what) for host in used if isinstance(experiment.hosts[host], NetnsHost))
+    given = (experiment.hosts[host].shares.get(what) for host in used)
     return float(sum(one for one in given if one is not None))

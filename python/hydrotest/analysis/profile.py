@@ -7,9 +7,10 @@ from hdrh.histogram import HdrHistogram
 from hydrotest.analysis.latency import latency_ms, window_histogram
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Profile as ProfileTest
+from hydrotest.spec.tests.profile import Profile as ProfileTest
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.profile import Profile, ProfileSecond, Stretch
@@ -17,10 +18,10 @@ from hydrotest.summary.profile import Profile, ProfileSecond, Stretch
 
 def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Profile]:
     """One row for each profile. Seconds count from its beginning, rates are a second."""
-    rows = []
+    rows, tests = [], dict(experiment.tests_of(ProfileTest))
     for trial in trials:
-        test = experiment.tests[trial.test]
-        if trial.purpose == "profile" and trial.status == "done" and isinstance(test, ProfileTest):
+        test = tests.get(trial.test)
+        if trial.purpose == Purpose.PROFILE and trial.status == "done" and test is not None:
             measured = Measured.read(run, trial, test.workload)
             rows.append(Profile(trial=trial.number, workload=test.workload, errors=measured.errors, latency_includes_failed=measured.failed,
                          stretches=_stretches(test, measured), series=_series(test, measured)))  # fmt: skip

@@ -23,6 +23,7 @@ from hydrotest.spec.models import Experiment, Objective
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import empty, read_logs
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.base import Latency
@@ -100,7 +101,7 @@ def drift_pct(times_s: Sequence[float], values: Sequence[float]) -> Drift | None
 
 def soak_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Soak]:
     """One row for each soak."""
-    soaks = [trial for trial in trials if trial.purpose == "soak" and trial.status == "done"]
+    soaks = [trial for trial in trials if trial.purpose == Purpose.SOAK and trial.status == "done"]
     return [
         Soak(trial=trial.number, seconds=trial.window_s, workloads=_workloads(run, experiment, trial), services=_services(run, trial),
          counters=_counters(run, trial))

@@ -18,8 +18,8 @@ import numpy as np
 
 from hydrotest.analysis.scaling import fuller
 from hydrotest.lazy import Lazy
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workloads import Dataflow
 from hydrotest.summary.dataflow import Executors, ExecutorsPoint
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.spark import CoresPoint, Ernest, ErnestTerms, JobTest, Speedup
@@ -110,9 +110,9 @@ def flow_rows(limits: Sequence[Limit], experiment: Experiment) -> list[Executors
     the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
     sets: dict[str, list[tuple[int, float, Limit]]] = defaultdict(list)
     for row in limits:
-        flow = experiment.workloads.get(row.workload)
+        flow = experiment.workload(row.workload, Dataflow)
         counts = row.tenancy == "isolated" and row.valid and not row.at_least
-        if isinstance(flow, Dataflow) and flow.executors is not None and counts and row.limit:
+        if flow is not None and flow.executors is not None and counts and row.limit:
             alike = (flow, experiment.workloads[flow.reads], experiment.objective(row.workload))
             sets[json.dumps([one.model_dump(mode="json", exclude={"executors", "reads"}) for one in alike])].append(
                 (flow.executors, row.limit, row)

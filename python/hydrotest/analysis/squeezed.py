@@ -28,6 +28,7 @@ from hydrotest.analysis.squeeze import (
 )
 from hydrotest.analysis.windows import Window, pressed_freely, uses_in
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import SqueezeTurn, Trial
 from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 from hydrotest.verdicts.evidence import InsideLine
@@ -227,7 +228,7 @@ def _doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> Doubled 
 
 
 def _is_squeeze(trial: Trial, workload: str) -> bool:
-    return trial.purpose == "squeeze" and trial.status == "done" and trial.is_about(workload)
+    return trial.purpose == Purpose.SQUEEZE and trial.status == "done" and trial.is_about(workload)
 
 
 def _settled(trial: Trial, turn: SqueezeTurn) -> Window:

@@ -12,6 +12,7 @@ import polars as pl
 from hydrotest.analysis.evidence import SHARED
 from hydrotest.analysis.usage import service_rates
 from hydrotest.analysis.windows import Window, names_of, uses_in
+from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -21,8 +22,6 @@ from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 SHOWN_MIN = 0.02
 """Cores below which a service's share is not worth a word."""
-SYSTEM = re.compile(r"(kafka|cassandra)-\d+$|(spark)-(?:master$|worker-|driver-)|(hdfs)-(?:namenode$|datanode-)")
-"""Of which system a service is; what is none of these is a program of its own."""
 USERS_MAX = 5
 FREES_MIN = 0.05
 """Less than this part of what is used is not worth moving anything for."""
@@ -40,8 +39,8 @@ def frees(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
     only one."""
     by_system: dict[str, float] = defaultdict(float)
     for service, share in shares:
-        found = SYSTEM.match(service)
-        by_system[service if found is None else found[found.lastindex or 0]] += share
+        # What is none of a system is a program of its own.
+        by_system[next((name for name, kind in SYSTEMS.items() if re.match(kind.services, service)), service)] += share
     told = {system: share for system, share in by_system.items() if share >= FREES_MIN}
     return dict(sorted(told.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
 

@@ -32,9 +32,10 @@ from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.analysis.starved import resource_shares, service_shares, starved
 from hydrotest.analysis.usage import read_host_rates, speed_rows
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Tenancy, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.generator import Generator
@@ -82,7 +83,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)
     # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
-    pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == "together"]
+    pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == Purpose.TOGETHER]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
     places = {row.workload: experiment.needs(row.workload) for row in interference}
@@ -144,14 +145,8 @@ def _limits(
     limits = Limits(run, experiment, trials, hosts, decided)
     rows = limits.rows()
     isolated = {row.workload: row.limit for row in rows if row.limit is not None}
-    combined = [
-        Together(run, experiment, trials, isolated, i, decided) for i, test in enumerate(experiment.tests) if isinstance(test, Combined)
-    ]
-    return (
-        limits,
-        combined,
-        rows + [row for together in combined for row in together.limit_rows(limits)],
-    )
+    combined = [Together(run, experiment, trials, isolated, i, decided) for i, _ in experiment.tests_of(Combined)]
+    return limits, combined, rows + [row for together in combined for row in together.limit_rows(limits)]
 
 
 def rejudged(then: Sequence[Limit], now: Sequence[Limit]) -> list[Rejudged]:
@@ -225,7 +220,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     at_limit = {(row.workload, row.tenancy): row.limit for row in limits}
     best: dict[tuple[str, Tenancy], tuple[tuple[bool, bool, int], Trial]] = {}
     for trial in measured_trials(trials):
-        for load in trial.loads if trial.purpose != "all-out" else []:
+        for load in trial.loads if trial.purpose != Purpose.ALL_OUT else []:
             key = load.workload, trial.tenancy
             is_open, limit = load.offered is not None, at_limit.get(key)
             rank = (is_open and limit is not None and math.isclose(load.offered or 0.0, limit), is_open, trial.number)

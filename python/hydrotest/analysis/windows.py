@@ -58,16 +58,12 @@ def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:
     return trial, measured.start_s, measured.end_s
 
 
-FREELY = ("saturated", "catch-up", "batch")
-"""Purposes of trials in which a workload does as much as it can."""
-
-
 def pressed_freely(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[Window]:
     """When a workload did as much as it could, before anything was taken from its hosts."""
     return [
         window_of(run, trial, workload)
         for trial in trials
-        if trial.purpose in FREELY and trial.status == "done" and trial.is_about(workload)
+        if trial.purpose.is_unthrottled and trial.status == "done" and trial.is_about(workload)
     ]
 
 

@@ -72,8 +72,8 @@ class Host(Files, Protocol):
         """The address that services on it bind to and clients reach it at."""
         ...
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
-        """Starts hydrotest-node there and sends it its settings."""
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
+        """Starts hydrotest-node there, or a program that speaks its protocol, and sends it its settings."""
         ...
 
     async def facts(self) -> HostFacts:

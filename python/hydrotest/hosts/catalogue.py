@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,27 @@ from pathlib import Path
 from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.lab import Lab
-from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.hosts.local import LocalHost
+from hydrotest.kinds.registry import HOSTS
 from hydrotest.spec.hosts import LocalHost as LocalSpec
 from hydrotest.spec.hosts import NetnsHost as NetnsSpec
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Isolated
 
 LAB = "lab"
 """Where a lab's files are, below a run's scratch."""
+
+
+@dataclass
+class Group:
+    """Hosts of one kind, and what was made for them."""
+
+    hosts: Mapping[str, Host]
+    lift_quotas: Callable[[bool], None] = lambda lifted: None
+    """True: they have all of the machine's cores for now; false: what they are to have."""
+    remove: Callable[[], Sequence[str]] = tuple
+    """Removes what was made; what could not be. It may take its time."""
+    lab: Lab | None = None
+    """Where they are emulated in one."""
 
 
 @dataclass
@@ -28,37 +40,41 @@ class Site:
     """The hosts of a run, and what was made for them."""
 
     hosts: dict[str, Host]
-    lab: Lab | None = None
+    groups: Sequence[Group] = ()
     _unhurried: int = 0
     """Blocks of `unhurried` that are open, one in another."""
+
+    @property
+    def lab(self) -> Lab | None:
+        """That of its emulated hosts."""
+        return next((group.lab for group in self.groups if group.lab is not None), None)
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
         """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
-        emulated = [host for host in self.hosts.values() if isinstance(host, NetnsHost)]
         self._unhurried += 1
         try:
-            for host in emulated:
-                host.group.limit_cores(None)
+            for group in self.groups:
+                group.lift_quotas(True)
             yield
         finally:
             self._unhurried -= 1
-            for host in emulated if not self._unhurried else []:
-                host.group.limit_cores(host.spec.cores)
+            for group in self.groups if not self._unhurried else []:
+                group.lift_quotas(False)
 
     async def clear(self) -> list[str]:
         """Removes what was made; what could not be."""
-        return [] if self.lab is None else await asyncio.to_thread(self.lab.remove)
+        return [problem for group in self.groups for problem in await asyncio.to_thread(group.remove)]
 
 
 def check_rights(experiment: Experiment) -> None:
     """Raises `BadInputError` where hosts are to be emulated or squeezed by somebody who may not."""
-    emulated = [name for name, host in experiment.hosts.items() if isinstance(host, NetnsSpec)]
+    emulated = [name for name, host in experiment.hosts.items() if host.is_emulated]
     if emulated and os.geteuid() != 0:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
                             "Run it with sudo, or use `connect: local`.")  # fmt: skip
-    is_squeezed = any(isinstance(test, Isolated) and test.squeeze is not None for test in experiment.tests)
-    squeezed = [name for name, host in experiment.hosts.items() if isinstance(host, LocalSpec) and host.squeeze == "allow"]
+    is_squeezed = any(test.needs_squeeze for test in experiment.tests)
+    squeezed = [name for name, host in experiment.hosts.items() if host.may_burden]
     if is_squeezed and squeezed and os.geteuid() != 0:
         raise BadInputError(
             f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or leave it out."
@@ -68,18 +84,30 @@ def check_rights(experiment: Experiment) -> None:
 async def make_site(experiment: Experiment, scratch: Path) -> Site:
     """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
     then."""
-    emulated = {name: spec for name, spec in experiment.hosts.items() if isinstance(spec, NetnsSpec)}
-    local = {name: spec for name, spec in experiment.hosts.items() if isinstance(spec, LocalSpec)}
-    may_squeeze = any(spec.squeeze == "allow" for spec in local.values())
-    hosts: dict[str, Host] = {
-        # By however many names: it is one machine.
-        name: LocalHost(name, scratch, spec.address, may_squeeze)
-        for name, spec in local.items()
-    }
-    if not emulated:
-        return Site(hosts)
+    groups: list[Group] = []
+    try:
+        for name, kind in HOSTS.items():
+            specs = {host: spec for host, spec in experiment.hosts.items() if spec.connect == name}
+            if specs:
+                groups.append(await kind.make.load()(specs, scratch))
+    except BaseException:
+        await Site({}, groups).clear()
+        raise
+    made = {name: host for group in groups for name, host in group.hosts.items()}
+    return Site({name: made[name] for name in experiment.hosts}, groups)
+
+
+async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:
+    """See `kinds.host.HostKind`."""
+    may_squeeze = any(spec.squeeze == "allow" for spec in specs.values())
+    # By however many names: it is one machine.
+    return Group({name: LocalHost(name, scratch, spec.address, may_squeeze) for name, spec in specs.items()})
+
+
+async def emulated_hosts(specs: Mapping[str, NetnsSpec], scratch: Path) -> Group:
+    """See `kinds.host.HostKind`."""
     lab = lab_of(scratch)
-    making = asyncio.create_task(asyncio.to_thread(lab.make, emulated))
+    making = asyncio.create_task(asyncio.to_thread(lab.make, dict(specs)))
     try:
         made = await asyncio.shield(making)
     except BaseException as error:
@@ -89,7 +117,12 @@ async def make_site(experiment: Experiment, scratch: Path) -> Site:
         if problems:
             raise SystemFailedError(f"the lab cannot be removed: {'; '.join(problems)}", "`hydrotest down` tries again.") from error
         raise
-    return Site({name: hosts.get(name) or made[name] for name in experiment.hosts}, lab)
+
+    def lift_quotas(lifted: bool) -> None:
+        for host in made.values():
+            host.group.limit_cores(None if lifted else host.spec.cores)
+
+    return Group(made, lift_quotas, lab.remove, lab)
 
 
 def lab_of(scratch: Path) -> Lab:

@@ -36,11 +36,13 @@ def node_binary() -> Path:
     return Path(found)
 
 
-async def start_node(host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = ()) -> Node:
-    """Starts hydrotest-node on this machine and sends it its settings; `options` say to which host it belongs. Raises `MissingToolError` where it
-    speaks another version of the protocol."""
+async def start_node(
+    host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = (), program: Sequence[str] = ()
+) -> Node:
+    """Starts hydrotest-node on this machine, or `program`, and sends it its settings; `options` say to which host it belongs. Raises
+    `MissingToolError` where it speaks another version of the protocol."""
     process = await asyncio.create_subprocess_exec(
-        node_binary(), *options, subcommand,
+        *(program or [str(node_binary())]), *options, subcommand,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         limit=LINE_BYTES_MAX,
         # Ctrl-C is the controller's to handle: nodes end when their stdin does.
@@ -66,8 +68,8 @@ class LocalHost(LocalFiles):
         self.address = address
         self._scratch = scratch.resolve()
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
-        return await start_node(self.name, subcommand, settings)
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
+        return await start_node(self.name, subcommand, settings, program=program)
 
     @property
     def processors(self) -> int | None:

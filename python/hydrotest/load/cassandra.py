@@ -9,8 +9,8 @@ from hydrotest.hosts.base import ASK, Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.load.native import Generator, shared
-from hydrotest.spec.check_workloads import SHARES_MAX
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.workload import SHARES_MAX
 
 SATURATING_IN_FLIGHT = 128
 """Requests in flight that keep a small ring busy; Cassandra's own default is 128 native transport threads."""

@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator, shared
-from hydrotest.spec.check_workloads import SHARES_MAX
-from hydrotest.spec.workloads import KafkaProduce
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.workload import SHARES_MAX
 
 REQUESTS_IN_FLIGHT = 5
 """Kafka's default for max.in.flight.requests.per.connection."""

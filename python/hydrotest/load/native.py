@@ -15,7 +15,8 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.node import Event, Node
-from hydrotest.spec.workloads import CassandraLoad, KafkaProduce
+from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.spec.workload import Scheduled
 from hydrotest.store import layout
 from hydrotest.store.histograms import HEADER
 from hydrotest.store.merging import merged_load
@@ -89,7 +90,7 @@ class Generator:
         return float(self.settings.get("pressure", {}).get("give_up_s") or 0.0)
 
     @classmethod
-    def pressing(cls, name: str, workload: KafkaProduce | CassandraLoad, share: Share, subcommand: str, settings: dict[str, Any],
+    def pressing(cls, name: str, workload: Scheduled, share: Share, subcommand: str, settings: dict[str, Any],
                  client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
         """A generator that presses with its share; its `pressure` is put among the settings."""
         load = share.pressure["load"]
@@ -118,7 +119,7 @@ class RunningGenerator:
     @classmethod
     async def start(cls, generator: Generator) -> RunningGenerator:
         """Starts the node and waits until it is connected. Raises `TrialFailedError` with its own words."""
-        node = await generator.host.node(generator.subcommand, generator.settings)
+        node = await generator.host.node(generator.subcommand, generator.settings, WORKLOADS[generator.kind].program)
         running = cls(generator, node)
         try:
             ready = await node.expect("ready", CONNECT)

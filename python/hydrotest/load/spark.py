@@ -19,7 +19,7 @@ from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.deadlines import Patience, cancelled, until
 from hydrotest.hosts.files import Files, place
 from hydrotest.hosts.node import Node, how_it_ended
-from hydrotest.spec.workloads import SparkPerf
+from hydrotest.spec.spark import SparkPerf
 from hydrotest.store.records import Iteration
 
 SETTINGS, CONTROL, BEATS = "settings.json", "control", "beats.jsonl"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.spec.workloads import CassandraLoad, KafkaConsume, KafkaProduce
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.kafka import KafkaProduce
 
 ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en", "-Duser.country.format=US")
 """Java's Formatter writes numbers as its locale does, in German 12,345 as 12.345. These go before what JAVA_TOOL_OPTIONS and the environment say."""
@@ -111,8 +112,3 @@ def _distribution(workload: CassandraLoad) -> str:
             "cassandra-stress has no zipf distribution over a fixed range", "Use uniform or gaussian keys with `client: stock`."
         )
     return f"UNIFORM({low}..{high})"
-
-
-def command_for(workload: KafkaProduce | KafkaConsume | CassandraLoad) -> str:
-    """The tool's name, for messages."""
-    return {"kafka-produce": "ProducerPerformance", "kafka-consume": "ConsumerPerformance", "cassandra": "cassandra-stress"}[workload.kind]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.load.figures import read_figures
+from hydrotest.percentiles import FIGURES
 from hydrotest.store.records import StockResult
 
 MIB = 1 << 20
@@ -52,7 +53,7 @@ def parse_producer(output: str, cpu_s: float, asked: int | None = None) -> Stock
         raise TrialFailedError(f"{PRODUCER} was to send {asked:,} records and printed {in_all:,}", SEE_OUTPUT)
     names = _exceptions(output)
     count, rate = _whole(PRODUCER, "count", figures["count"]), figures["rate"]
-    latency: dict[str, float | None] = {key: figures[key] for key in ("mean", "p50", "p95", "p99", "p999", "max")}
+    latency: dict[str, float | None] = {key: figures[key] for key in FIGURES if key in figures}
     return StockResult(
         count=count, seconds=count / rate, rate_per_s=rate, bytes_per_s=figures["mb"] * MIB, errors=errors, cpu_s=cpu_s, latency_ms=None,
         latency_from_send_ms=latency, count_in_all=in_all, errors_by_name=names if sum(names.values()) == errors else {},
@@ -123,7 +124,6 @@ _STRESS_LABELS = {
     "total partitions": "count", "total errors": "errors",
 }  # fmt: skip
 """In lower case: Cassandra 2.1 began most of them small."""
-_LATENCIES = ("mean", "p50", "p95", "p99", "p999", "max")
 _STRESS_VALUE = re.compile(r"\s*(?P<total>[^\s\[\]]+)(?:\s+(?:op/s|pk/s|ms))?\s*(?:\[(?P<ops>[^\[\]]*)\])?\s*", re.ASCII)
 _STRESS_OP = re.compile(r"(?P<op>[^:]+):\s*(?P<value>\S+)(?:\s+(?:op/s|pk/s|ms))?\s*", re.ASCII)
 
@@ -184,7 +184,7 @@ def _stressed(figures: dict[tuple[str | None, str], float], cpu_s: float) -> Sto
     count = _whole(STRESS, "partitions", total["count"])
     return StockResult(
         count=count, seconds=count / (total.get("partitions_per_s") or total["rate_per_s"]), rate_per_s=total["rate_per_s"], bytes_per_s=None,
-        errors=_whole(STRESS, "errors", total["errors"]), cpu_s=cpu_s, latency_ms={key: total[key] for key in _LATENCIES},
+        errors=_whole(STRESS, "errors", total["errors"]), cpu_s=cpu_s, latency_ms={key: total[key] for key in FIGURES if key in total},
         by_op=by_op if len(by_op) > 1 else {},
     )  # fmt: skip
 

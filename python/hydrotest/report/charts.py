@@ -277,7 +277,7 @@ def _bands(trials: list[Trial], start: float) -> list[dict[str, Any]]:
             "to": (t.ended_wall_s - start) / 60,
             "trial": f"{t.number}",
             "workload": t.loads[0].workload,
-            "purpose": t.purpose,
+            "purpose": t.purpose.value,
         }
         for t in trials
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hydrotest.report.beside import published
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.summary.base import Latency
 from hydrotest.summary.dataflow import Query, Step
 from hydrotest.summary.model import Summary
@@ -15,8 +16,11 @@ FORGETS = (
     "set, and this was the only copy, it may explain the loss; `config: {commitlog_sync: batch}` or more copies prevent it."
 )
 """Of rows lost where a node was killed. Cassandra marks every 0.1 s up to where its commit log can be replayed (AbstractCommitLogService)."""
-SHOWN = ("saturated", "level", "soak", "fault", "together")
-"""Trials that are shown one by one; what a search found is told among the limits."""
+
+
+def _is_shown(row: Step | Query) -> bool:
+    """True of trials that are shown one by one; what a search found is told among the limits."""
+    return row.purpose is not None and Trait.STEPS in Purpose(row.purpose).traits
 
 
 def dataflow_sheet(summary: Summary) -> Sheet:
@@ -53,12 +57,12 @@ def _told(rows: Sequence[Step]) -> list[tuple[str, Step]]:
     """Each trial of its own; all of a search as one, by workload and step. With what it is."""
     out: dict[tuple[object, ...], tuple[str, list[Step]]] = {}
     for at, row in enumerate(rows):
-        if row.purpose in SHOWN:
+        if _is_shown(row):
             what = row.fault or f"{row.purpose}" + (f" at {rate(row.offered)}" if row.offered else "")
             out[at,] = f"{row.trial}: {what}", [row]
         else:
             out.setdefault((row.workload, row.hop, row.sink), ("searches, in all", []))[1].append(row)
-    return [(what, own[0] if own[0].purpose in SHOWN else _added(own)) for what, own in out.values()]
+    return [(what, own[0] if _is_shown(own[0]) else _added(own)) for what, own in out.values()]
 
 
 def _added(rows: Sequence[Step]) -> Step:
@@ -110,14 +114,14 @@ def queries_sheet(summary: Summary) -> Sheet:
     rows = summary.queries
     last: dict[str, int] = {}
     for row in rows:
-        if row.purpose not in SHOWN:
+        if not _is_shown(row):
             last[row.workload] = row.trial
     cells = [
         [row.workload, f"{row.trial}: {row.purpose}" + (f" at {rate(row.offered)}" if row.offered else ""), row.query, str(row.batches),
          rate(row.records_per_s), decimal(row.batch_s_median, 2), decimal(row.batch_s_max, 2), decimal(row.work_pct, 0),
          NONE if row.behind_max is None else f"{row.behind_max:,}", str(row.restarts)]
         for row in rows
-        if row.purpose in SHOWN or row.trial == last.get(row.workload)
+        if _is_shown(row) or row.trial == last.get(row.workload)
     ]  # fmt: skip
     heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "left to the next batch, at most",
              "restarts"]  # fmt: skip
@@ -127,7 +131,7 @@ def queries_sheet(summary: Summary) -> Sheet:
 def step_sentences(queries: Sequence[Query]) -> list[str]:
     """Of each dataflow whose limit was searched: the step that is the slowest when most is offered, which the others wait for."""
     out = []
-    for workload in dict.fromkeys(row.workload for row in queries if row.purpose not in SHOWN):
+    for workload in dict.fromkeys(row.workload for row in queries if not _is_shown(row)):
         own = [row for row in queries if row.workload == workload and row.batch_s_median is not None and row.tenancy == "isolated"]
         most = max((row.offered or 0.0 for row in own), default=None)
         at_most = sorted((row for row in own if (row.offered or 0.0) == most), key=lambda row: -(row.batch_s_median or 0.0))

@@ -11,11 +11,9 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from hydrotest.kinds.registry import TESTS
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
-from hydrotest.report.fault import fault_figures
-from hydrotest.report.profile import profile_figures
-from hydrotest.report.soak import soak_figures
 from hydrotest.report.tables import sheets
 from hydrotest.report.topology import topology
 from hydrotest.report.usage import usage_figures
@@ -62,9 +60,7 @@ def _figures(folder: RunFolder, summary: Summary) -> list[Figure]:
     limits = {(row.workload, row.tenancy): row for row in summary.limits}
     figures: list[Figure | None] = [charts.curve_figure(curve, limits.get((curve.workload, curve.tenancy))) for curve in summary.curves]
     figures.append(together.interference_figure(summary))
-    figures += soak_figures(summary)
-    figures += fault_figures(summary)
-    figures += profile_figures(summary)
+    figures += [figure for kind in TESTS.values() for figures_of in kind.figures for figure in figures_of.load()(summary)]
     figures.append(charts.percentile_figure(folder, summary, trials))
     figures.append(together.heat_figure(folder, trials, summary.hosts))
     figures += usage_figures(summary)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.percentiles import NAMES, heads
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.wording.trial import failure_words
 from hydrotest.summary.base import Latency
@@ -11,19 +13,25 @@ from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 from hydrotest.verdicts.trial import Check
 
-LATENCY_HEADS = ("mean ms", "median ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms")
+LATENCY_HEADS = ("mean ms", *heads(every=True), "max ms")
 
 
 def _latencies(latency: Latency) -> list[str]:
     """The cells below `LATENCY_HEADS`."""
-    return [*(decimal(ms, 2) for ms in (latency.mean, latency.p50, latency.p95, latency.p99, latency.p999)), decimal(latency.max, 1)]
+    return [*(decimal(latency.get(key), 2) for key in ("mean", *NAMES)), decimal(latency.max, 1)]
+
+
+def _table_of(row: Level, kinds: dict[str, str]) -> str | None:
+    """In which of the two tables a level is shown."""
+    kind = WORKLOADS.get(kinds.get(row.workload, ""))
+    return None if kind is None else kind.table
 
 
 def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
     for row in summary.levels:
-        if kinds.get(row.workload) not in ("kafka-produce", "kafka-consume") or row.tenancy == "combined":
+        if _table_of(row, kinds) != "records" or row.tenancy == "combined":
             continue
         latency = row.latency_ms or row.latency_from_send_ms or Latency()
         throughput = NONE if row.bytes_per_s is None else f"{show_bytes(row.bytes_per_s)}/s"
@@ -42,7 +50,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 yes_no(row.accepted),
             ]
         )
-    heads = [
+    columns = [
         "workload",
         "client",
         "target",
@@ -55,14 +63,14 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "client CPU-s per million",
         "sustained",
     ]
-    return Sheet("Kafka levels", heads, rows)
+    return Sheet("Kafka levels", columns, rows)
 
 
 def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
     for row in summary.levels:
-        if kinds.get(row.workload) != "cassandra" or row.tenancy == "combined":
+        if _table_of(row, kinds) != "operations" or row.tenancy == "combined":
             continue
         latency = row.latency_ms or Latency()
         mean = latency.mean
@@ -81,7 +89,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
                 yes_no(row.accepted),
             ]
         )
-    heads = [
+    columns = [
         "workload",
         "client",
         "target",
@@ -93,7 +101,7 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "rate × mean",
         "sustained",
     ]
-    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", heads, rows)
+    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", columns, rows)
 
 
 def rejected_sheet(summary: Summary) -> Sheet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
+from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 from hydrotest.summary.base import Latency
@@ -49,6 +50,6 @@ def profile_sheet(summary: Summary) -> Sheet:
             course = rate(stretch.rate) if stretch.rate == stretch.end_rate else f"{rate(stretch.rate)} → {rate(stretch.end_rate)}"
             most = NONE if stretch.in_flight_max is None else f"{stretch.in_flight_max:,}"
             rows.append([row.workload, f"{stretch.from_s:.0f} … {stretch.to_s:.0f} s", course, rate(stretch.offered),
-                         rate(stretch.achieved), *(decimal(ms, 2) for ms in (latency.p50, latency.p99, latency.p999, latency.max)), most])  # fmt: skip
-    heads = ["workload", "when", "rate", "offered mean", "achieved mean", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "most in flight"]
-    return Sheet("Profile", heads, rows)
+                         rate(stretch.achieved), *(decimal(latency.get(key), 2) for key in (*(one.name for one in BRIEF), "max")), most])  # fmt: skip
+    columns = ["workload", "when", "rate", "offered mean", "achieved mean", *heads(every=False), "max ms", "most in flight"]
+    return Sheet("Profile", columns, rows)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hydrotest.kinds.registry import TESTS
+from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
-from hydrotest.report.doubling import doubling_sheet
 from hydrotest.report.evidence import evidence_sheet
-from hydrotest.report.fault import fault_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
-from hydrotest.report.profile import profile_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
-from hydrotest.report.soak import held_sheet, soak_sheet
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.unchecked import unchecked_sheet
@@ -46,11 +44,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
         queries_sheet(summary),
         windows_sheet(summary),
         splitter_beside_sheet(summary),
-        held_sheet(summary),
-        soak_sheet(summary),
-        fault_sheet(summary),
-        profile_sheet(summary),
-        doubling_sheet(summary),
+        *(sheet.load()(summary) for kind in TESTS.values() for sheet in kind.sheets),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
         rejected_sheet(summary),
@@ -78,15 +72,13 @@ def limits_sheet(summary: Summary) -> Sheet:
                 f"≥ {limit}" if row.at_least else limit,
                 f"{rate(row.low)} … {rate(row.high)}",
                 rate(row.saturated),
-                decimal(latency.p50),
-                decimal(latency.p99),
-                decimal(latency.p999),
+                *(decimal(latency.get(one.name)) for one in BRIEF),
                 _stopped(row),
                 _bound(row.bound_by),
             ]
         )
-    heads = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", "p50 ms", "p99 ms", "p99.9 ms", "stopped by", "bound by"]
-    return Sheet("Limits", heads, rows)
+    columns = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", *heads(every=False), "stopped by", "bound by"]
+    return Sheet("Limits", columns, rows)
 
 
 def _stopped(row: Limit) -> str:

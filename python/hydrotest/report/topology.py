@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hydrotest.spec.hosts import AnyHost, NetnsHost
-from hydrotest.spec.models import SYSTEM_OF, Experiment
-from hydrotest.spec.workloads import Dataflow, HdfsRead, KafkaConsume
+from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.spec.hosts import Placed
+from hydrotest.spec.models import Experiment
 
 
 @dataclass
@@ -25,10 +25,9 @@ class Box:
     presses: list[str] = field(default_factory=list)
 
 
-def _box(name: str, host: AnyHost) -> Box:
-    if not isinstance(host, NetnsHost):
-        return Box(name, host.connect, host.type, "", "")
-    return Box(name, host.connect, host.type, host.gets or "all of the machine", host.link)
+def _box(name: str, host: Placed) -> Box:
+    gets = host.gets or "all of the machine" if host.is_emulated else ""
+    return Box(name, host.connect, host.type, gets, host.link)
 
 
 def topology_lines(experiment: Experiment) -> list[str]:
@@ -50,9 +49,9 @@ def topology(experiment: Experiment) -> list[Box]:
             boxes[host].services.append(service)
     for name, workload in experiment.workloads.items():
         target = (
-            f"reads what {workload.reads} writes"
-            if isinstance(workload, KafkaConsume | Dataflow | HdfsRead)
-            else f"→ {SYSTEM_OF.get(workload.kind, 'its own program')}"
+            f"→ {WORKLOADS[workload.kind].system or 'its own program'}"
+            if workload.source is None
+            else f"reads what {workload.source} writes"
         )
         for host, count in Counter(experiment.generator_hosts(name)).items():
             boxes[host].presses.append(f"{name} {target}" + (f", {count} generators" if count > 1 else ""))

@@ -15,10 +15,11 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.searching import Searcher
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Pressable, Rated, Workload
-from hydrotest.run.workloads.batch import Batch
-from hydrotest.spec.tests import Combined
-from hydrotest.store.records import Purpose, Trial
+from hydrotest.run.workloads.base import Bench, Pressable, Workload
+from hydrotest.spec.tests.combined import Combined
+from hydrotest.spec.workload import LimitBy
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
 from hydrotest.verdicts.problem import NoIsolatedLimit
 
 BATCH_WINDOWS = 2.5
@@ -46,7 +47,7 @@ class CombinedTest:
             await self._interference(dict(self.test.rates))
             return
         limits = isolated_limits(self.bench.runner.folder, self.bench.experiment)
-        lacking = [p.name for p in self.pressables if self._is_rated(p) and not limits.get(p.name)]
+        lacking = [p.name for p in self.pressables if p.spec.is_scheduled and not limits.get(p.name)]
         if lacking:
             self.bench.runner.folder.journal(COMBINED_SKIPPED, workloads=lacking)
             self.bench.listener.say(f"combined: {problem_words(NoIsolatedLimit(tuple(lacking)))}")
@@ -58,16 +59,13 @@ class CombinedTest:
             await self._interference({name: rate * fraction for name, rate in limits.items()})
         await self._all_out()
 
-    def _is_rated(self, pressable: Pressable) -> bool:
-        return isinstance(pressable, Rated) and not isinstance(pressable, Follower)
-
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
         search = safe_search(self.bench.experiment, self.test, self.done)
 
         async def attempt(value: float, stage: str) -> Trial:
             fraction = value / FRACTION_UNIT
-            purpose: Purpose = "search" if stage == "main" else "repeat"
+            purpose = Purpose.SEARCH if stage == "main" else Purpose.REPEAT
             plan = TrialPlan(f"{purpose}-combined", purpose, settings.warm_up, self._window(settings.window), self.index, stage, "combined",
                              fraction=fraction)  # fmt: skip
             return await press_together(self.bench, plan, self.pressables, {name: rate * fraction for name, rate in limits.items()})
@@ -77,7 +75,7 @@ class CombinedTest:
 
         searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge)
         for trial in self.done:
-            if trial.purpose in ("search", "repeat") and trial.fraction is not None:
+            if trial.purpose.is_searched and trial.fraction is not None:
                 searcher.replay(trial, proposed_of(trial.fraction))
         turn = 0
         while not searcher.over:
@@ -89,8 +87,8 @@ class CombinedTest:
     async def _interference(self, rates: dict[str, float]) -> None:
         """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
         settings = self.bench.experiment.search
-        subjects: list[Pressable | None] = [*(p for p in self.pressables if isinstance(p, Rated | Batch)), None]
-        have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in ("alone", "together")}
+        subjects: list[Pressable | None] = [*(p for p in self.pressables if p.spec.limit_by is not LimitBy.NOTHING), None]
+        have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in (Purpose.ALONE, Purpose.TOGETHER)}
         for pair in range(1, self.test.pairs + 1):
             # Seeded by the pair, so that a resumed run goes on in the same order.
             order = random.Random(pair).sample(subjects, len(subjects))
@@ -99,7 +97,7 @@ class CombinedTest:
                 if (pair, name) in have:
                     continue
                 self.bench.listener.phase(f"interference, pair {pair} of {self.test.pairs}: {name or 'all together'}")
-                purpose: Purpose = "together" if subject is None else "alone"
+                purpose = Purpose.TOGETHER if subject is None else Purpose.ALONE
                 plan = TrialPlan(f"{purpose}-{name or 'all'}", purpose, settings.warm_up, self._window(self.test.window), self.index, None,
                                  "combined" if subject is None else "isolated", pair=pair, subject=name)  # fmt: skip
                 chosen = self.pressables if subject is None else self._with_source(subject)
@@ -121,19 +119,19 @@ class CombinedTest:
     async def _all_out(self) -> None:
         """All without schedule: what each achieves then."""
         settings = self.bench.experiment.search
-        have = len([trial for trial in self.done if trial.purpose == "all-out"])
+        have = len([trial for trial in self.done if trial.purpose == Purpose.ALL_OUT])
         for number in range(have + 1, settings.repeats + 1):
             self.bench.listener.phase(f"all pressed without schedule, {number} of {settings.repeats}")
-            plan = TrialPlan("all-out", "all-out", settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
+            plan = TrialPlan("all-out", Purpose.ALL_OUT, settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
             trial = await until_done(self.bench, lambda: press_together(self.bench, plan, self.pressables, {}))  # noqa: B023 - awaited here
             self.bench.listener.trial_ended(trial, None, "measured")
 
     def _with_source(self, subject: Pressable) -> Sequence[Pressable]:
         """A consumer that follows needs its producer."""
-        return [subject.source, subject] if isinstance(subject, Follower) else [subject]
+        return [subject] if subject.source is None else [subject.source, subject]
 
     def _window(self, window_s: float) -> float:
         """Long enough for the batch jobs' tests."""
-        longest = [i.seconds for trial in self.bench.runner.folder.trials() if trial.purpose == "batch"
+        longest = [i.seconds for trial in self.bench.runner.folder.trials() if trial.purpose == Purpose.BATCH
                    for load in trial.loads if any(p.name == load.workload for p in self.pressables) for i in load.iterations or []]  # fmt: skip
         return max(window_s, min(BATCH_WINDOW_S_MAX, BATCH_WINDOWS * max(longest, default=0.0)))

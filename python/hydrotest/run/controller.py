@@ -21,6 +21,7 @@ from hydrotest.analysis.usage import host_rates, service_rates
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import Site, make_site
+from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.report.wording.summary import worded
 from hydrotest.run.events import Listener
 from hydrotest.run.raising import remove_data, start_systems, watch_services
@@ -144,12 +145,17 @@ class Controller:
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")
-        hosts = await survey(self.site.hosts, self.run_id, self.listener.say)
+        hosts = await survey(self.experiment.hosts, self.site.hosts, self.run_id, self.listener.say)
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
-            "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": java_major(find_java())},
+            "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": self._java()},
             "platform": platform.platform(), "argv": sys.argv[1:],
         }  # fmt: skip
+
+    def _java(self) -> int | None:
+        """The version that systems run on; None where none of them does."""
+        needed = any(SYSTEMS[name].needs_java for name in self.experiment.systems.present())
+        return java_major(find_java()) if needed else None
 
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None

@@ -10,7 +10,9 @@ from typing import Protocol
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing, Rated, Workload
-from hydrotest.spec.tests import Doubling
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.doubling import Doubling
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 
@@ -40,14 +42,14 @@ async def press_pairs(
     have = {
         (t.pair, t.load(name).generators)
         for t in done
-        if t.test == index and t.status == "done" and t.purpose == "doubling" and t.is_about(name)
+        if t.test == index and t.status == "done" and t.purpose == Purpose.DOUBLING and t.is_about(name)
     }
     for pair in range(1, pairs + 1):
         for times in (1, 2) if pair % 2 else (2, 1):
             if (pair, own * times) in have:
                 continue
             bench.listener.phase(f"{name}: pair {pair} of {pairs}, {own * times} generator(s)")
-            plan = TrialPlan(f"doubling-{name}", "doubling", bench.experiment.search.warm_up, window_s, index, pair=pair)
+            plan = TrialPlan(f"doubling-{name}", Purpose.DOUBLING, bench.experiment.search.warm_up, window_s, index, pair=pair)
             trial = await until_done(bench, partial(pressable.trial, plan, replace(pressing, times=times)))
             bench.listener.trial_ended(trial, None, "measured")
 
@@ -59,9 +61,7 @@ class DoublingTest:
         self.index = index
         self.test = test
         self.bench = bench
-        pressable = workloads[test.workload]
-        assert isinstance(pressable, Rated)
-        self.pressable = pressable
+        self.pressable = expected(workloads[test.workload], Rated)
         self.done = done
 
     async def run(self) -> None:

@@ -12,7 +12,9 @@ from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.one_trial import OneLevelTest
 from hydrotest.run.trial import Disturbance
 from hydrotest.run.workloads.base import Bench, Struck
-from hydrotest.spec.tests import Fault
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.fault import Fault
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import FaultRecord
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
@@ -107,8 +109,7 @@ class Strike:
 
     def _find(self) -> tuple[list[System], Struck]:
         if self.test.host is not None:
-            host = self.bench.hosts[self.test.host]
-            assert isinstance(host, NetnsHost)
+            host = expected(self.bench.hosts[self.test.host], NetnsHost)
             return [system for system in self.bench.systems.values() if host in system.hosts], host
         for system in self.bench.systems.values():
             service = system.service(self.test.service or "")
@@ -123,7 +124,7 @@ class Strike:
 class FaultTest(OneLevelTest):
     """Some workloads at one level while a service fails."""
 
-    purpose = "fault"
+    purpose = Purpose.FAULT
     test: Fault
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import TypeVar
 
 from hydrotest.analysis.files import next_at_once, rate_of
 from hydrotest.analysis.judgement import Decided
@@ -14,15 +15,19 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.searching import Searcher
 from hydrotest.run.squeezing import Squeezable, Squeezer, leave_off
 from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Follower, Rated, Workload
+from hydrotest.run.workloads.base import Bench, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
-from hydrotest.spec.tests import Isolated
-from hydrotest.store.records import Purpose, Trial
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.isolated import Isolated
+from hydrotest.spec.workload import LimitBy
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
 from hydrotest.units import show_bytes, show_rate
 from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 
+W = TypeVar("W", bound=Workload)
 SETTLE_S = 3.0
 """More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
 compiled for it. Seen on two cores, of Cassandra: where that trial was rejected, its p99 was 2.7 times (median) that of the same rate tried again;
@@ -45,11 +50,11 @@ class IsolatedTest:
     async def run(self) -> None:
         """Carries the test out."""
         searchers = await self._searchers()
-        consumers = [p for p in self.workloads if isinstance(p, Consume)]
-        batches = [p for p in self.workloads if isinstance(p, Batch)]
+        consumers = self._of(LimitBy.CATCH_UP, Consume)
+        batches = self._of(LimitBy.TIMES, Batch)
         for batch in batches:
             await self._times(batch)
-        for files in (p for p in self.workloads if isinstance(p, Files)):
+        for files in self._of(LimitBy.PASSES, Files):
             await self._passes(files)
         repeats = self.bench.experiment.search.repeats
         for turn in count():
@@ -61,26 +66,26 @@ class IsolatedTest:
                 break
         if self.test.squeeze is not None:
             # What goes through in batches of seconds does not show what turns of seconds take from it.
-            flowing: list[Squeezable] = [p for p in self._searched if not isinstance(p, Follower)]
+            flowing: list[Squeezable] = [p for p in self._of(LimitBy.SEARCH, Rated) if p.spec.is_squeezable]
             for prepared in [*consumers, *batches]:
                 await prepared.prepare()  # not yet, where a resumed run has their trials
             for pressable in [*flowing, *consumers, *[batch for batch in batches if self._always_ends(batch)]]:
                 await Squeezer(self.index, pressable, self.test.squeeze, self.bench, self.done).run()
 
     async def _searchers(self) -> list[Searcher]:
-        return [await self._searcher(p) for p in self._searched]
+        return [await self._searcher(p) for p in self._of(LimitBy.SEARCH, Rated)]
 
-    @property
-    def _searched(self) -> list[Rated]:
-        return [p for p in self.workloads if isinstance(p, Rated) and not isinstance(p, Consume)]
+    def _of(self, how: LimitBy, kind: type[W]) -> list[W]:
+        """The workloads whose limit is found so."""
+        return [expected(workload, kind) for workload in self.workloads if workload.spec.limit_by is how]
 
     async def _searcher(self, pressable: Rated) -> Searcher:
         await pressable.prepare()
         settings = self.bench.experiment.search
-        earlier = [t for t in self.done if t.purpose == "saturated" and t.is_about(pressable.name)]
+        earlier = [t for t in self.done if t.purpose == Purpose.SATURATED and t.is_about(pressable.name)]
         if not earlier:
             self.bench.listener.phase(f"saturating {pressable.name}")
-            plan = TrialPlan(f"saturated-{pressable.name}", "saturated", settings.warm_up, settings.saturated, self.index)
+            plan = TrialPlan(f"saturated-{pressable.name}", Purpose.SATURATED, settings.warm_up, settings.saturated, self.index)
             earlier = [await until_done(self.bench, lambda: pressable.saturate(plan))]
         measured = max(Measured.read(self.bench.runner.folder, trial, pressable.name).achieved for trial in earlier)
         # A search that goes on stays on its grid.
@@ -90,7 +95,7 @@ class IsolatedTest:
         self.bench.listener.say(f"{pressable.name}: saturated at {show_rate(rate)}/s")
         searcher = self._search(pressable, rate)
         for trial in self.done:
-            if trial.purpose in ("search", "repeat") and trial.is_about(pressable.name):
+            if trial.purpose.is_searched and trial.is_about(pressable.name):
                 searcher.replay(trial, trial.load(pressable.name).offered)
         return searcher
 
@@ -99,7 +104,7 @@ class IsolatedTest:
         objective = self.bench.experiment.objective(pressable.name)
 
         async def attempt(rate: float, stage: str) -> Trial:
-            purpose: Purpose = "search" if stage == "main" else "repeat"
+            purpose = Purpose.SEARCH if stage == "main" else Purpose.REPEAT
             settle = 0.0 if self._pressed == pressable.name else SETTLE_S
             self._pressed = pressable.name
             plan = TrialPlan(f"{purpose}-{pressable.name}", purpose, settings.warm_up + settle, settings.window, self.index, stage)
@@ -113,10 +118,10 @@ class IsolatedTest:
 
     async def _times(self, batch: Batch) -> None:
         """A batch job has times, not rates: each of its tests, as often as there are searches."""
-        if any(t.purpose == "batch" and t.is_about(batch.name) for t in self.done):
+        if any(t.purpose == Purpose.BATCH and t.is_about(batch.name) for t in self.done):
             return
         await batch.prepare()
-        plan = TrialPlan(f"batch-{batch.name}", "batch", 0.0, 0.0, self.index)
+        plan = TrialPlan(f"batch-{batch.name}", Purpose.BATCH, 0.0, 0.0, self.index)
         trial = await until_done(self.bench, lambda: batch.measure(plan, self.bench.experiment.search.repeats))
         runs = trial.load(batch.name).iterations or []
         times = ", ".join(
@@ -126,7 +131,7 @@ class IsolatedTest:
 
     def _always_ends(self, batch: Batch) -> bool:
         """True if all its tests came to their ends; else nothing can be told of how many a second do."""
-        runs = [run for trial in self.bench.runner.folder.trials() if trial.test == self.index and trial.purpose == "batch" and trial.is_about(batch.name)
+        runs = [run for trial in self.bench.runner.folder.trials() if trial.test == self.index and trial.purpose == Purpose.BATCH and trial.is_about(batch.name)
                 for run in trial.load(batch.name).iterations or []]  # fmt: skip
         broken = next((run for run in runs if not run.finished), None)
         if broken is not None:
@@ -135,12 +140,12 @@ class IsolatedTest:
 
     async def _passes(self, files: Files) -> None:
         """Files have no schedule: more at once, until no more goes through; then as often as there are searches with what was best."""
-        done = [t.load(files.name).files for t in self.done if t.purpose == "files" and t.is_about(files.name)]
+        done = [t.load(files.name).files for t in self.done if t.purpose == Purpose.FILES and t.is_about(files.name)]
         passes = [(one.at_once, rate_of(one)) for one in done if one is not None]
         await files.prepare()
 
         async def measure(at_once: int) -> None:
-            plan = TrialPlan(f"files-{files.name}", "files", 0.0, 0.0, self.index)
+            plan = TrialPlan(f"files-{files.name}", Purpose.FILES, 0.0, 0.0, self.index)
             trial = await until_done(self.bench, lambda: files.measure(plan, at_once))
             found = trial.load(files.name).files
             assert found is not None
@@ -154,13 +159,13 @@ class IsolatedTest:
             await measure(best)
 
     async def _catch_up(self, consumer: Consume, number: int) -> None:
-        if len([t for t in self.done if t.purpose == "catch-up" and t.is_about(consumer.name)]) >= number:
+        if len([t for t in self.done if t.purpose == Purpose.CATCH_UP and t.is_about(consumer.name)]) >= number:
             return
         await consumer.prepare()
         self._pressed = consumer.name
         self.bench.listener.phase(f"{consumer.name} catches up, {number} of {self.bench.experiment.search.repeats}")
         settings = self.bench.experiment.search
-        plan = TrialPlan(f"catch-up-{consumer.name}", "catch-up", settings.warm_up, settings.window, self.index, f"repeat-{number}")
+        plan = TrialPlan(f"catch-up-{consumer.name}", Purpose.CATCH_UP, settings.warm_up, settings.window, self.index, f"repeat-{number}")
         trial = await until_done(self.bench, lambda: consumer.catch_up(plan))
         rate = Measured.read(self.bench.runner.folder, trial, consumer.name).achieved
         self.bench.listener.trial_ended(trial, None, f"{show_rate(rate)}/s")

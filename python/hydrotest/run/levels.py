@@ -8,7 +8,9 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.stock import run_stock_level
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
-from hydrotest.spec.tests import Concurrency, Levels, Saturated
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.levels import Pressed
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.units import show_rate
 
@@ -16,38 +18,27 @@ from hydrotest.units import show_rate
 class LevelsTest:
     """Given rates, given numbers in flight, or as fast as it can."""
 
-    def __init__(
-        self, index: int, test: Levels | Concurrency | Saturated, bench: Bench, workloads: dict[str, Workload], done: list[Trial]
-    ) -> None:
+    def __init__(self, index: int, test: Pressed, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
         self.test = test
         self.bench = bench
-        pressable = workloads[test.workload]
-        assert isinstance(pressable, Rated)
-        self.pressable = pressable
-        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == "level" and t.is_about(test.workload)]
+        self.pressable = expected(workloads[test.workload], Rated)
+        self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == Purpose.LEVEL and t.is_about(test.workload)]
 
     async def run(self) -> None:
         """Carries the test out."""
         client = self.bench.experiment.client(self.test)
         # Levels are measured in order, so what an earlier run has done is the first so many of them.
-        for rate, in_flight in self._levels()[len(self.done) :]:
+        for rate, in_flight in self.test.levels[len(self.done) :]:
             await self.pressable.prepare()
             what = f"{show_rate(rate)}/s" if rate is not None else f"{in_flight} in flight" if in_flight else "as fast as it can"
             self.bench.listener.phase(f"{self.test.workload}: level {what}, {client} client")
-            plan = TrialPlan(f"level-{self.test.workload}", "level", self.bench.experiment.search.warm_up, self.test.duration, self.index)
+            plan = TrialPlan(
+                f"level-{self.test.workload}", Purpose.LEVEL, self.bench.experiment.search.warm_up, self.test.duration, self.index
+            )
             attempt = partial(self._level, client, plan, rate, in_flight)
             trial = await until_done(self.bench, attempt)
             self.bench.listener.trial_ended(trial, None, "measured")
-
-    def _levels(self) -> list[tuple[float | None, int | None]]:
-        match self.test:
-            case Levels(rates=rates):
-                return [(rate, None) for rate in rates]
-            case Concurrency(counts=counts):
-                return [(None, count) for count in counts]
-            case Saturated():
-                return [(None, None)]
 
     async def _level(self, client: str, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
         if client == "stock":

@@ -9,8 +9,10 @@ from hydrotest.run.attempts import until_done
 from hydrotest.run.pressing import prepare_all, press_together, pressables
 from hydrotest.run.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload
-from hydrotest.spec.tests import Fault, Soak
-from hydrotest.store.records import Purpose, Tenancy, Trial
+from hydrotest.spec.tests.fault import Fault
+from hydrotest.spec.tests.soak import Soak
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Tenancy, Trial
 
 
 class OneTrialTest(ABC):

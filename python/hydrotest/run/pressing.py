@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hydrotest.run.trial import Disturbance, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressable, Pressing, Workload
-from hydrotest.run.workloads.kafka import Consume
+from hydrotest.run.workloads.base import SATURATING, Bench, Pressable, Pressing, Workload
+from hydrotest.spec.choice import expected
 from hydrotest.store.records import Trial
 
 
@@ -14,17 +14,14 @@ def pressables(workloads: Mapping[str, Workload], names: Sequence[str]) -> list[
     """Those of a test that presses them together; the experiment's check lets nothing else into one."""
     found = []
     for name in names:
-        workload = workloads[name]
-        assert isinstance(workload, Pressable)
-        found.append(workload)
+        found.append(expected(workloads[name], Pressable))
     return found
 
 
 async def prepare_all(chosen: Sequence[Pressable]) -> None:
-    """Prepares what presses; a consumer that only follows needs no topic filled beforehand."""
+    """Prepares what presses."""
     for pressable in chosen:
-        if not isinstance(pressable, Consume):
-            await pressable.prepare()
+        await pressable.prepare_together()
 
 
 async def press_together(bench: Bench, plan: TrialPlan, chosen: Sequence[Pressable], rates: Mapping[str, float],
@@ -36,8 +33,8 @@ async def press_together(bench: Bench, plan: TrialPlan, chosen: Sequence[Pressab
     number = bench.runner.claim()
     parts: list[Part] = []
     # What is followed is set up, and accounted for, before who follows it.
-    for pressable in sorted(chosen, key=lambda one: isinstance(one, Follower)):
-        if isinstance(pressable, Follower):
+    for pressable in sorted(chosen, key=lambda one: one.source is not None):
+        if pressable.source is not None:
             parts.append(pressable.following(number, plan, Pressing(rates.get(pressable.source.name))))
         else:
             rate = rates.get(pressable.name)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from hydrotest.run.one_trial import OneTrialTest
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, Workload
-from hydrotest.spec.tests import Profile
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.profile import Profile
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
 
 class ProfileTest(OneTrialTest):
     """Steps and ramps."""
 
-    purpose = "profile"
+    purpose = Purpose.PROFILE
 
     def __init__(self, index: int, test: Profile, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         super().__init__(index, [test.workload], bench, workloads, done)
@@ -23,8 +25,9 @@ class ProfileTest(OneTrialTest):
         return f"profile of {self.test.workload}"
 
     async def attempt(self) -> Trial:
-        (pressable,) = self.pressables
-        assert isinstance(pressable, Rated)
+        pressable = expected(self.pressables[0], Rated)
         # Nothing of it is cut off, and nothing ends it early: what it does after its peak is part of the answer.
-        plan = TrialPlan(f"profile-{self.test.workload}", "profile", 0.0, self.test.duration, self.index, patience_s=self.test.duration)
+        plan = TrialPlan(
+            f"profile-{self.test.workload}", Purpose.PROFILE, 0.0, self.test.duration, self.index, patience_s=self.test.duration
+        )
         return await pressable.trial(plan, Pressing(stretches=tuple(self.test.stretches)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hydrotest.run.one_trial import OneLevelTest
+from hydrotest.store.purposes import Purpose
 
 PATIENCE_S = 30.0
 """A soak goes on through stalls that would make a search's trial hopeless."""
@@ -11,7 +12,7 @@ PATIENCE_S = 30.0
 class SoakTest(OneLevelTest):
     """Some workloads at one level."""
 
-    purpose = "soak"
+    purpose = Purpose.SOAK
 
     @property
     def patience_s(self) -> float:

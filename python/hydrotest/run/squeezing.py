@@ -33,6 +33,7 @@ from hydrotest.run.trial import TrialPlan
 from hydrotest.run.turns import Turns
 from hydrotest.run.workloads.base import SATURATING, Bench, Pressing
 from hydrotest.store import layout
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 from hydrotest.verdicts.figures import Squeezed
@@ -71,7 +72,7 @@ class Squeezer:
         self._turn_s = 0.0
         """The least that a turn must last."""
         self.bench = bench
-        self.done = [trial for trial in done if trial.test == index and trial.purpose == "squeeze" and trial.is_about(pressable.name)]
+        self.done = [trial for trial in done if trial.test == index and trial.purpose == Purpose.SQUEEZE and trial.is_about(pressable.name)]
 
     async def run(self) -> None:
         """Squeezes, and relieves what was proven to bind, where there is more to give. What cannot be pressed so costs its proof, not the run."""
@@ -162,7 +163,7 @@ class Squeezer:
 
     async def _round(self, turns: Sequence[Turn]) -> Trial:
         warm_up = self.bench.experiment.search.warm_up
-        plan = TrialPlan(f"squeeze-{self.pressable.name}", "squeeze", warm_up, sum(turn.seconds for turn in turns), self.index)
+        plan = TrialPlan(f"squeeze-{self.pressable.name}", Purpose.SQUEEZE, warm_up, sum(turn.seconds for turn in turns), self.index)
         return await until_done(
             self.bench, lambda: self.pressable.trial(plan, self.pressing, Turns(self.bench.hosts, turns, plan.warm_up_s, self.pressable.last))
         )  # fmt: skip

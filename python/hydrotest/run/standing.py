@@ -16,7 +16,6 @@ from pathlib import Path
 from hydrotest.errors import OverdueError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import make_site
 from hydrotest.hosts.deadlines import SLOW, Patience, until_here
-from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.events import Listener
 from hydrotest.run.raising import remove_data, start_systems
 from hydrotest.run.scratch import PREFIX, Scratch, clear_abandoned, is_owned, scratch_root
@@ -68,14 +67,14 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         site = await make_site(experiment, scratch.path)
         teardown.add("removing the lab", site.clear)
         systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
-        if site.lab is not None:
+        if any(host.is_emulated for host in experiment.hosts.values()):
             listener.phase("measuring what the emulated hosts give")
-            await survey(site.hosts, scratch.path.name, listener.say)
+            await survey(experiment.hosts, site.hosts, scratch.path.name, listener.say)
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         endpoints = {name: system.endpoints for name, system in systems.items()}
         services = [service for system in systems.values() for service in system.services]
         hosts = [
-            HostUp(name, host.address, host.spec.gets if isinstance(host, NetnsHost) else "", [s.name for s in services if s.host is host])
+            HostUp(name, host.address, experiment.hosts[name].gets, [s.name for s in services if s.host is host])
             for name, host in site.hosts.items()
         ]
         state = StandingUp(experiment.name, os.getpid(), endpoints, hosts)

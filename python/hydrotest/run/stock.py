@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
+from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
 from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
@@ -37,27 +39,31 @@ JVM_WARM_UP_S = 10.0
 """Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
 
 
+@dataclass(frozen=True)
+class Level:
+    """What a tool is to do; neither rate nor number in flight: as fast as it can."""
+
+    number: int
+    """Of its trial."""
+    rate: float | None
+    in_flight: int | None
+    log: Path
+    """Where its output goes."""
+
+
 async def run_stock_level(bench: Bench, pressable: Rated, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
     """One level by the stock client. Neither rate nor count: as fast as it can."""
-    number = bench.runner.claim()
-    empty = [
-        Load(
-            workload=pressable.name, kind=bench.experiment.workloads[pressable.name].kind, client="stock", offered=rate, in_flight=in_flight
-        )
-    ]
+    number, kind = bench.runner.claim(), pressable.spec.kind
+    tool = WORKLOADS[kind].stock
+    assert tool is not None  # the experiment's check refuses a stock client where there is none
+    empty = [Load(workload=pressable.name, kind=kind, client="stock", offered=rate, in_flight=in_flight)]
     log = log_path(bench.runner.folder, number, plan.slug, layout.stock_output(pressable.name))
 
     async def body() -> list[Load]:
-        if isinstance(pressable, Produce):
-            result = await _produce(bench, pressable, plan, rate, number, log)
-        elif isinstance(pressable, Consume):
-            result = await _consume(bench, pressable, number, log)
-        else:
-            assert isinstance(pressable, Store)
-            result = await _stress(bench, pressable, plan, rate, in_flight, log)
+        result = await tool.run.load()(bench, pressable, plan, Level(number, rate, in_flight, log))
         return [empty[0].model_copy(update={"stock": result})]
 
-    bench.listener.trial_started(number, f"{plan.purpose} {pressable.name} by {stock.command_for(pressable.spec)}", plan.seconds)  # type: ignore[attr-defined]
+    bench.listener.trial_started(number, f"{plan.purpose} {pressable.name} by {tool.name}", plan.seconds)
     return await bench.runner.record(number, plan, empty, body)
 
 
@@ -83,8 +89,9 @@ def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_P
     return Patience.of(its_records=records / slowest, the_tool_itself=TOOL_S_MAX)
 
 
-async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: float | None, number: int, log: Path) -> StockResult:
-    topic = pressable.topic(number)
+async def produce(bench: Bench, pressable: Produce, plan: TrialPlan, level: Level) -> StockResult:
+    """By ProducerPerformance."""
+    rate, topic = level.rate, pressable.topic(level.number)
     await kafka_load.create_topic(pressable.host, pressable.cluster, topic, pressable.spec)
     try:
         speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / pressable.spec.record_size.low)
@@ -95,35 +102,38 @@ async def _produce(bench: Bench, pressable: Produce, plan: TrialPlan, rate: floa
             rate, warm_up,
         )  # fmt: skip
         patience = _for_records(records, pressable, speed)
-        return parse_producer(*await run_command(command.name, command.argv, pressable.host, log, patience, SILENCE), asked=records)
+        return parse_producer(*await run_command(command.name, command.argv, pressable.host, level.log, patience, SILENCE), asked=records)
     finally:
         await remove_quietly(bench, kafka_load.delete_topic(pressable.host, pressable.cluster, topic), topic)
 
 
-async def _consume(bench: Bench, pressable: Consume, number: int, log: Path) -> StockResult:
-    group = f"hydrotest-{bench.run}-{number}"
+async def consume(bench: Bench, pressable: Consume, _plan: TrialPlan, level: Level) -> StockResult:
+    """By ConsumerPerformance."""
+    group = f"hydrotest-{bench.run}-{level.number}"
     source = pressable.source
     command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, await _tool_config(bench, source),
                                      pressable.topic, pressable.records, group)  # fmt: skip
     # It prints nothing before its end, and ends itself where nothing comes for a minute.
     patience = _for_records(pressable.records, source)
-    return parse_consumer(*await run_command(command.name, command.argv, pressable.host, log, patience))
+    return parse_consumer(*await run_command(command.name, command.argv, pressable.host, level.log, patience))
 
 
-async def _stress(bench: Bench, pressable: Store, plan: TrialPlan, rate: float | None, in_flight: int | None, log: Path) -> StockResult:
+async def stress(bench: Bench, pressable: Store, plan: TrialPlan, level: Level) -> StockResult:
+    """By cassandra-stress."""
+    log = level.log
     folder = next(fetch(STRESS, bench.listener.say).glob("apache-cassandra-*"))
     # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
     newer = folder.parent.glob("HdrHistogram-*.jar")
     classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
     java, endpoint = find_java(), pressable.cluster.addresses[0]
     scratch = log.parent
-    threads = in_flight or SATURATING_IN_FLIGHT
+    threads = level.in_flight or SATURATING_IN_FLIGHT
     keyspace = pressable.stock_keyspace
     if not pressable.stock_filled:
         filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, pressable.spec, threads, scratch)
         filled = Patience.of(all_rows=POPULATE_S_MAX, the_tool_itself=TOOL_S_MAX)
         await run_command(filling.name, filling.argv, pressable.host, log.with_suffix(".populate.out"), filled, SILENCE)
         pressable.stock_filled = True
-    command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.window_s, threads, rate, scratch)
+    command = stock.stress_command(java, classpath, endpoint, keyspace, pressable.spec, plan.window_s, threads, level.rate, scratch)
     patience = Patience.of(its_window=plan.window_s, its_warm_up=STRESS_WARM_UP_S_MAX, the_tool_itself=TOOL_S_MAX)
     return parse_stress(*await run_command(command.name, command.argv, pressable.host, log, patience))

@@ -12,6 +12,8 @@ from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
+from hydrotest.spec.choice import narrowed
+from hydrotest.spec.hosts import Placed
 from hydrotest.systems.fetch import Say
 
 DISK_BYTES = 256 << 20
@@ -28,14 +30,14 @@ EMULATED_TO = 0.05
 """An emulated host is to give what was asked for, to this share of it."""
 
 
-async def survey(hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str, Any]]:
+async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str, Any]]:
     """Each host with its hardware, clock and ceilings, as environment.json holds them. Says what emulated hosts give, and warns where
     that is not what was asked for. Raises `RunFailedError` where a host cannot be measured."""
-    emulated = [host for host in hosts.values() if isinstance(host, NetnsHost)]
+    emulated = [found for host in hosts.values() if (found := narrowed(host, NetnsHost)) is not None]
     surveyed: list[dict[str, Any]] = []
     for name, host in hosts.items():
         try:
-            surveyed.append(await _one(host, run, _neighbour(host, emulated), is_first=not surveyed))
+            surveyed.append(await _one(host, specs[name].connect, run, _neighbour(host, emulated), is_first=not surveyed))
         except TrialFailedError as error:
             raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}") from error
     for host in emulated:
@@ -55,13 +57,13 @@ async def survey(hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str
     return surveyed
 
 
-async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool) -> dict[str, Any]:
+async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, is_first: bool) -> dict[str, Any]:
     facts = await host.facts()
     clock = await clock_offset(host)
-    is_emulated = isinstance(host, NetnsHost)
+    part = narrowed(host, NetnsHost)
     disk_bytes = DISK_BYTES
-    if isinstance(host, NetnsHost) and host.spec.disk is not None:
-        disk_bytes = min(DISK_BYTES, round(host.spec.disk / 8 * DISK_S), host.spec.disk_size // DISK_PARTS)
+    if part is not None and part.spec.disk is not None:
+        disk_bytes = min(DISK_BYTES, round(part.spec.disk / 8 * DISK_S), part.spec.disk_size // DISK_PARTS)
     directory = host.scratch(run)
     await host.make_folder(directory)
     settings: dict[str, Any] = {
@@ -72,7 +74,7 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
     patience = Patience.of(writing_and_reading_a_file=2 * disk_bytes / DISK_BYTES_PER_S_MIN, cores_and_link=SLOW * 60.0)
     if neighbour is None:
         found = await ask(host, "ceiling", settings, patience)
-        if is_emulated:
+        if part is not None:
             # What was measured is its loopback.
             found["network_bytes_per_s"] = None
     else:
@@ -92,18 +94,19 @@ async def _one(host: Host, run: str, neighbour: NetnsHost | None, is_first: bool
         "memory_bytes": facts.memory_bytes, "generator_null_per_core_s": found["generator_null_per_core_s"],
         "wake_cpu_us": found["wake_cpu_us"],
     }  # fmt: skip
-    return {"name": host.name, "connect": "netns" if is_emulated else "local", "cores": facts.cores, "memory_bytes": facts.memory_bytes,
+    return {"name": host.name, "connect": connect, "cores": facts.cores, "memory_bytes": facts.memory_bytes,
             "kernel": facts.kernel, "cpu_model": facts.cpu_model, "clock": asdict(clock),
-            "disk_device": found["disk_device"], **({"machine_cores": machine_cores()} if is_emulated else {}),
-             **({"dirty_pages_bounded": host.disk.is_strict} if isinstance(host, NetnsHost) and host.disk is not None else {}),
+            "disk_device": found["disk_device"], **({"machine_cores": machine_cores()} if part is not None else {}),
+             **({"dirty_pages_bounded": part.disk.is_strict} if part is not None and part.disk is not None else {}),
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 
 def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
     """The host to which the link is measured: the next one. Its own link is unbounded meanwhile, so that it is the other's that is measured."""
-    if not isinstance(host, NetnsHost) or len(emulated) < 2:
+    part = narrowed(host, NetnsHost)
+    if part is None or len(emulated) < 2:
         return None
-    return emulated[(emulated.index(host) + 1) % len(emulated)]
+    return emulated[(emulated.index(part) + 1) % len(emulated)]
 
 
 def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:

@@ -21,7 +21,8 @@ from hydrotest.run.events import Listener
 from hydrotest.run.sampling import Sampling
 from hydrotest.run.teardown import each
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Load, Purpose, Tenancy, Trial
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Load, Tenancy, Trial
 
 
 @dataclass(frozen=True)

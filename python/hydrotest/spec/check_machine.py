@@ -30,7 +30,7 @@ def check_machine(experiment: Experiment, document: Document, machine: Machine) 
     grow with what is written.
     """
     checker = Checker(document)
-    emulated = {name: host for name, host in experiment.hosts.items() if isinstance(host, NetnsHost)}
+    emulated = experiment.hosts_of(NetnsHost)
     for name, host in emulated.items():
         if host.cores is not None and host.cores > machine.cores:
             raise checker.fail(("hosts", name, "cores"), f"{name} is given {host.cores:.3g} cores; this machine has {machine.cores:.3g}",

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.choice import narrowed
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.system import IN_CLASS_PATH, JavaSystem
 
-IN_DATA = {
-    "kafka": {",": "parts the entries of `log.dirs`"},
-    "hdfs": {",": "parts the entries of `dfs.datanode.data.dir`", ":": "parts the entries of a Java class path"},
-    "spark": {
-        ",": "parts the entries of SPARK_LOCAL_DIRS", ":": "parts the entries of a Java class path",
-        **dict.fromkeys("*?[]{}", "is a pattern in the paths of Spark's files"),
-    },
-}  # fmt: skip
-"""What the path of a system's data cannot hold, and why: none of them can be escaped there."""
-IN_JARS = {":": "parts the entries of a Java class path"}
+IN_JARS = {":": IN_CLASS_PATH}
 IN_CACHE = {**IN_JARS, "=": "parts a Java agent's jar from its options", ",": "parts the entries of `spark.jars`"}
 
 
@@ -41,10 +35,11 @@ def check_paths(experiment: Experiment, document: Document, roots: Roots) -> Non
     _check(roots.data, roots, {}, place, remedy, checker)
     _check(roots.cache, roots, IN_CACHE, (), "Set XDG_CACHE_HOME to another directory.", checker)
     for name, system in experiment.systems.present().items():
-        _check(roots.data, roots, IN_DATA.get(name, {}), place, remedy, checker)
-        if system.home is not None:
+        _check(roots.data, roots, system.not_in_data, place, remedy, checker)
+        home = None if (on_java := narrowed(system, JavaSystem)) is None else on_java.home
+        if home is not None:
             _check(
-                Path(system.home).expanduser(),
+                Path(home).expanduser(),
                 roots,
                 IN_JARS,
                 ("systems", name, "home"),
@@ -53,7 +48,7 @@ def check_paths(experiment: Experiment, document: Document, roots: Roots) -> Non
             )
 
 
-def _check(path: Path, roots: Roots, signs: dict[str, str], place: Path_, remedy: str, checker: Checker) -> None:
+def _check(path: Path, roots: Roots, signs: Mapping[str, str], place: Path_, remedy: str, checker: Checker) -> None:
     text = str(path)
     if not text.isprintable():
         raise checker.fail(place, f"the path {text!r} holds characters that are no letters, digits or signs in UTF-8", remedy)

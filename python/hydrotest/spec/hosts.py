@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from hydrotest.kinds.registry import HOSTS
 from hydrotest.spec.base import Model
+from hydrotest.spec.choice import OneOf
 from hydrotest.spec.fields import BitsPerS, Loopback, Name, SizeBytes
 from hydrotest.units import show_bytes
+
+if TYPE_CHECKING:
+    from hydrotest.spec.scale import MachineType, Scale
 
 GIB = 1 << 30
 Share = Literal["cores", "disk", "network"]
@@ -29,6 +34,48 @@ class Placed(Model):
     rack: Name = Field("rack1", description="The rack in it.")
     type: str | None = Field(None, max_length=40, description="What kind of machine it is, for tables and the drawing.")
 
+    is_emulated: ClassVar[bool] = False
+    """A part of this machine, with a network that the machine itself is not in. Needs root."""
+
+    if TYPE_CHECKING:
+        connect: str
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        """What it is given of a machine: cores, bytes of memory, bits a second of disk and network; None where it has all."""
+        return {}
+
+    @property
+    def gets(self) -> str:
+        """Its cores, memory and disk in words; empty where it has all of the machine."""
+        return ""
+
+    @property
+    def link(self) -> str:
+        """The speed of its link in words; empty where that is not emulated."""
+        return ""
+
+    @property
+    def may_burden(self) -> bool | None:
+        """True if cores may be taken from all that runs on it; None where that is not how it is squeezed."""
+        return None
+
+    def has_share(self, resource: Share, machine: MachineType | None) -> bool:
+        """True if it has a share of its own of that, written at it or at the machine that it is made after."""
+        return False
+
+    def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:
+        """What it is with what its type and the scale give it, where it does not say itself; `needed` bytes of memory at least."""
+        return self
+
+    def machine(self, name: str) -> str:
+        """The machine that it is, or is as far as its systems can tell; `name` is the host's."""
+        return name
+
+    def listens_at(self, name: str) -> str:
+        """What tells its services from those of other hosts."""
+        return name
+
 
 class LocalHost(Placed):
     """This machine."""
@@ -39,6 +86,17 @@ class LocalHost(Placed):
     squeeze: Literal["allow"] | None = Field(
         None, description="`allow`: where a test squeezes, part of this machine's cores may be taken away for seconds from everything that runs on it, but for the "
         "generators. Needs root.")  # fmt: skip
+
+    @property
+    def may_burden(self) -> bool | None:
+        return self.squeeze == "allow"
+
+    def machine(self, name: str) -> str:
+        # By however many names: it is one machine.
+        return self.connect
+
+    def listens_at(self, name: str) -> str:
+        return self.address
 
 
 class NetnsHost(Placed):
@@ -56,18 +114,34 @@ class NetnsHost(Placed):
     disk_size: SizeBytes = Field(16 * GIB, description="Size of that disk; its file grows with what is written.")
     network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
 
+    is_emulated: ClassVar[bool] = True
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        return {"cores": self.cores, "memory": self.memory, "disk": self.disk, "network": self.network}
+
+    def has_share(self, resource: Share, machine: MachineType | None) -> bool:
+        return any(getattr(one, resource) is not None for one in (self, machine) if one is not None)
+
+    def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:
+        given: dict[str, Any] = {
+            "cores": machine.cores * scale.cores,
+            "memory": max(needed, round(machine.memory * scale.memory)),
+            "disk": None if machine.disk is None else machine.disk * scale.disk,
+            "network": machine.network * scale.network,
+        }
+        return self.model_copy(update={key: value for key, value in given.items() if getattr(self, key) is None})
+
     @property
     def gets(self) -> str:
-        """Its cores, memory and disk in words; empty where it has all of the machine."""
         parts = [f"{self.cores:.3g} cores" if self.cores is not None else "", show_bytes(self.memory) if self.memory is not None else "",
                  f"disk {show_bytes(self.disk / 8)}/s" if self.disk is not None else ""]  # fmt: skip
         return ", ".join(part for part in parts if part)
 
     @property
     def link(self) -> str:
-        """The speed of its link in words."""
         return f"{self.network / 1e6:,.4g} Mbit/s" if self.network is not None else "unbounded"
 
 
-Host = Annotated[LocalHost | NetnsHost, Field(discriminator="connect")]
-AnyHost = LocalHost | NetnsHost
+Host = Annotated[Placed, OneOf(HOSTS, "connect")]
+"""One of those that are registered."""

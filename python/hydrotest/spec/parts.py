@@ -7,14 +7,19 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from hydrotest.spec.base import Model
+from hydrotest.spec.choice import EachOf, OneOf
 from hydrotest.spec.models import Experiment
 
 
 def models_in(kind: Any) -> Iterator[type[Model]]:
     """The models that a field's type names, not those below them."""
-    if isinstance(kind, type) and issubclass(kind, Model):
+    registered = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, OneOf | EachOf)]
+    if registered:
+        yield from registered[0].models(get_args(kind)[0])
+    elif isinstance(kind, type) and issubclass(kind, Model):
         yield kind
     elif get_origin(kind) is not Literal:
         for argument in get_args(kind)[: 1 if get_origin(kind) is Annotated else None]:
@@ -27,8 +32,13 @@ def every_model() -> list[type[Model]]:
     found: list[type[Model]] = [Experiment]
     for model in found:
         for field in model.model_fields.values():
-            found.extend(one for one in dict.fromkeys(models_in(field.annotation)) if one not in found)
+            found.extend(one for one in dict.fromkeys(models_in(type_of(field))) if one not in found)
     return found
+
+
+def type_of(field: FieldInfo) -> Any:
+    """A field's type with what annotates it."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def tag_of(model: type[BaseModel], discriminator: str) -> str | None:
@@ -55,7 +65,7 @@ def model_at(loc: Iterable[str | int]) -> type[Model]:
             model = next((one for one in choices if part in _names(one)), model)
             choices = []
         elif part in model.model_fields:
-            kind = model.model_fields[str(part)].annotation
+            kind = type_of(model.model_fields[str(part)])
             choices = list(dict.fromkeys(models_in(kind)))
             to_skip = _levels(kind)
         if len(choices) == 1 and not to_skip:

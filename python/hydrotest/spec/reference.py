@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from hydrotest.spec import base, fields, hosts, models, scale, tests, workloads
+from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
+from hydrotest.spec import base, fields, kafka, models, scale
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
+from hydrotest.spec.choice import Kind
 from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
+from hydrotest.spec.parts import models_in, type_of
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
@@ -20,38 +25,53 @@ _QUANTITIES = {
     fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
     MakerField: "`row`, a distribution of numbers, or a size",
-    workloads.Acks: "`all`, `1` or `0`",
+    kafka.Acks: "`all`, `1` or `0`",
     SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
 }  # fmt: skip
-_UNDER = {
-    scale.Lab: "lab", scale.MachineType: "lab → types → NAME", scale.Scale: "lab → scale", models.KafkaSecurity: "kafka → security",
-    models.CassandraSecurity: "cassandra → security", workloads.Headers: "kafka-produce → headers", workloads.Transactions: "kafka-produce → transactions",
-    workloads.Mix: "cassandra → mix", workloads.Statement: "cassandra → statements → NAME", tests.Stretch: "profile → stretches → each",
-}  # fmt: skip
-"""Where settings stand that belong to others."""
-_SECTIONS: list[tuple[str, str, list[type[base.Model]]]] = [
-    ("The file", "", [models.Experiment]),
-    ("Hosts", "`hosts: {NAME: {connect: …}}`", [hosts.LocalHost, hosts.NetnsHost]),
-    ("Lab", "`lab: {types: {NAME: {…}}, scale: {…}}`, what emulated hosts are made after", [scale.Lab, scale.MachineType, scale.Scale]),
-    ("Systems", "`systems: {kafka: {…}, cassandra: {…}, hdfs: {…}, spark: {…}}`",
-     [models.Kafka, models.KafkaSecurity, models.Cassandra, models.CassandraSecurity, models.Hdfs, models.Spark]),
-    ("Workloads", "`workloads: {NAME: {kind: …}}`", [workloads.KafkaProduce, workloads.Headers, workloads.Transactions, workloads.KafkaConsume, workloads.Dataflow,
-     workloads.CassandraLoad, workloads.Mix, workloads.Statement,
-     workloads.HdfsWrite, workloads.HdfsRead, workloads.SparkPerf, workloads.Command]),
-    ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
-    ("Tests", "`tests: [isolated: […], …]`, carried out in this order",
-     [tests.Isolated, tests.Combined, tests.Soak, tests.Fault, tests.Levels, tests.Concurrency, tests.Saturated, tests.Doubling,
-      tests.Profile, tests.Stretch]),
-    ("Search", "`search: {…}`", [models.Search]),
-    ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
-]  # fmt: skip
+
+
+def _sections() -> list[tuple[str, str, list[type[base.Model]]]]:
+    """Title, usage and models of each part of the page."""
+    systems = {name: kind.model.load() for name, kind in SYSTEMS.items()}
+    given = ", ".join(f"{name}: {{…}}" for name in systems)
+    return [
+        ("The file", "", [models.Experiment]),
+        ("Hosts", "`hosts: {NAME: {connect: …}}`", _with_parts(HOSTS)),
+        ("Lab", "`lab: {types: {NAME: {…}}, scale: {…}}`, what emulated hosts are made after", [scale.Lab, *_parts_of(scale.Lab)]),
+        ("Systems", f"`systems: {{{given}}}`", _with_parts(SYSTEMS)),
+        ("Workloads", "`workloads: {NAME: {kind: …}}`", _with_parts(WORKLOADS)),
+        ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
+        ("Tests", "`tests: [isolated: […], …]`, carried out in this order", _with_parts(TESTS)),
+        ("Search", "`search: {…}`", [models.Search]),
+        ("Warm-up", "`warm_up: {…}`", [models.WarmUp]),
+    ]
+
+
+def _with_parts(kinds: Mapping[str, Kind]) -> list[type[base.Model]]:
+    """The model of each kind, and behind it those that its settings hold."""
+    return [model for kind in kinds.values() for model in (kind.model.load(), *_parts_of(kind.model.load()))]
+
+
+def _parts_of(model: type[base.Model]) -> list[type[base.Model]]:
+    return [part for field in model.model_fields.values() for part in models_in(type_of(field))]
+
+
+@cache
+def _under() -> dict[type[base.Model], str]:
+    """Where settings stand that belong to others."""
+    owners = [("lab", scale.Lab), *((name, kind.model.load()) for kinds in (SYSTEMS, WORKLOADS, TESTS) for name, kind in kinds.items())]
+    each = {dict: " → NAME", list: " → each"}
+    return {
+        part: f"{owner} → {name}{each.get(get_origin(field.annotation), '')}"
+        for owner, model in owners for name, field in model.model_fields.items() for part in models_in(type_of(field))
+    }  # fmt: skip
 
 
 def reference() -> str:
     """The whole page as Markdown."""
     out = ["# The experiment file", "", "YAML without anchors, aliases and tags. Unknown keys, wrong units and names that are not there are errors, with their line.",
            "This page is written from the models (`make docs`).", ""]  # fmt: skip
-    for title, usage, parts in _SECTIONS:
+    for title, usage, parts in _sections():
         out += [f"## {title}", *([usage, ""] if usage else [""])]
         for part in parts:
             out += _table(part, named=len(parts) > 1)
@@ -72,11 +92,17 @@ def _title(model: type[base.Model]) -> str:
     for tag in ("kind", "test", "connect"):
         if tag in model.model_fields:
             return f"`{get_args(model.model_fields[tag].annotation)[0]}`"
-    return f"`{_UNDER.get(model, model.__name__.lower())}`"
+    return f"`{_names().get(model) or _under().get(model) or model.__name__.lower()}`"
+
+
+@cache
+def _names() -> dict[type[base.Model], str]:
+    """What systems are called."""
+    return {kind.model.load(): name for name, kind in SYSTEMS.items()}
 
 
 def _type(field: FieldInfo) -> str:
-    return _words(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
+    return _words(type_of(field))
 
 
 def _words(kind: Any) -> str:
@@ -121,6 +147,6 @@ def _default(field: FieldInfo) -> str:
             (size, unit) for size, unit in ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value % size < size * 1e-9
         )
         return f"`{value / size:g} {unit}`"
-    if kind == _QUANTITIES[workloads.Acks]:
+    if kind == _QUANTITIES[kafka.Acks]:
         return "`all`"
     return f"`{value:.0%}`" if kind == _QUANTITIES[fields.Fraction] else f"`{value}`"

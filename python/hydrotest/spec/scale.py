@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic import Field
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.fields import BitsPerS, Fraction, SizeBytes
-from hydrotest.spec.hosts import AnyHost, NetnsHost
+from hydrotest.spec.hosts import Placed
 
 
 class MachineType(Model):
@@ -36,19 +36,9 @@ class Lab(Model):
     scale: Scale = Field(description="How much smaller the emulated hosts are.")
 
 
-def scaled(hosts: dict[str, AnyHost], lab: Lab, needed: dict[str, int]) -> dict[str, AnyHost]:
+def scaled(hosts: Mapping[str, Placed], lab: Lab, needed: Mapping[str, int]) -> dict[str, Placed]:
     """The hosts with what their types and the scale give them, where they do not say themselves; `needed` bytes of memory at least."""
-    return {name: _one(host, lab, needed[name]) for name, host in hosts.items()}
-
-
-def _one(host: AnyHost, lab: Lab, needed: int) -> AnyHost:
-    if not isinstance(host, NetnsHost) or host.type is None or host.type not in lab.types:
-        return host
-    machine, scale = lab.types[host.type], lab.scale
-    given: dict[str, Any] = {
-        "cores": machine.cores * scale.cores,
-        "memory": max(needed, round(machine.memory * scale.memory)),
-        "disk": None if machine.disk is None else machine.disk * scale.disk,
-        "network": machine.network * scale.network,
+    types = {name: lab.types.get(host.type or "") for name, host in hosts.items()}
+    return {
+        name: host if (machine := types[name]) is None else host.scaled(machine, lab.scale, needed[name]) for name, host in hosts.items()
     }
-    return host.model_copy(update={key: value for key, value in given.items() if getattr(host, key) is None})

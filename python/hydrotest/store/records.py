@@ -6,27 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hydrotest.store.purposes import Purpose
+
 Tenancy = Literal["isolated", "combined"]
-Purpose = Literal[
-    "warm-up",
-    "populate",
-    "prefill",
-    "saturated",
-    "search",
-    "repeat",
-    "level",
-    "catch-up",
-    "batch",
-    "alone",
-    "together",
-    "all-out",
-    "soak",
-    "profile",
-    "fault",
-    "doubling",
-    "squeeze",
-    "files",
-]
 
 
 class Record(BaseModel):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model, model_validator
+
+from hydrotest.percentiles import PERCENTILES
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A figure. A whole one stays whole, so that it is written as it came."""
@@ -55,15 +57,33 @@ class Row(BaseModel):
         return written
 
 
-class Latency(Row):
+if TYPE_CHECKING:
+
+    class _Latency(Row):
+        """The percentiles that code names; there are those of `hydrotest.percentiles`."""
+
+        mean: Number | None = None
+        p50: Number | None = None
+        p95: Number | None = None
+        p99: Number | None = None
+        p999: Number | None = None
+        max: Number | None = None
+
+else:
+    _Latency = create_model("_Latency", __base__=Row, **{
+        "mean": (Number | None, Field(None, description="Mean.")),
+        **{one.name: (Number | None, Field(None, description=f"{one.words[:1].upper()}{one.words[1:]}.")) for one in PERCENTILES},
+        "max": (Number | None, Field(None, description="The longest.")),
+    })  # fmt: skip
+
+
+class Latency(_Latency):
     """Response times from the intended send time."""
 
-    mean: Number | None = Field(None, description="Mean.")
-    p50: Number | None = Field(None, description="Median.")
-    p95: Number | None = Field(None, description="95th percentile.")
-    p99: Number | None = Field(None, description="99th percentile.")
-    p999: Number | None = Field(None, description="99.9th percentile.")
-    max: Number | None = Field(None, description="The longest.")
+    def get(self, figure: str) -> float | None:
+        """One of `percentiles.FIGURES`, milliseconds."""
+        value: float | None = getattr(self, figure)
+        return value
 
     @classmethod
     def of(cls, figures: Mapping[str, float | None] | None) -> Self | None:

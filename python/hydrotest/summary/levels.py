@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import TYPE_CHECKING
 
+from pydantic import Field, create_model
+
+from hydrotest.percentiles import BRIEF
 from hydrotest.store.records import Tenancy
 from hydrotest.summary.base import (
     BECAUSE,
@@ -55,14 +58,27 @@ class Level(Row):
     reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
 
 
-class Point(Row):
+if TYPE_CHECKING:
+
+    class _Point(Row):
+        """The percentiles that code names; there are the brief ones of `hydrotest.percentiles`."""
+
+        offered: Number | None = None
+        achieved: Number
+        p50_ms: Number | None = None
+        p99_ms: Number | None = None
+
+else:
+    _Point = create_model("_Point", __base__=Row, **{
+        "offered": (Number | None, Field(description="Operations a second asked for.")),
+        "achieved": (Number, Field(description="Operations completed a second.")),
+        **{f"{one.name}_ms": (Number | None, Field(description=f"{one.words[:1].upper()}{one.words[1:]}.")) for one in BRIEF},
+    })  # fmt: skip
+
+
+class Point(_Point):
     """A trial at one offered rate."""
 
-    offered: Number | None = Field(description="Operations a second asked for.")
-    achieved: Number = Field(description="Operations completed a second.")
-    p50_ms: Number | None = Field(description="Median response time.")
-    p99_ms: Number | None = Field(description="99th percentile.")
-    p999_ms: Number | None = Field(description="99.9th percentile.")
     accepted: bool = Field(description="Whether it was sustained.")
     trial: int | None = Field(None, description=TRIAL)
     purpose: str | None = Field(None, description=PURPOSE)

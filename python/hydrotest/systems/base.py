@@ -20,6 +20,7 @@ from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import Files, place
+from hydrotest.spec.models import Experiment
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, last_words
 
@@ -43,6 +44,21 @@ class Ready:
 
     question: Mapping[str, Any]
     satisfied: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where and for what a system is made."""
+
+    experiment: Experiment
+    hosts: Mapping[str, Host]
+    run: str
+    logs: PurePath
+    on_death: OnDeath
+
+    def at(self, names: Sequence[str]) -> list[Host]:
+        """Hosts by name."""
+        return [self.hosts[name] for name in names]
 
 
 class System(ABC):

@@ -60,13 +60,6 @@ SPARK_KAFKA = Bundle("spark-kafka", "hydrotest.systems.spark", "kafka.xml", "spa
 SPARK_CASSANDRA = Bundle("spark-cassandra", "hydrotest.systems.spark", "cassandra.xml", "java-driver-core-shaded")
 """Cassandra's own driver, for what Spark writes there."""
 HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
-BUNDLES: dict[str, list[Bundle]] = {
-    "kafka": [KAFKA, EXPORTER],
-    "cassandra": [CASSANDRA, STRESS, EXPORTER],
-    "spark": [SPARK_KAFKA, SPARK_CASSANDRA],
-    "hdfs": [HDFS, EXPORTER],
-}
-"""What `hydrotest fetch NAME` fetches."""
 
 
 def fetch(bundle: Bundle, say: Say) -> Path:

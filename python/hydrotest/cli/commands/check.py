@@ -10,7 +10,6 @@ from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
-from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.plan import make_plan
 from hydrotest.systems.extras import missing_extras
 from hydrotest.units import show_bytes, show_duration
@@ -31,7 +30,7 @@ def check(experiment: Path, as_json: bool) -> int:
     if spec.lab is not None:
         scale = ", ".join(f"{what} × {factor:.3g}" for what, factor in spec.lab.scale)
         print(f"scale: {scale}; memory never below what the services need")
-    given = sum(host.cores or 0.0 for host in spec.hosts.values() if isinstance(host, NetnsHost))
+    given = sum(host.shares.get("cores") or 0.0 for host in spec.hosts.values())
     if given:
         there = cores()
         short = "; that is more than there are: busy all at once, hosts get less than they are given" if given > there else ""

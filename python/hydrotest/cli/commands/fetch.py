@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 from hydrotest.cli.output import print_json, say_on_stderr
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.systems.fetch import BUNDLES
+from hydrotest.systems.catalogue import bundles
 from hydrotest.systems.fetch import fetch as fetch_bundle
 
 
 def fetch(systems: Sequence[str], as_json: bool) -> int:
     """Fetches what is named, or all, and prints where it lies."""
-    names = list(systems) or list(BUNDLES)
+    fetched = bundles()
+    names = list(systems) or list(fetched)
     for name in names:
-        if name not in BUNDLES:
-            raise BadInputError(f"there is no system {name!r} to fetch", f"There are {', '.join(BUNDLES)}.")
+        if name not in fetched:
+            raise BadInputError(f"there is no system {name!r} to fetch", f"There are {', '.join(fetched)}.")
     say = say_on_stderr()
-    folders = {bundle.name: str(fetch_bundle(bundle, say)) for name in names for bundle in BUNDLES[name]}
+    folders = {bundle.name: str(fetch_bundle(bundle, say)) for name in names for bundle in fetched[name]}
     if as_json:
         print_json(folders)
     else:

@@ -12,6 +12,7 @@ from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.jobs.jars import find_javac
+from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.report.html import write_report
 from hydrotest.report.missed import missed
 from hydrotest.report.terminal import print_summary
@@ -19,8 +20,7 @@ from hydrotest.run.controller import Controller, Ended
 from hydrotest.run.events import Listener
 from hydrotest.run.interrupt import cancel_on_signals
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Combined
-from hydrotest.spec.workloads import Dataflow, HdfsRead, HdfsWrite, SparkPerf
+from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.systems.extras import check_extras
@@ -32,13 +32,14 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     spec = load_for_here(experiment)
     check_rights(spec)
     check_extras(spec)
-    find_java()
-    if any(isinstance(workload, SparkPerf | Dataflow | HdfsWrite | HdfsRead) for workload in spec.workloads.values()):
+    if any(SYSTEMS[name].needs_java for name in spec.systems.present()):
+        find_java()
+    if any(WORKLOADS[workload.kind].needs_javac for workload in spec.workloads.values()):
         find_javac()
     tests = {test.test for test in spec.tests}
     if only is not None and only not in tests:
         raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")
-    if only == "combined" and not resume and any(isinstance(test, Combined) and not test.rates for test in spec.tests):
+    if only == "combined" and not resume and any(not test.rates for _, test in spec.tests_of(Combined)):
         raise BadInputError("--only combined: it presses fractions of the isolated limits, and a new run folder has none",
                             "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
                             file=experiment)  # fmt: skip

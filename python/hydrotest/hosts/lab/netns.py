@@ -8,7 +8,7 @@ import math
 import os
 import platform
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
@@ -63,7 +63,9 @@ class NetnsHost(LocalFiles):
         self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
+        # The experiment's check lets none through: only hydrotest-node can enter an emulated host.
+        assert not program
         options = ["--place", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
         return await start_node(self.name, subcommand, settings, options)
 

@@ -91,7 +91,7 @@ public final class Flow {
         }
         return JSON.createObjectNode();
       case "account":
-        return Ledger.of(spark, wish).told();
+        return Ledger.of(spark, wish).told(wish.get("percentiles"));
       case "counts":
         return Counts.of(spark, wish);
       default:

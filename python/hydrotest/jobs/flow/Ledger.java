@@ -35,8 +35,6 @@ final class Ledger implements Serializable {
   private static final int LEVEL_BYTES = 8;
   /** Of latencies, microseconds. */
   private static final int DIGITS = 3;
-  private static final Map<String, Double> PERCENTILES = Map.of("p50", 50.0, "p95", 95.0, "p99", 99.0, "p999", 99.9, "max", 100.0);
-
   private static final Column NEVER = functions.lit(null).cast("long");
 
   private static final class Account implements Serializable {
@@ -164,7 +162,8 @@ final class Ledger implements Serializable {
     });
   }
 
-  ObjectNode told() {
+  /** {@code percentiles}: those of the latencies, per cent by name. */
+  ObjectNode told(JsonNode percentiles) {
     ObjectNode told = Flow.JSON.createObjectNode().put("records", records).put("corrupted", corrupted);
     told.put("wrong_branch", wrongBranch);
     ArrayNode seen = told.putArray("seen");
@@ -175,7 +174,8 @@ final class Ledger implements Serializable {
     });
     if (latencies.getTotalCount() > 0) {
       ObjectNode latency = told.putObject("latency_ms").put("mean", latencies.getMean() / 1e3);
-      PERCENTILES.forEach((name, percentile) -> latency.put(name, latencies.getValueAtPercentile(percentile) / 1e3));
+      percentiles.fieldNames().forEachRemaining(name -> latency.put(name, latencies.getValueAtPercentile(percentiles.get(name).asDouble()) / 1e3));
+      latency.put("max", latencies.getMaxValue() / 1e3);
     }
     return told.put("out_of_order", outOfOrder);
   }

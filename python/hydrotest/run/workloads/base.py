@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +19,9 @@ from hydrotest.run.events import Listener
 from hydrotest.run.trial import Disturbance, Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.tests import Stretch
-from hydrotest.spec.workloads import Scheduled
+from hydrotest.spec.tests.profile import Stretch
+from hydrotest.spec.workload import Workload as Settings
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
@@ -101,7 +102,7 @@ class Bench:
         """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
         spec = self.experiment.workloads[workload]
         # A burst is due at once, and another may come before the one before it is answered.
-        bursts = 2 * (spec.arrivals.size or 0) if isinstance(spec, Scheduled) else 0
+        bursts = 2 * spec.burst
         sustained = round(pressing.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
         return max(IN_FLIGHT_CAP_MIN, sustained + bursts)
 
@@ -118,14 +119,20 @@ class Bench:
 class Workload(ABC):
     """A workload bound to running systems."""
 
-    def __init__(self, name: str, bench: Bench) -> None:
+    def __init__(self, name: str, spec: Settings, bench: Bench) -> None:
         self.name = name
+        self.spec = spec
         self.bench = bench
         self.hosts = [bench.hosts[host] for host in bench.experiment.generator_hosts(name)]
         """One for each generator."""
         self.host = self.hosts[0]
         """Questions are asked from here."""
         self.is_prepared = False
+
+    @classmethod
+    def bind(cls, name: str, spec: Any, bench: Bench, made: Mapping[str, Workload]) -> Workload:  # noqa: ARG003 - most read nobody
+        """The workload with these settings; `made` are others that it may read from."""
+        return cls(name, spec, bench)
 
     async def prepare(self) -> None:
         """Sets up and warms the system; once. Tried again while it fails: raises `TrialsFailedError` after some times."""
@@ -153,6 +160,17 @@ class Pressable(Workload):
     @abstractmethod
     def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
+
+    source: Rated | None = None
+    """What it follows: it presses as much as that, whose records it reads."""
+
+    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        """Its part in a trial in which its source presses too."""
+        return self.part(number, plan, pressing)
+
+    async def prepare_together(self) -> None:
+        """Prepares it for trials of several."""
+        await self.prepare()
 
     async def warm_again(self) -> Trial | None:
         """Warms what was started anew since it was warmed; the trial of it that failed, if one did."""
@@ -201,7 +219,7 @@ class Rated(Pressable):
                 self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
                 before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
                 offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
-                plan = TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_CHUNK_S)
+                plan = TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_CHUNK_S)
                 trial = await until_done(self.bench, partial(self.trial, plan, Pressing(rate_per_s=offered)))
                 outcome = trial.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S

@@ -15,8 +15,9 @@ from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressable, Pressing, remove_quietly
 from hydrotest.run.workloads.submission import Kept
+from hydrotest.spec.command import Command
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.workloads import Command, SparkPerf
+from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
 
@@ -28,8 +29,8 @@ class Batch(Pressable):
     """A batch workload is its own load."""
 
     def __init__(self, name: str, spec: SparkPerf, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: SparkPerf = spec
 
         async def start(application: Application, folder: PurePath, log: PurePath) -> Driver:
             return await Driver.start(name, spec, application, self.host, folder, log)
@@ -208,8 +209,8 @@ class Neighbour(Pressable):
     """Some program of the user's that runs beside the others."""
 
     def __init__(self, name: str, spec: Command, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: Command = spec
 
     async def _prepare(self) -> None:
         """Nothing: it is started with each trial."""

@@ -9,7 +9,8 @@ from hydrotest.load import cassandra as load_cassandra
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
-from hydrotest.spec.workloads import CassandraLoad
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Fates, Load, Outcome, Trial
 
 KEYSPACE_NAME_MAX = 48
@@ -20,8 +21,8 @@ class Store(Rated):
     """Reads and writes of single rows."""
 
     def __init__(self, name: str, spec: CassandraLoad, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: CassandraLoad = spec
         self.cluster = bench.systems["cassandra"].cluster
         # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
         number = list(bench.experiment.workloads).index(name)
@@ -47,7 +48,7 @@ class Store(Rated):
     async def _populate(self) -> None:
         self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
         self._begin()
-        plan = TrialPlan(f"populate-{self.name}", "populate", 0.0, self.spec.keys.size / 10_000)
+        plan = TrialPlan(f"populate-{self.name}", Purpose.POPULATE, 0.0, self.spec.keys.size / 10_000)
 
         async def attempt() -> Trial:
             number = self.bench.runner.claim()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
-from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.run.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
-from hydrotest.spec.workloads import HdfsRead, HdfsWrite
+from hydrotest.spec.choice import expected
+from hydrotest.spec.hdfs import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.records import FilesPass, Load, Trial
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
@@ -28,20 +29,23 @@ JVM_S_MAX = SLOW * 60.0
 class Files(Workload):
     """Passes over a number of files, each pass with another number at once."""
 
-    def __init__(self, name: str, spec: HdfsWrite | HdfsRead, written: HdfsWrite, writer: str, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+    @classmethod
+    def bind(cls, name: str, spec: HdfsWrite | HdfsRead, bench: Bench, made: Mapping[str, Workload]) -> Workload:  # noqa: ARG003 - its settings suffice
+        written = expected(bench.experiment.workloads[spec.source or name], HdfsWrite)
+        return cls(name, spec, written, bench)
+
+    def __init__(self, name: str, spec: HdfsWrite | HdfsRead, written: HdfsWrite, bench: Bench) -> None:
+        super().__init__(name, spec, bench)
+        self.spec: HdfsWrite | HdfsRead = spec
         self.written = written
-        system = bench.systems["hdfs"]
-        assert isinstance(system, HdfsSystem)
-        self.system = system
-        self.folder = f"{system.url}/hydrotest-{bench.run}-{writer}"
+        self.system = expected(bench.systems["hdfs"], HdfsSystem)
+        self.folder = f"{self.system.url}/hydrotest-{bench.run}-{name}"
         self._passes = 0
 
     @property
     def op(self) -> str:
         """`write` or `read`."""
-        return "write" if isinstance(self.spec, HdfsWrite) else "read"
+        return "write" if self.spec.source is None else "read"
 
     async def _prepare(self) -> None:
         if self.op == "read":
@@ -86,8 +90,8 @@ class Files(Workload):
 
     def _patience(self) -> Patience:
         """For a pass over all files, by the slowest of the hosts."""
-        specs = [host.spec for host in self.bench.hosts.values() if isinstance(host, NetnsHost)]
-        given = [bits / 8 for spec in specs for bits in (spec.disk, spec.network) if bits is not None]
+        shares = [host.shares for host in self.bench.experiment.hosts.values()]
+        given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
         copies = self.written.replication or self.system.spec.replication
         total = self.written.files * self.written.file_size * copies
         return Patience.of(a_JVM=JVM_S_MAX, all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given]))

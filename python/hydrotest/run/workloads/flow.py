@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +15,15 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Disturbance, Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, remove_quietly
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Workload, remove_quietly
 from hydrotest.run.workloads.engines.base import Places
 from hydrotest.run.workloads.engines.catalogue import make_engine
 from hydrotest.run.workloads.kafka import Produce
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.choice import expected, narrowed
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
+from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Ending, Fates, Hop, Load, Trial, Windowed
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
@@ -43,9 +46,13 @@ the window ends can be a tenth of what was offered in it, and more."""
 class Flow(Follower):
     """A pipeline; how much goes through it is told by who follows its last topic."""
 
+    @classmethod
+    def bind(cls, name: str, spec: Dataflow, bench: Bench, made: Mapping[str, Workload]) -> Workload:
+        return cls(name, spec, expected(made[spec.reads], Produce), bench)
+
     def __init__(self, name: str, spec: Dataflow, source: Produce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: Dataflow = spec
         self.source: Produce = source
         self.engine = make_engine(name, spec, bench, self.host)
         self._drained = True
@@ -81,7 +88,7 @@ class Flow(Follower):
         return trial
 
     async def _warm_by(self, rate_per_s: float) -> Trial:
-        return await self._pressed(TrialPlan(f"warm-up-{self.name}", "warm-up", 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
+        return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
 
     async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
@@ -130,7 +137,7 @@ class Flow(Follower):
     def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
         places = self._places(number)
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, places.aggregate, plan.seconds, "follow", pressing.rate_per_s,
-                                          plan.purpose == "fault", self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
 
         async def set_up() -> None:
             for topic in places.topics:
@@ -151,11 +158,11 @@ class Flow(Follower):
                 self.bench.listener.say(f"{self.name}: {one.query} was ended by an error: {one.error}")
             source = loads[self.source.name]
             assert source.outcome is not None
-            if plan.purpose in ("warm-up", "saturated") and self._drained:
+            if plan.purpose in (Purpose.WARM_UP, Purpose.SATURATED) and self._drained:
                 self._through = source.outcome.counts.completed / (self._drained_at - source.outcome.started_wall_s)
                 self.bench.listener.say(f"{self.name}: {show_rate(self._through)}/s went through")
             load = load.model_copy(update={"source": self.source.name, "kind": self.spec.kind, "endings": endings})
-            return load if plan.purpose == "warm-up" else await self._accounted(load, source, places, number, plan)
+            return load if plan.purpose == Purpose.WARM_UP else await self._accounted(load, source, places, number, plan)
 
         async def tear_down() -> None:
             await remove_quietly(self.bench, self.engine.end(), self.name)
@@ -169,9 +176,8 @@ class Flow(Follower):
         own = f"hydrotest-{self.bench.run}-{self.name}-{number}"
         # As Hadoop's Path takes it: it would not undo the escapes of an URI, and write elsewhere.
         local = f"file://{self.host.scratch(self.bench.run) / own}"
-        hdfs = self.bench.systems.get("hdfs")
         folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
-        if isinstance(hdfs, HdfsSystem):
+        if (hdfs := narrowed(self.bench.systems.get("hdfs"), HdfsSystem)) is not None:
             folders["hdfs"] = f"{hdfs.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
         # Where the aggregate goes to HDFS, so do the checkpoints, as it would be where a driver may come up on another host.

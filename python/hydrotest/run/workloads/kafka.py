@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from hydrotest.analysis.integrity import kafka_fates, normalised, size
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.attempts import until_done
 from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, remove_quietly
-from hydrotest.spec.workloads import Dataflow, KafkaConsume, KafkaProduce
+from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, Workload, remove_quietly
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow
+from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_BYTES_MAX = 2 << 30
@@ -24,8 +28,8 @@ class Produce(Rated):
     """Records into a topic that is made for each trial and deleted after its account."""
 
     def __init__(self, name: str, spec: KafkaProduce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: KafkaProduce = spec
         self.cluster = bench.systems["kafka"].cluster
         self.last_read: Outcome | None = None
         """What the last reading back of all records found."""
@@ -42,13 +46,13 @@ class Produce(Rated):
 
         async def set_up() -> None:
             self.last_read = None
-            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == "soak" and not self._is_kept else {}
+            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
             await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
             # A squeeze asks what binds; reading its records back would take as long again, on the host that it was made slow by.
-            if plan.purpose in ("warm-up", "squeeze") or load.outcome is None:
+            if Trait.UNREAD in plan.purpose.traits or load.outcome is None:
                 return load
             if followers and followers[0].outcome is not None and not self._is_kept:  # it has read and checked every record already
                 return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
@@ -60,13 +64,13 @@ class Produce(Rated):
         return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, None, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
-        spec = self.bench.experiment.workloads[load.workload]
-        return isinstance(spec, KafkaConsume) and spec.reads == self.name
+        spec = self.bench.experiment.workload(load.workload, KafkaConsume)
+        return spec is not None and spec.reads == self.name
 
     @property
     def _is_kept(self) -> bool:
         """True if a dataflow accounts for what lies in its topic, at the end."""
-        return any(isinstance(spec, Dataflow) and spec.reads == self.name for spec in self.bench.experiment.workloads.values())
+        return any(flow.reads == self.name for _, flow in self.bench.experiment.workloads_of(Dataflow))
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
@@ -80,7 +84,7 @@ class Produce(Rated):
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
         pressure = self.bench.pressure(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
         return load_kafka.producers(
-            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == "fault"
+            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == Purpose.FAULT
         )
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
@@ -107,15 +111,22 @@ class Produce(Rated):
 class Consume(Follower):
     """Alone, it catches up on a topic that was filled beforehand; beside its producer, it follows."""
 
+    @classmethod
+    def bind(cls, name: str, spec: KafkaConsume, bench: Bench, made: Mapping[str, Workload]) -> Workload:
+        return cls(name, spec, expected(made[spec.reads], Produce), bench)
+
     def __init__(self, name: str, spec: KafkaConsume, source: Produce, bench: Bench) -> None:
-        super().__init__(name, bench)
-        self.spec = spec
+        super().__init__(name, spec, bench)
+        self.spec: KafkaConsume = spec
         self.source: Produce = source
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
         self._fillings = 0
         """How often it was tried to fill a topic."""
         self._reads_committed = spec.isolation == "read_committed"
+
+    async def prepare_together(self) -> None:
+        """It only follows then, and needs no topic filled before."""
 
     async def _prepare(self) -> None:
         await self.source.prepare()
@@ -131,7 +142,7 @@ class Consume(Follower):
         self._fillings += 1
         await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
-        plan = TrialPlan(f"prefill-{self.name}", "prefill", 0.0, self.bench.experiment.search.saturated)
+        plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, SATURATING, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
@@ -166,7 +177,7 @@ class Consume(Follower):
             # A transaction's records can be read together, when it is committed; those of an aborted one never.
             is_even, burst = False, max(burst, round((pressing.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
-                                          plan.purpose == "fault", is_even, self._reads_committed, burst)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome

@@ -11,8 +11,9 @@ from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load.spark import Application, Submitted
 from hydrotest.run.workloads.base import Bench
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import driver_service
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.workloads import driver_service
 from hydrotest.store import layout
 from hydrotest.systems.spark.system import SparkSystem
 
@@ -64,9 +65,7 @@ class Kept(Generic[D]):
         self.job = job
         self._needs = needs
         self._start = start
-        system = bench.systems["spark"]
-        assert isinstance(system, SparkSystem)
-        self.system = system
+        self.system = expected(bench.systems["spark"], SparkSystem)
         self.driver: D | None = None
         self.starts = 0
         """How often it was started."""

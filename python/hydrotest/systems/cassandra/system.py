@@ -14,8 +14,19 @@ from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.hosts.files import place
-from hydrotest.spec.models import Cassandra, CassandraSecurity
-from hydrotest.systems.base import Command, Ready, System, exporter_jar, exporter_option, jars_of, processors_option, resource, shared_port
+from hydrotest.spec.cassandra import Cassandra, CassandraSecurity
+from hydrotest.systems.base import (
+    Command,
+    Placement,
+    Ready,
+    System,
+    exporter_jar,
+    exporter_option,
+    jars_of,
+    processors_option,
+    resource,
+    shared_port,
+)
 from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
 from hydrotest.systems.fetch import CASSANDRA, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
@@ -234,3 +245,9 @@ class CassandraSystem(System):
 
 def _name(index: int) -> str:
     return f"cassandra-{index}"
+
+
+def make(spec: Cassandra, placement: Placement) -> CassandraSystem:
+    """See `kinds.system.SystemKind`."""
+    places = [Place(host.data_center, host.rack) for host in (placement.experiment.hosts[name] for name in spec.hosts)]
+    return CassandraSystem(spec, placement.at(spec.hosts), places, placement.run, placement.logs, placement.on_death)

@@ -14,8 +14,19 @@ from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.models import Hdfs
-from hydrotest.systems.base import Command, Ready, System, claim_port, exporter_jar, exporter_option, jars_of, processors_option, resource
+from hydrotest.spec.hdfs import Hdfs
+from hydrotest.systems.base import (
+    Command,
+    Placement,
+    Ready,
+    System,
+    claim_port,
+    exporter_jar,
+    exporter_option,
+    jars_of,
+    processors_option,
+    resource,
+)
 from hydrotest.systems.fetch import HDFS, Say
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
@@ -197,3 +208,8 @@ def site_text(properties: Mapping[str, PropertyValue]) -> str:
         for name, value in properties.items()
     )
     return f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
+
+
+def make(spec: Hdfs, placement: Placement) -> HdfsSystem:
+    """See `kinds.system.SystemKind`."""
+    return HdfsSystem(spec, placement.hosts[spec.namenode], placement.at(spec.datanodes), placement.run, placement.logs, placement.on_death)

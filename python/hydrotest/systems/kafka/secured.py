@@ -14,7 +14,7 @@ from typing import Any
 from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
 from hydrotest.hosts.files import Private
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.models import KafkaSecurity
+from hydrotest.spec.kafka import KafkaSecurity
 from hydrotest.systems.credentials import AUTHORITY, USER, Authority, Issued, new_password
 from hydrotest.systems.properties import properties_text
 

@@ -17,8 +17,19 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.files import Private, place
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.models import Kafka
-from hydrotest.systems.base import Command, Ready, System, claim_port, exporter_jar, exporter_option, jars_of, processors_option, resource
+from hydrotest.spec.kafka import Kafka
+from hydrotest.systems.base import (
+    Command,
+    Placement,
+    Ready,
+    System,
+    claim_port,
+    exporter_jar,
+    exporter_option,
+    jars_of,
+    processors_option,
+    resource,
+)
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.kafka.secured import LISTENER, Secured
@@ -197,3 +208,8 @@ def _name(index: int) -> str:
 def cluster_id(seed: bytes) -> str:
     """Sixteen bytes as Kafka writes an id: URL-safe base64, never beginning with a dash, which its tools would take for an option."""
     return urlsafe_b64encode(bytes([seed[0] & 0x7F]) + seed[1:]).decode().rstrip("=")
+
+
+def make(spec: Kafka, placement: Placement) -> KafkaSystem:
+    """See `kinds.system.SystemKind`."""
+    return KafkaSystem(spec, placement.at(spec.hosts), placement.run, placement.logs, placement.on_death)

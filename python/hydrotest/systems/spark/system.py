@@ -17,8 +17,8 @@ from typing import Any
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.files import Private
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.models import SPARK_DAEMON_BYTES, Spark
-from hydrotest.systems.base import Command, Ready, System, claim_port, processors_option, resource
+from hydrotest.spec.spark import SPARK_DAEMON_BYTES, Spark
+from hydrotest.systems.base import Command, Placement, Ready, System, claim_port, processors_option, resource
 from hydrotest.systems.credentials import new_secret
 from hydrotest.systems.fetch import Say
 from hydrotest.systems.java import find_java
@@ -182,3 +182,8 @@ class SparkSystem(System):
 def _status(answer: Any) -> dict[str, Any]:
     status: dict[str, Any] = json.loads(answer["body"])
     return status
+
+
+def make(spec: Spark, placement: Placement) -> SparkSystem:
+    """See `kinds.system.SystemKind`."""
+    return SparkSystem(spec, placement.hosts[spec.master], placement.at(spec.workers), placement.run, placement.logs, placement.on_death)

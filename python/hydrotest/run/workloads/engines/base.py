@@ -10,7 +10,8 @@ from typing import Any
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.run.workloads.base import Bench
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.systems.cassandra.system import CassandraSystem
 
 BEGIN_S_MAX = 120.0
@@ -106,8 +107,7 @@ class Engine(ABC):
         if name == "kafka":
             return {"name": name, "kind": "kafka", "topic": places.aggregate}
         if name == "cassandra":
-            cassandra = self.bench.systems["cassandra"]
-            assert isinstance(cassandra, CassandraSystem)
+            cassandra = expected(self.bench.systems["cassandra"], CassandraSystem)
             return {"name": name, "kind": "cassandra", "addresses": cassandra.cluster.addresses, "data_center": cassandra.places[0].dc,
                     "keyspace": places.aggregate.removesuffix("-aggregate").replace("-", "_"), "consistency": self.spec.consistency,
                     "replication": min(self.spec.replication, len(cassandra.hosts))}  # fmt: skip

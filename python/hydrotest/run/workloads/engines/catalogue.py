@@ -7,7 +7,7 @@ from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import Engine
 from hydrotest.run.workloads.engines.program import JobEngine, PlainEngine
 from hydrotest.run.workloads.engines.spark import SparkEngine
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.dataflow import Dataflow
 
 
 def make_engine(name: str, spec: Dataflow, bench: Bench, host: Host) -> Engine:

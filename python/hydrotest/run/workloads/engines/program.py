@@ -20,7 +20,8 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import PROPERTIES
-from hydrotest.spec.workloads import Dataflow
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
 from hydrotest.systems.java import find_java
@@ -142,8 +143,7 @@ class JobEngine(ProgramEngine):
         return None
 
     async def command(self, folder: PurePath) -> tuple[list[str], dict[str, str]]:
-        system = self.bench.systems["spark"]
-        assert isinstance(system, SparkSystem)
+        system = expected(self.bench.systems["spark"], SparkSystem)
         await system.take(self.leave)
         jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
         events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()

@@ -14,11 +14,14 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.load.flow import FlowDriver
 from hydrotest.load.spark import READY_S_MAX, Application
+from hydrotest.percentiles import PERCENTILES
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
 from hydrotest.run.workloads.submission import Kept, Needs
+from hydrotest.spec.choice import expected
+from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.workloads import Dataflow, KafkaProduce, driver_service, query_service
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
 from hydrotest.systems.hdfs.system import CLIENT
 
@@ -41,8 +44,7 @@ class SparkEngine(Engine):
         self._places: Places | None = None
         """Of the pipeline that runs."""
         bench.beside[self.driver_name] = StruckDriver(self)
-        source = bench.experiment.workloads[spec.reads]
-        assert isinstance(source, KafkaProduce)
+        source = expected(bench.experiment.workloads[spec.reads], KafkaProduce)
         for query in spec.queries(source.levels):
             bench.beside[query_service(name, query)] = StruckQuery(self, query)
 
@@ -156,7 +158,16 @@ class SparkEngine(Engine):
 
     async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._kept.running()
-        return await driver.ask("account", ACCOUNT_S_MAX, sink=sink, levels=list(levels), brokers=self.brokers, from_s=from_s, to_s=to_s)
+        return await driver.ask(
+            "account",
+            ACCOUNT_S_MAX,
+            sink=sink,
+            levels=list(levels),
+            brokers=self.brokers,
+            from_s=from_s,
+            to_s=to_s,
+            percentiles={one.name: one.percent for one in PERCENTILES},
+        )
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
         driver = await self._kept.running()

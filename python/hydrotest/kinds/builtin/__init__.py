@@ -1,0 +1,4 @@
+"""hydrotest's own kinds, a file for each system with its workloads, and one for all tests and one for all hosts."""
+
+BUILTIN = ("kafka", "dataflow", "cassandra", "hdfs", "spark", "command", "tests", "hosts")
+"""The modules, each with `KINDS`. Systems start, and stand in docs/experiment.md, in this order."""

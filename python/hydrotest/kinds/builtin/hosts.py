@@ -1,0 +1,11 @@
+"""Ways to have hosts."""
+
+from __future__ import annotations
+
+from hydrotest.kinds.host import HostKind
+from hydrotest.kinds.ref import Ref
+
+KINDS = (
+    HostKind("local", Ref("hydrotest.spec.hosts:LocalHost"), Ref("hydrotest.hosts.catalogue:local_hosts")),
+    HostKind("netns", Ref("hydrotest.spec.hosts:NetnsHost"), Ref("hydrotest.hosts.catalogue:emulated_hosts")),
+)

@@ -1,0 +1,35 @@
+"""What hydrotest knows of a system before any of it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hydrotest.kinds.internal import Internal
+from hydrotest.kinds.ref import Ref
+
+Advice = tuple[str, str]
+"""What to do, and the vendor's own page that says so."""
+
+
+@dataclass(frozen=True)
+class SystemKind:
+    """A system under test."""
+
+    name: str
+    """Its key below `systems`; its services' names begin with it."""
+    model: Ref
+    """Its settings in the experiment file, a subclass of `spec.system.System`."""
+    make: Ref
+    """From settings and a `systems.base.Placement` to a `systems.base.System`."""
+    start_s: float
+    """Seconds that a plan reckons its start with."""
+    services: str
+    """A regular expression of its services' names, from their beginning."""
+    bundles: tuple[Ref, ...] = ()
+    """`systems.fetch.Bundle`s that `hydrotest fetch` brings."""
+    limits: tuple[Internal, ...] = ()
+    """Limits inside it that its gauges show."""
+    advice: Mapping[str, Advice] = field(default_factory=dict)
+    """What to do about what binds, by resource, or by the setting that costs CPU."""
+    needs_java: bool = False

@@ -1,0 +1,225 @@
+"""Cassandra in the experiment file, and what reads and writes its rows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.distribution import KeysField, MakerField
+from hydrotest.spec.fields import Count, DurationS, Name, SizeBytes, TextsField
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.system import MIB, JavaSystem, Security
+from hydrotest.spec.workload import Scheduled
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+COLUMN_BYTES_MIN = 24
+"""What accounts for a row."""
+REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
+"""Consistency levels that no smaller replication can ever answer; the others follow the replication."""
+
+
+class CassandraSecurity(Security):
+    """Of Cassandra's client port. hydrotest makes authority, certificates and password for the run, and removes them with it; they cannot be given. Not together with the
+    sink `cassandra` of a `dataflow`, nor with `client: stock`."""
+
+    password: bool = Field(False, description="Clients log in, by user and password.")
+
+
+class Cassandra(JavaSystem):
+    """Apache Cassandra."""
+
+    hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
+    config: dict[str, Any] = Field(default_factory=dict, description="Parts of cassandra.yaml, passed through.")
+    heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
+    security: CassandraSecurity | None = Field(None, description="Encryption and logins of clients.")
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(host, self.heap) for host in self.hosts]
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        self._check_ring(experiment, checker)
+        super().check(name, experiment, checker)
+        if self.security is not None:
+            self.security.check(name, checker)
+
+    def _check_ring(self, experiment: Experiment, checker: Checker) -> None:
+        """Its nodes know each other by their addresses alone."""
+        first_at: dict[str, str] = {}
+        for index, name in enumerate(self.hosts):
+            address = experiment.listens_at(name)
+            other = first_at.setdefault(address, name)
+            if other != name:
+                raise checker.fail(("systems", "cassandra", "hosts", index), f"{other} and {name} both have the address {address}; Cassandra's "
+                                   "nodes need one each", f"Give {name} another, e.g. `address: 127.0.0.{index + 1}`.")  # fmt: skip
+
+
+class Mix(Model):
+    """Weights of the operations."""
+
+    write: float = Field(0, ge=0)
+    read: float = Field(0, ge=0)
+
+    @property
+    def write_share(self) -> float:
+        """Share of writes, 0 to 1."""
+        return self.write / (self.write + self.read)
+
+
+_BEFORE_VERB = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|//[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+"""Blanks and comments."""
+
+
+def verb(cql: str) -> str:
+    """The word that a statement begins with, in capitals; empty if there is none."""
+    words = _BEFORE_VERB.sub("", cql, count=1).split(None, 1)
+    return words[0].upper() if words else ""
+
+
+class Statement(Model):
+    """A prepared statement on a table of your own; a value is made for each `?`."""
+
+    cql: str = Field(min_length=1, description="The statement, e.g. INSERT INTO orders (customer, note) VALUES (?, ?).")
+    weight: float = Field(1.0, ge=0, description="How often, beside the others.")
+
+    @property
+    def is_read(self) -> bool:
+        """True for a SELECT."""
+        return verb(self.cql) == "SELECT"
+
+
+class CassandraLoad(Scheduled):
+    """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables of your own (`table`,
+    `statements`)."""
+
+    kind: Literal["cassandra"]
+    mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
+    keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    table: TextsField = Field(
+        default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
+    )
+    statements: dict[Name, Statement] = Field(default_factory=dict, description="Statements on your own tables, by name.")
+    values: dict[str, MakerField] = Field(
+        default_factory=dict,
+        description="How the values of your tables' columns follow from their row, by column; if not given, the partition key is the row's "
+        "number, and the rest suits its type.",
+    )
+    populate: Name | None = Field(
+        None,
+        description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT. Without one, rows "
+        "that a read does not find are not taken for lost.",
+    )
+    strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
+    consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
+        "ONE", description="Consistency level of reads and writes."
+    )
+    replication: Count = Field(1, description="Replicas of each row.")
+    columns: Count = Field(5, description="Blob columns of a row.")
+    column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+    connections: Count = Field(
+        1,
+        description="Connections to each node, per thread, that take turns. More are opened for what a node that falls behind may have out.",
+    )
+    tick: DurationS = Field(
+        0.00025,
+        description="Operations that fall due within this time begin together. From 1 ms on answers, too, are taken in only once a tick, which costs the client least "
+        "CPU and lengthens each response time by up to a tick.",
+    )
+    timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
+
+    @property
+    def reads(self) -> bool:
+        """True if any operation reads."""
+        return self.mix.read > 0 if self.mix else any(one.is_read for one in self.statements.values())
+
+    @property
+    def is_filled_before(self) -> bool:
+        """True if each row of `keys` is written once, before: reads must find a row, and random writes to the default table must
+        fall on rows whose presence can be checked."""
+        return self.filling is not None if self.statements else self.reads or self.keys.shape != "sequential"
+
+    @property
+    def filling(self) -> str | None:
+        """The statement of its own that fills the tables."""
+        inserts = [name for name, one in self.statements.items() if verb(one.cql) == "INSERT"]
+        return self.populate or (inserts[0] if self.reads and inserts else None)
+
+    is_squeezable: ClassVar[bool] = True
+    is_mix: ClassVar[bool] = True
+    may_be_driven: ClassVar[bool] = True
+
+    @property
+    def thread_count(self) -> int:
+        return self.threads
+
+    @property
+    def rows_before(self) -> int:
+        return self.keys.size
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name)
+        cassandra = experiment.systems.of(Cassandra)
+        if cassandra is None:
+            raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
+        if self.replication > len(cassandra.hosts):
+            raise checker.fail(
+                (*place, "replication"),
+                f"replication {self.replication} needs as many nodes; there are {len(cassandra.hosts)}",
+                "Lower `replication`, or add hosts to cassandra.",
+            )
+        needed = REPLICAS_NEEDED.get(self.consistency, 1)
+        if self.replication < needed:
+            raise checker.fail(
+                (*place, "consistency"),
+                f"consistency {self.consistency} needs {needed} replicas of each row; replication is {self.replication}",
+                "Raise `replication`, or take a weaker level.",
+            )
+        self._check_content(place, checker)
+        if self.column_size < COLUMN_BYTES_MIN:
+            raise checker.fail((*place, "column_size"), f"columns of {self.column_size} B are too small to account for",
+                               f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        super().check_stock(name, experiment, place, checker)
+        cassandra = experiment.systems.of(Cassandra)
+        if cassandra is not None and cassandra.security is not None:
+            raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",
+                               "Leave `security` out, or `client: stock`.")  # fmt: skip
+
+    def _check_content(self, place: Path_, checker: Checker) -> None:
+        """What is pressed with: the default table by its mix, or tables and statements of the user's own."""
+        if not self.statements:
+            if self.mix is None:
+                raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")
+            if self.mix.write + self.mix.read <= 0:
+                raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
+            for key in ("table", "values", "populate"):
+                if getattr(self, key):
+                    raise checker.fail((*place, key), f"`{key}` is about statements of your own, and there are none", "Add `statements`.")
+            return
+        if self.mix is not None:
+            raise checker.fail((*place, "mix"), "statements of your own have weights, and no mix", "Leave one of them out.")
+        if not self.table:
+            raise checker.fail((*place, "statements"), "there is no table for them", "Add `table: CREATE TABLE …`.")
+        if self.client != "native":
+            raise checker.fail((*place, "client"), f"`client: {self.client}` knows the default table only", "Leave it out.")
+        for create in self.table:
+            if verb(create) != "CREATE":
+                raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+        for name, statement in self.statements.items():
+            if not verb(statement.cql):
+                raise checker.fail((*place, "statements", name, "cql"), f"{name} is blank", "Write a statement, e.g. SELECT … WHERE … = ?.")
+        if all(statement.weight == 0 for statement in self.statements.values()):
+            raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
+        if self.populate is not None:
+            checker.known(self.populate, self.statements, "the statement", (*place, "populate"))
+            if verb(self.statements[self.populate].cql) not in ("INSERT", "UPDATE", "BEGIN"):
+                raise checker.fail((*place, "populate"), f"{self.populate} writes no rows", "Name an INSERT, UPDATE or BATCH.")

@@ -1,0 +1,230 @@
+"""A dataflow in the experiment file: a pipeline that log records go through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.cassandra import Cassandra
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, DurationS, Name
+from hydrotest.spec.kafka import Kafka, KafkaProduce
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.spark import Spark
+from hydrotest.spec.workload import Refusal, Workload
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+FLOW_S = 20.0
+"""Beside its windows a trial takes this long: a pipeline is begun, comes to its end and is accounted for in each."""
+REAL_TIME_TRIGGER_S_MIN = 5.0
+"""spark.sql.streaming.realTimeMode.minBatchDuration."""
+SinkName = Literal["kafka", "directory", "hdfs", "cassandra"]
+
+
+class Dataflow(Workload):
+    """A pipeline that log records go through: topic → splitter by level → a topic for each level → a persister each → aggregate, as a Spark application of Structured
+    Streaming with a query for each of these steps. Each acknowledged record is accounted for behind every step."""
+
+    kind: Literal["dataflow"]
+    reads: Name = Field(description="The kafka-produce workload, with `levels`, that feeds it. Its topic is the first of the pipeline.")
+    engine: Literal["spark", "kafka"] = Field(
+        "spark",
+        description="`spark`: Structured Streaming, a query for each step; `kafka`: plain consumers and transactional producers, without an engine.",
+    )
+    submit: str | None = Field(
+        None,
+        description="Or a Spark job of your own (a .py file), submitted for each trial with the path of a JSON file: brokers, input, branches (topic "
+        "by level), aggregate, checkpoints, and ready, a file that it makes once it takes records. hydrotest makes the topics, feeds and checks them.",
+    )
+    tasks: Count = Field(1, description="Of `engine: kafka`: threads of each step.")
+    executors: Count | None = Field(
+        None,
+        description="Spark's executors, each with all `cores` of a worker; as many as there are workers if not given. Dataflows that differ in nothing else show "
+        "how the limit rises with them.",
+    )
+    partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
+    replication: Count = Field(1, description="Replicas of each of these partitions.")
+    sinks: list[SinkName] = Field(
+        default_factory=lambda: list[SinkName](["kafka"]),
+        min_length=1,
+        description="Where the aggregate goes, several at once: `kafka`, a topic, which is always among them, since it is followed for latency; `directory`, "
+        "files on the driver's host; `hdfs`, files there; `cassandra`, rows of a table, by `foreachBatch`.",
+    )
+    directory: str | None = Field(
+        None,
+        description="Where the sink `directory` is, as an address that Hadoop's file systems know: file:///mnt/lake, s3a://bucket/lake. Each trial has a folder of "
+        "its own below it, which is removed once it is counted. On the driver's host, with the systems' data, if not given.",
+    )
+    consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
+    format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
+    windows: DurationS | None = Field(
+        None,
+        description="Beside the splitter, a stateful query counts what comes in, by level and by windows of this length of the records' "
+        "intended time, into a topic of its own; its counts are checked, too.",
+    )
+    mode: Literal["micro-batch", "real-time"] = Field(
+        "micro-batch",
+        description="`real-time`: Spark's low-latency mode, in which tasks stay and take each record as it comes. Each then needs a slot of its own: "
+        "one for each partition of each query's topic. Into topics only.",
+    )
+    trigger: DurationS | None = Field(
+        None,
+        description="A batch of each query begins so often; one after the other if not given. In real-time mode progress is kept so often; 5 s if "
+        "not given.",
+    )
+
+    @property
+    def uses_spark(self) -> bool:
+        """True if it has Spark's workers for itself."""
+        return self.engine == "spark" or self.submit is not None
+
+    offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")
+    drain: DurationS = Field(
+        180.0,
+        description="What is still in the pipeline when the load is over may take so long to come through; the rest is told as in flight.",
+    )
+    restarts: int = Field(
+        10,
+        ge=0,
+        description="Spark leaves a query dead that an error has ended. So often each is started again, from its checkpoint and after 5 s, as "
+        "whoever runs it would do; the next time the trial fails.",
+    )
+
+    def queries(self, levels: Iterable[str]) -> list[str]:
+        """The names of its queries, as jobs/flow/Pipeline.java gives them."""
+        return [
+            "splitter",
+            *(["windows"] if self.windows is not None else []),
+            *(f"persist-{level}-{sink}" for level in levels for sink in self.sinks),
+        ]
+
+    is_follower: ClassVar[bool] = True
+    is_fed: ClassVar[bool] = True
+    is_job: ClassVar[bool] = True
+
+    @property
+    def presses_on(self) -> str | None:
+        return "spark" if self.uses_spark else "kafka"
+
+    @property
+    def uses(self) -> set[str]:
+        return super().uses | {"kafka", *self.sinks}
+
+    @property
+    def source(self) -> str | None:
+        return self.reads
+
+    @property
+    def bounds_cores(self) -> list[str]:
+        return (["executors"] if self.executors is not None else []) + (["mode"] if self.mode == "real-time" else [])
+
+    def refusal(self, name: str, test: str) -> Refusal | None:
+        if test != "combined":
+            return None
+        return f"{name}: a dataflow has no part in this test yet", "Use it in `isolated`, `levels`, `soak` or `fault`."
+
+    def trial_s(self, experiment: Experiment) -> float:
+        return experiment.search.window + experiment.search.warm_up + FLOW_S
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name)
+        for system in ("kafka", *(["spark"] if self.engine == "spark" or self.submit else [])):
+            if system not in experiment.systems.present():
+                raise checker.fail(place, f"{name} needs the system {system}", "Add it under `systems`.")
+        checker.known(self.reads, experiment.workloads, "the workload", (*place, "reads"))
+        source = experiment.workload(self.reads, KafkaProduce)
+        if source is None or not source.levels:
+            raise checker.fail((*place, "reads"), f"{self.reads!r} writes no log records", "Name a kafka-produce workload with `levels`.")
+        if source.transactions is not None:
+            raise checker.fail(
+                (*place, "reads"), f"{self.reads!r} aborts and commits, which the pipeline does not look at", "Leave `transactions` out."
+            )
+        others = [other for other, flow in experiment.workloads_of(Dataflow) if flow.reads == self.reads and other != name]
+        if others:
+            raise checker.fail((*place, "reads"), f"{others[0]} reads it too", "Make a kafka-produce workload of its own for each.")
+        kafka, spark, cassandra = experiment.systems.of(Kafka), experiment.systems.of(Spark), experiment.systems.of(Cassandra)
+        assert kafka is not None
+        if self.replication > len(kafka.hosts):
+            raise checker.fail(
+                (*place, "replication"),
+                f"replication {self.replication} needs as many brokers; there are {len(kafka.hosts)}",
+                "Lower `replication`, or add hosts to kafka.",
+            )
+        if kafka.security is not None:
+            raise checker.fail(place, "a pipeline speaks to Kafka plainly", "Leave `security` out.")
+        if self.submit is not None and not Path(self.submit).is_file():
+            raise checker.fail(
+                (*place, "submit"), f"there is no file {self.submit}", "Name your job's .py file, from where hydrotest is called."
+            )
+        if (self.submit is not None or self.engine != "spark") and self.sinks != ["kafka"]:
+            raise checker.fail(
+                (*place, "sinks"), "only hydrotest's own queries in Spark write files", "Write [kafka], or take `engine: spark`."
+            )
+        if (self.submit is not None or self.engine != "spark") and self.windows is not None:
+            raise checker.fail(
+                (*place, "windows"), "only hydrotest's own queries in Spark count windows", "Leave it out, or take `engine: spark`."
+            )
+        if spark is not None and spark.release != "4.2":
+            raise checker.fail(place, f"a pipeline needs Spark 4.2, not {spark.release}", "Leave `release` out.")
+        for system in ("hdfs", "cassandra"):
+            if system in self.sinks and system not in experiment.systems.present():
+                raise checker.fail(
+                    (*place, "sinks"), f"{name} needs the system {system}", "Add it under `systems`, or leave that sink out."
+                )
+        if "cassandra" in self.sinks and cassandra is not None and cassandra.security is not None:
+            raise checker.fail((*place, "sinks"), "a pipeline speaks to Cassandra plainly", "Leave `security` out.")
+        if self.directory is not None and ("directory" not in self.sinks or not re.match(r"[a-z][a-z0-9]*://", self.directory)):
+            raise checker.fail(
+                (*place, "directory"),
+                "it is the address of the sink `directory`",
+                "Write e.g. file:///mnt/lake, and name the sink in `sinks`.",
+            )
+        if self.executors is not None:
+            self._check_executors(spark, place, checker)
+        if self.mode == "real-time":
+            self._check_real_time(source, spark, place, checker)
+        if len(set(self.sinks)) < len(self.sinks) or "kafka" not in self.sinks:
+            raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
+
+    def _check_executors(self, spark: Spark | None, place: Path_, checker: Checker) -> None:
+        if spark is None or self.submit is not None or self.engine != "spark":
+            raise checker.fail((*place, "executors"), "only hydrotest's own queries in Spark have executors", "Leave it out.")
+        if (self.executors or 0) > len(spark.workers):
+            raise checker.fail((*place, "executors"), f"each of {self.executors} executors needs a worker; there are {len(spark.workers)}",
+                               "Add hosts to `workers`.")  # fmt: skip
+        if spark.cores is None:
+            raise checker.fail((*place, "executors"), "what cores an executor has is not said", "Give the workers `cores`.")
+
+    def _check_real_time(self, source: KafkaProduce, spark: Spark | None, place: Path_, checker: Checker) -> None:
+        """What Spark's guide asks of it ("Real-time Mode", Requirements and Supported Queries), before Spark does."""
+        if spark is None or self.submit is not None or self.engine != "spark":
+            raise checker.fail((*place, "mode"), "real-time is a mode of hydrotest's own queries in Spark", "Leave `mode` out.")
+        if self.sinks != ["kafka"] or self.windows is not None or self.offsets_per_trigger is not None:
+            raise checker.fail((*place, "mode"), "in real-time mode there are no sinks but kafka, no windows and no bounds of a batch",
+                               "Write `sinks: [kafka]`, and leave `windows` and `offsets_per_trigger` out.")  # fmt: skip
+        if self.trigger is not None and self.trigger < REAL_TIME_TRIGGER_S_MIN:
+            raise checker.fail((*place, "trigger"), f"Spark keeps progress every {REAL_TIME_TRIGGER_S_MIN:g} s at most in real-time mode",
+                               f"Take {REAL_TIME_TRIGGER_S_MIN:g} s or more.")  # fmt: skip
+        needed = source.partitions + len(source.levels) * self.partitions
+        workers = self.executors or len(spark.workers)
+        if workers * (spark.cores or 0) < needed:
+            given = "have the cores of their hosts" if spark.cores is None else f"have {workers * spark.cores}"
+            raise checker.fail((*place, "mode"), f"in real-time mode each of its {needed} tasks holds a slot; the workers {given}",
+                               f"Give the workers {-(-needed // workers)} `cores` each, or take fewer `partitions`.")  # fmt: skip
+
+
+def driver_service(workload: str) -> str:
+    """What the Spark driver of a workload is called among the services."""
+    return f"spark-driver-{workload}"
+
+
+def query_service(workload: str, query: str) -> str:
+    """What a query of a dataflow is called, as what a fault strikes."""
+    return f"spark-query-{workload}-{query}"

@@ -1,0 +1,124 @@
+"""HDFS in the experiment file, and files that are written to it and read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, Name, PropertyValue, SizeBytes
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.step import Step
+from hydrotest.spec.system import IN_CLASS_PATH, MIB, JavaSystem, listed
+from hydrotest.spec.workload import LimitBy, Refusal, Workload
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+FILES_S = 8.0
+"""One pass over files is reckoned to take this long; their size decides."""
+
+
+class Hdfs(JavaSystem):
+    """Apache HDFS: a NameNode and DataNodes."""
+
+    namenode: Name = Field(description="The NameNode's host.")
+    datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
+    replication: Count = Field(2, description="Copies of each block, as far as there are DataNodes.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Properties of hdfs-site.xml, passed through.")
+    heap: SizeBytes = Field(512 * MIB, description="Java heap of the NameNode.")
+    datanode_heap: SizeBytes = Field(384 * MIB, description="Java heap of each DataNode.")
+
+    @property
+    def hosts(self) -> list[str]:
+        """All its hosts, the NameNode's first."""
+        return list(dict.fromkeys([self.namenode, *self.datanodes]))
+
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        return [(f"{name}-namenode", self.namenode), *((f"{name}-datanode-{index}", host) for index, host in enumerate(self.datanodes))]
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(self.namenode, self.heap), *((host, self.datanode_heap) for host in self.datanodes)]
+
+    not_in_data: ClassVar[Mapping[str, str]] = {",": "parts the entries of `dfs.datanode.data.dir`", ":": IN_CLASS_PATH}
+
+    @property
+    def peers(self) -> list[str]:
+        return self.datanodes
+
+    def named_hosts(self) -> list[tuple[Path_, str]]:
+        return [(("namenode",), self.namenode), *listed("datanodes", self.datanodes)]
+
+
+class FilesWorkload(Workload):
+    """What both have: passes, with ever more files at once."""
+
+    limit_by: ClassVar[LimitBy] = LimitBy.PASSES
+    is_warmed: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+        at_once: int
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        if experiment.systems.of(Hdfs) is None:
+            raise checker.fail(("workloads", name), f"{name} needs the system hdfs", "Add it under `systems`.")
+
+    def refusal(self, name: str, test: str) -> Refusal | None:
+        return (
+            None
+            if test == "isolated"
+            else (f"{name}: files are written and read in passes, with nothing beside them", "Use it in `isolated`.")
+        )
+
+    def limit_step(self, name: str, experiment: Experiment) -> Step:
+        passes = self.at_once.bit_length() + experiment.search.repeats
+        return Step(
+            test="isolated",
+            workload=name,
+            trials=passes,
+            seconds=passes * FILES_S,
+            detail=f"passes over files, at most {self.at_once} at once",
+        )
+
+
+class HdfsWrite(FilesWorkload):
+    """Writes files into HDFS, some at once, as Hadoop's TestDFSIO does: first one at a time, then twice as many, until no more goes through."""
+
+    kind: Literal["hdfs-write"]
+    files: Count = Field(8, description="Files of each pass.")
+    file_size: SizeBytes = Field(64 << 20, description="Size of each.")
+    at_once: Count = Field(8, description="Most that are written at once.")
+    replication: Count | None = Field(None, description="Copies of each block; the system's if not given.")
+    block_size: SizeBytes = Field(128 << 20, description="Size of the blocks.")
+    seed: Count = Field(7, description="Of their content.")
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        hdfs = experiment.systems.of(Hdfs)
+        there = 0 if hdfs is None else len(hdfs.datanodes)
+        if (self.replication or 1) > there:
+            raise checker.fail(("workloads", name, "replication"), f"replication {self.replication} needs as many DataNodes; there are {there}",
+                               "Lower `replication`, or add hosts to `datanodes`.")  # fmt: skip
+
+
+class HdfsRead(FilesWorkload):
+    """Reads the files that another workload has written, and checks their content. What was just written lies in the page cache, as far as it fits."""
+
+    kind: Literal["hdfs-read"]
+    reads: Name = Field(description="The hdfs-write workload whose files are read.")
+    at_once: Count = Field(8, description="Most that are read at once.")
+
+    @property
+    def source(self) -> str | None:
+        return self.reads
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name, "reads")
+        checker.known(self.reads, experiment.workloads, "the workload", place)
+        if experiment.workload(self.reads, HdfsWrite) is None:
+            raise checker.fail(place, f"{self.reads!r} writes no files", "Name an hdfs-write workload.")

@@ -1,0 +1,243 @@
+"""Kafka in the experiment file, what writes to it and what reads from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.distribution import Distribution, KeysField, SizesField
+from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, Share, SizeBytes
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.system import MIB, JavaSystem, Security
+from hydrotest.spec.workload import LimitBy, RatedWorkload, Refusal, Scheduled
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+KEY_BYTES = 8
+"""Size of a record's key."""
+RECORD_BYTES_MIN = 10
+"""What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
+RECORD_BYTES_MAX = 1_000_000
+"""So that a batch holds at least one."""
+BATCH_BYTES_MAX = 1_048_588
+"""Kafka's default for message.max.bytes."""
+LEVEL_LETTERS_MAX = 8
+LOG_RECORD_BYTES_MIN = 32
+"""What accounts for a record, and its level."""
+
+
+class KafkaSecurity(Security):
+    """Of Kafka's client listener; the brokers among themselves speak plainly, on ports of their own. hydrotest makes authority, certificates and password for
+    the run, and removes them with it; they cannot be given. Not together with a `dataflow` on this Kafka."""
+
+    sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Clients log in, by this mechanism.")
+
+
+class Kafka(JavaSystem):
+    """Apache Kafka in KRaft mode, each host broker and controller."""
+
+    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field(
+        "4.3", description="Which pinned release, where neither `home` nor KAFKA_HOME names another."
+    )
+    hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
+    heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
+    security: KafkaSecurity | None = Field(None, description="Encryption and logins of clients.")
+
+    not_in_data: ClassVar[Mapping[str, str]] = {",": "parts the entries of `log.dirs`"}
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return [(host, self.heap) for host in self.hosts]
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        if self.security is not None:
+            self.security.check(name, checker)
+
+
+def _acks(value: object) -> object:
+    return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
+
+
+Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)]
+"""Acknowledgements of a producer, as the protocol has them; `all` is -1."""
+
+
+Weight = Annotated[float, Field(ge=0)]
+
+
+class Headers(Model):
+    """Headers of each record."""
+
+    count: Count = Field(description="How many.")
+    size: SizeBytes = Field(description="Size of each one's value.")
+
+
+class Transactions(Model):
+    """Records become readable together, when their transaction is committed; that is also when they are at their end."""
+
+    every: DurationS = Field(0.1, description="A transaction is ended when it is this old.")
+    aborts: Share = Field(0.0, description="Share of the transactions that are aborted on purpose; their records are not acknowledged.")
+
+
+class KafkaProduce(Scheduled):
+    """Records into a topic."""
+
+    kind: Literal["kafka-produce"]
+    partitions: Count = Field(6, description="Partitions of the topic.")
+    replication: Count = Field(1, description="Replicas of each partition.")
+    record_size: SizesField = Field(
+        Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
+    )
+    compressible: Share = Field(0.0, description="Share of each value that is zeros, and so compresses away; the rest does not.")
+    key: KeysField | None = Field(
+        None, description="Numbers of the records' keys; records with one key are in one partition. Without it batches go round."
+    )
+    headers: Headers | None = Field(None, description="Headers of each record.")
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
+    acks: Acks = Field(
+        -1, description="Which brokers store it before it counts as sent. Without acknowledgements nobody is told what is lost."
+    )
+    idempotent: bool | None = Field(
+        None,
+        description="The broker stores each batch once, whatever is sent again. If not given: with `acks: all`, as Kafka's own producer.",
+    )
+    transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
+    batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
+    linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
+    levels: dict[Name, Weight] = Field(
+        default_factory=dict,
+        description="Makes them log records: each has a level, by these weights, e.g. {info: 8, warning: 1, error: 1}; it stands behind the 24 B that "
+        "account for the record, in capitals, filled up to 8 B. What a dataflow reads.",
+    )
+    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+
+    @property
+    def is_idempotent(self) -> bool:
+        """As given, or as Kafka's own producer would be."""
+        return self.acks == -1 if self.idempotent is None else self.idempotent
+
+    @property
+    def beside_value_bytes(self) -> int:
+        """Key and headers of a record."""
+        headers = 0 if self.headers is None else self.headers.count * self.headers.size
+        return headers + (0 if self.key is None else KEY_BYTES)
+
+    @property
+    def record_bytes(self) -> float:
+        """Key, value and headers of a record, on average."""
+        return self.record_size.middle + self.beside_value_bytes
+
+    is_squeezable: ClassVar[bool] = True
+    needs_reader: ClassVar[bool] = True
+
+    @property
+    def thread_count(self) -> int:
+        return self.threads
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name)
+        kafka = experiment.systems.of(Kafka)
+        if kafka is None:
+            raise checker.fail(place, f"{name} needs the system kafka", "Add it under `systems`.")
+        if self.replication > len(kafka.hosts):
+            raise checker.fail(
+                (*place, "replication"),
+                f"replication {self.replication} needs as many brokers; there are {len(kafka.hosts)}",
+                "Lower `replication`, or add hosts to kafka.",
+            )
+        self._check_records(kafka, place, checker)
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        super().check_stock(name, experiment, place, checker)
+        shaped = [key for key in ("key", "headers", "transactions") if getattr(self, key) is not None]
+        shaped += ["record_size"] if self.record_size.size > 1 else []
+        shaped += ["compressible"] if self.compressible > 0 else []
+        shaped += ["levels"] if self.levels else []
+        if shaped:
+            what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
+            raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
+
+    def stock_refusal(self, test: str) -> Refusal | None:
+        if test != "concurrency":
+            return None
+        return "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`."
+
+    def _check_records(self, kafka: Kafka, place: Path_, checker: Checker) -> None:
+        if self.record_size.low < RECORD_BYTES_MIN:
+            raise checker.fail((*place, "record_size"), f"records of {self.record_size.low} B are too small to account for",
+                               f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
+        if self.levels:
+            self._check_levels(place, checker)
+        largest = self.record_size.high - 1 + self.beside_value_bytes
+        if largest > RECORD_BYTES_MAX:
+            raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
+                               f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
+        if self.batch_size > BATCH_BYTES_MAX and "message.max.bytes" not in kafka.config:
+            raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than brokers take if not told otherwise",
+                               f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
+        if self.is_idempotent and self.acks != -1:
+            raise checker.fail(
+                (*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`."
+            )
+        if self.transactions is not None and not self.is_idempotent:
+            raise checker.fail((*place, "transactions"), "a transactional producer is idempotent too",
+                               "Write `acks: all`, and leave `idempotent` out.")  # fmt: skip
+
+    def _check_levels(self, place: Path_, checker: Checker) -> None:
+        if self.record_size.low < LOG_RECORD_BYTES_MIN:
+            raise checker.fail((*place, "record_size"), f"log records of {self.record_size.low} B have no room for their level",
+                               f"Take at least {LOG_RECORD_BYTES_MIN} B.")  # fmt: skip
+        long = [level for level in self.levels if len(level) > LEVEL_LETTERS_MAX]
+        if long:
+            raise checker.fail((*place, "levels", long[0]), f"a level has at most {LEVEL_LETTERS_MAX} letters", "Take a shorter name.")
+        if not any(self.levels.values()):
+            raise checker.fail((*place, "levels"), "no level has a weight above 0", "Give one a weight.")
+
+
+class KafkaConsume(RatedWorkload):
+    """Reads what another workload writes."""
+
+    kind: Literal["kafka-consume"]
+    reads: Name = Field(description="The kafka-produce workload whose records are read.")
+    isolation: Literal["read_uncommitted", "read_committed"] = Field(
+        "read_uncommitted", description="Whether records of open and aborted transactions are read too."
+    )
+
+    limit_by: ClassVar[LimitBy] = LimitBy.CATCH_UP
+    is_follower: ClassVar[bool] = True
+    is_warmed: ClassVar[bool] = False
+    is_squeezable: ClassVar[bool] = True
+
+    @property
+    def source(self) -> str | None:
+        return self.reads
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name, "reads")
+        checker.known(self.reads, experiment.workloads, "the workload", place)
+        if experiment.workload(self.reads, KafkaProduce) is None:
+            raise checker.fail(place, f"{self.reads!r} writes no topic", "Name a kafka-produce workload.")
+
+    def check_shares(self, name: str, experiment: Experiment, count: int, place: Path_, checker: Checker) -> None:
+        source = experiment.workload(self.reads, KafkaProduce)
+        if source is not None and count > source.partitions:
+            raise checker.fail(place, f"{count} consumers share {source.partitions} partitions: some would have none", "Take fewer.")
+
+    def refusal(self, name: str, test: str) -> Refusal | None:
+        lacks = {"levels": "rate", "concurrency": "number in flight"}.get(test)
+        return None if lacks is None else (f"a kafka-consume workload has no {lacks} of its own", "Use it in `isolated` or `saturated`.")
+
+    def limit_step(self, name: str, experiment: Experiment) -> Step:
+        search = experiment.search
+        seconds = search.repeats * (search.window + search.warm_up + OVERHEAD_S) + search.saturated
+        return Step(test="isolated", workload=name, trials=search.repeats, seconds=seconds, detail="catch-up rate over a prefilled topic")

@@ -1,0 +1,176 @@
+"""Spark in the experiment file, and the suite of batch tests in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.step import Step
+from hydrotest.spec.system import IN_CLASS_PATH, MIB, JavaSystem, listed
+from hydrotest.spec.workload import LimitBy, Workload
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+SPARK_DAEMON_BYTES = 256 * MIB
+"""Heap of a master or worker; they only keep the books."""
+SPARK_HEAP_BYTES_MIN = 480 << 20
+"""1.5 times what Spark keeps for itself (UnifiedMemoryManager), and what a collector leaves out of a heap that it tells of."""
+SPARK_AUTHENTICATION = frozenset(
+    {"spark.authenticate", "spark.authenticate.secret", "spark.authenticate.secret.file", "spark.authenticate.secret.driver.file",
+     "spark.authenticate.secret.executor.file", "spark.redaction.regex"}
+)  # fmt: skip
+"""What cannot be configured; by the last, Spark keeps secrets out of its event log."""
+BATCH_S = 15.0
+"""One run of a batch job's test is reckoned to take this long; its size decides."""
+
+
+class Spark(JavaSystem):
+    """Apache Spark, standalone: a master and workers; each application takes all workers."""
+
+    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field(
+        "4.2", description="Which pinned release, where neither `home` nor SPARK_HOME names another."
+    )
+    master: Name = Field(description="The master's host.")
+    workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
+    config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")
+    cores: Count | None = Field(None, description="Cores that each worker offers; all of its host if not given.")
+    memory: SizeBytes = Field(1024 * MIB, description="Memory of the executor on each worker.")
+    driver_memory: SizeBytes = Field(512 * MIB, description="Heap of the driver.")
+
+    @property
+    def hosts(self) -> list[str]:
+        """All its hosts, the master's first."""
+        return list(dict.fromkeys([self.master, *self.workers]))
+
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        return [(f"{name}-master", self.master), *((f"{name}-worker-{index}", host) for index, host in enumerate(self.workers))]
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs; the driver counts with the master."""
+        executors = [(host, heap) for host in self.workers for heap in (SPARK_DAEMON_BYTES, self.memory)]
+        return [(self.master, SPARK_DAEMON_BYTES), (self.master, self.driver_memory), *executors]
+
+    memory_key: ClassVar[str] = "memory"
+    not_in_data: ClassVar[Mapping[str, str]] = {
+        ",": "parts the entries of SPARK_LOCAL_DIRS",
+        ":": IN_CLASS_PATH,
+        **dict.fromkeys("*?[]{}", "is a pattern in the paths of Spark's files"),
+    }
+
+    @property
+    def peers(self) -> list[str]:
+        return self.workers
+
+    def named_hosts(self) -> list[tuple[Path_, str]]:
+        return [(("master",), self.master), *listed("workers", self.workers)]
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """What Spark would refuse, or wait for in vain, only once all else is up."""
+        if "spark.master" in self.config:
+            raise checker.fail(
+                ("systems", "spark", "config", "spark.master"), "hydrotest starts the master itself, and knows its address", "Leave it out."
+            )
+        for key in sorted(SPARK_AUTHENTICATION & self.config.keys()):
+            raise checker.fail(
+                ("systems", "spark", "config", key), "Spark authenticates by a secret that hydrotest makes for the run", "Leave it out."
+            )
+        for what in ("memory", "driver_memory"):
+            if getattr(self, what) < SPARK_HEAP_BYTES_MIN:
+                raise checker.fail(
+                    ("systems", "spark", what), f"Spark refuses heaps below {SPARK_HEAP_BYTES_MIN >> 20} MiB", "Write e.g. 512 MiB."
+                )
+        for key in ("spark.jars", "spark.files"):
+            for path in filter(None, (one.strip() for one in str(self.config.get(key, "")).split(","))):
+                # Spark takes addresses (hdfs://…, file:…, local:…) and patterns, too; those it looks for itself.
+                if re.match(r"\w+:", path) or any(sign in path for sign in "*?[{"):
+                    continue
+                if not Path(path).is_absolute():
+                    raise checker.fail(("systems", "spark", "config", key), f"{path} is no whole path, and Spark runs in a folder of its own",
+                                       f"Write {Path(path).resolve()}.")  # fmt: skip
+                if not Path(path).exists():
+                    raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Mend the path.")
+        self._check_slots(experiment, checker)
+        super().check(name, experiment, checker)
+
+    def _check_slots(self, experiment: Experiment, checker: Checker) -> None:
+        """Cores that no worker has are waited for in vain."""
+        wanted = self.config.get("spark.executor.cores")
+        if str(wanted).isdigit() and self.cores is not None and int(str(wanted)) > self.cores:
+            raise checker.fail(("systems", "spark", "config", "spark.executor.cores"), f"an executor of {wanted} cores finds no worker: each has {self.cores}",
+                               "Give the workers more `cores`, or the executors fewer.")  # fmt: skip
+        own = [(name, what) for name, workload in experiment.workloads.items() for what in workload.bounds_cores]
+        for key in ("spark.cores.max", "spark.executor.cores"):
+            for name, what in own:
+                if key in self.config and not (what == "cores" and key == "spark.executor.cores"):
+                    raise checker.fail(("systems", "spark", "config", key), f"it would overrule the `{what}` of {name}", "Leave it out.")
+
+
+SparkTest = Literal[
+    "scheduling-throughput",
+    "agg-by-key",
+    "agg-by-key-int",
+    "agg-by-key-naive",
+    "sort-by-key",
+    "sort-by-key-int",
+    "count",
+    "count-with-filter",
+    "scan-filter",
+    "broadcast-join",
+    "shuffled-join",
+    "skewed-join",
+    "window",
+    "group-by",
+    "k-means",
+    "logistic-regression",
+    "als",
+]
+"""Core (RDDs, as spark-perf has them), SQL, MLlib."""
+
+
+class SparkPerf(Workload):
+    """Tests of the Spark suite, in turn: spark-perf's core tests, SQL and MLlib; each checks its own answer."""
+
+    kind: Literal["spark-perf"]
+    tests: list[SparkTest] = Field(min_length=1, description="Which tests.")
+    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage; 200 million × this many records in the core tests, 100 million facts in "
+                                "those of SQL, 10 million rows in those of MLlib.")  # fmt: skip
+    data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
+    unique_keys: Count | None = Field(None, description="Distinct keys; 20,000 × scale_factor if not given.")
+    skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "
+                        "the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
+    seed: Count = Field(5, description="Of the data.")
+    cores: Count | None = Field(None, description="Cores that its application takes at most, spread over the workers; all of theirs if not given. Workloads that "
+                                "differ in nothing else show how time falls with cores.")  # fmt: skip
+    budget: DurationS = Field(1800.0, description="One run of a test may take so long; what would take longer, or makes no progress, is ended and "
+                              "told of, with what is full.")  # fmt: skip
+
+    limit_by: ClassVar[LimitBy] = LimitBy.TIMES
+    is_job: ClassVar[bool] = True
+    is_squeezable: ClassVar[bool] = True
+
+    @property
+    def bounds_cores(self) -> list[str]:
+        return ["cores"] if self.cores is not None else []
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name)
+        if experiment.systems.of(Spark) is None:
+            raise checker.fail(place, f"{name} needs the system spark", "Add it under `systems`.")
+        if len(set(self.tests)) < len(self.tests):
+            raise checker.fail((*place, "tests"), "a test stands twice", "Name each once.")
+
+    def limit_step(self, name: str, experiment: Experiment) -> Step:
+        repeats = experiment.search.repeats
+        runs = repeats * len(self.tests)
+        return Step(
+            test="isolated", workload=name, trials=1, seconds=(runs + 1) * BATCH_S, detail=f"{', '.join(self.tests)}, {repeats} times each"
+        )

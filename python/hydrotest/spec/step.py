@@ -1,0 +1,20 @@
+"""A step of a plan, and what steps are reckoned with."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+OVERHEAD_S = 3.0
+"""Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
+
+
+class Step(BaseModel):
+    """One test of one workload."""
+
+    model_config = ConfigDict(frozen=True)
+
+    test: str
+    workload: str
+    trials: int
+    seconds: float
+    detail: str

@@ -1,0 +1,94 @@
+"""What every system under test has in the experiment file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Port
+from hydrotest.spec.lines import Path_
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+MIB = 1 << 20
+IN_CLASS_PATH = "parts the entries of a Java class path"
+
+
+class System(Model):
+    """What every system has."""
+
+    memory_key: ClassVar[str] = "heap"
+    """The setting to make smaller where there is not enough memory."""
+
+    not_in_data: ClassVar[Mapping[str, str]] = {}
+    """What the path of its data cannot hold, and why: none of them can be escaped there."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def hosts(self) -> list[str]:
+            """All its hosts: a field of some, of others what their fields add up to."""
+            ...
+
+    @property
+    def peers(self) -> list[str]:
+        """Those of its hosts that do the same work."""
+        return self.hosts
+
+    def placed(self, name: str) -> list[tuple[str, str]]:
+        """(service, host) of each of its services; `name` is the system's."""
+        return [(f"{name}-{index}", host) for index, host in enumerate(self.hosts)]
+
+    def named_hosts(self) -> list[tuple[Path_, str]]:
+        """The hosts that its settings name, each with the keys below which it stands."""
+        return listed("hosts", self.hosts)
+
+    def heaps(self) -> list[tuple[str, int]]:
+        """(host, heap) of each of its JVMs."""
+        return []
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """Raises `BadInputError` for what does not fit the rest of the file. Hosts are there already."""
+
+
+def listed(key: str, hosts: Iterable[str]) -> list[tuple[Path_, str]]:
+    """For `named_hosts`: those of a list."""
+    return [((key, index), host) for index, host in enumerate(hosts)]
+
+
+class JavaSystem(System):
+    """One that runs on JVMs."""
+
+    home: str | None = Field(
+        None,
+        description="A distribution of your own; else the one that KAFKA_HOME, CASSANDRA_HOME, HADOOP_HOME or SPARK_HOME names, else the pinned release "
+        "(of Spark the installed pyspark).",
+    )
+    jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
+    port: Port | None = Field(None, description="Client port; a free one if not given.")
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        addresses = {experiment.listens_at(host) for host in self.hosts}
+        if self.port is not None and len(addresses) < len(self.hosts):
+            raise checker.fail(("systems", name, "port"), f"{len(self.hosts)} services on one machine cannot share a port",
+                               "Leave `port` out: each gets a free one.")  # fmt: skip
+
+
+class Security(Model):
+    """Encryption and logins. Certificates and passwords are made for the run, and gone with it."""
+
+    tls: bool = Field(False, description="Clients' connections are encrypted.")
+    client_certificates: bool = Field(False, description="Clients show a certificate of their own, too.")
+
+    def check(self, name: str, checker: Checker) -> None:
+        """Raises `BadInputError` for what cannot be asked for; `name` is the system's."""
+        place: Path_ = ("systems", name, "security")
+        if self.client_certificates and not self.tls:
+            raise checker.fail((*place, "client_certificates"), "certificates are shown when encryption begins", "Add `tls: true`.")
+        if not any(value for _, value in self):
+            raise checker.fail(place, "it asks for nothing", "Write e.g. {tls: true}, or leave it out.")

@@ -1,0 +1,51 @@
+"""The combined test in the experiment file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import DurationS, Fraction, Name, RatePerS
+from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.tests.base import WINDOW_S_MIN, AllAtOnce
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+COMBINED_TRIALS = 6
+"""Trials of one search of the safe working point, as seen on two cores."""
+
+
+class Combined(AllAtOnce):
+    """All at once: the safe working point, the interference, and all pressed without schedule."""
+
+    test: Literal["combined"]
+    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    rates: dict[Name, RatePerS] = Field(
+        default_factory=dict,
+        description="Rates at which the interference is measured; without them the safe working point is searched first.",
+    )
+    pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
+    window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
+    precision: Fraction = Field(0.15, description="The safe working point is told to this fraction.")
+
+    def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
+        super().check_times(index, experiment, checker)
+        if self.window < WINDOW_S_MIN:
+            raise checker.fail(self.place(index, "window"), f"{self.window:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s.")
+
+    def steps(self, experiment: Experiment) -> list[Step]:
+        alone = len(self.workloads) + 1
+        pair_s = alone * (self.window + experiment.search.warm_up + OVERHEAD_S)
+        # From an equal share on, each rejection twice: about as many for the first search as for each of the independent ones.
+        searched = 0 if self.rates else COMBINED_TRIALS * (1 + experiment.search.repeats)
+        search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
+        all_out = 0 if self.rates else experiment.search.repeats
+        seconds = search_s + self.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)
+        what = (
+            "at given rates" if self.rates else f"safe working point to {self.precision:.0%}, all pressed without schedule {all_out} times"
+        )
+        return [Step(test="combined", workload=", ".join(self.workloads), trials=searched + self.pairs * alone + all_out, seconds=seconds,
+                     detail=f"{what}; interference over {self.pairs} pairs")]  # fmt: skip

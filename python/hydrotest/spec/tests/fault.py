@@ -1,0 +1,142 @@
+"""The fault in the experiment file: what may strike, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
+from hydrotest.spec.fields import DurationS, Name
+from hydrotest.spec.hosts import Share
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.tests.base import AtLevel
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+POSSIBLE = {
+    "service": ("kill", "stop", "pause"),
+    "query": ("kill",),
+    "host": ("pause", "cut", "mute", "deafen", "slow", "fill"),
+    "system": ("roll",),
+}
+NEEDS: dict[str, tuple[Share, str]] = {
+    "slow": ("network", "speed that could be a tenth"),
+    "fill": ("disk", "disk of its own that could be full"),
+}
+"""What a host must have of its own for an action, as a field and in words."""
+FAULT_BEFORE_S_MIN = 5.0
+"""The level before the fault is what catching up is measured against."""
+FAULT_AFTER_S_MIN = 20.0
+"""A JVM service takes most of this to come up."""
+
+
+def service_names(experiment: Experiment) -> list[str]:
+    """What the services of the experiment's systems are called, and the drivers of its dataflows."""
+    services = [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
+    return services + [driver_service(name) for name, _ in _flows(experiment)]
+
+
+def query_names(experiment: Experiment) -> list[str]:
+    """What the queries of its dataflows are called."""
+    return [part for name, flow in _flows(experiment) for part in _parts(experiment, name, flow)[1:]]
+
+
+def _parts(experiment: Experiment, name: str, flow: Dataflow) -> list[str]:
+    """Its driver and its queries."""
+    source = experiment.workload(flow.reads, KafkaProduce)
+    levels = source.levels if source is not None else {}
+    return [driver_service(name), *(query_service(name, query) for query in flow.queries(levels))]
+
+
+def _flows(experiment: Experiment) -> list[tuple[str, Dataflow]]:
+    """Those whose driver is hydrotest's own."""
+    return [(name, flow) for name, flow in experiment.workloads_of(Dataflow) if flow.engine == "spark" and flow.submit is None]
+
+
+class Fault(AtLevel):
+    """Presses at one level while a service is taken away and comes back: seconds without progress, seconds to catch up, integrity."""
+
+    test: Literal["fault"]
+    service: str | None = Field(
+        None,
+        description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …; also a dataflow's driver, "
+        "`spark-driver-FLOW`, or one of its queries, `spark-query-FLOW-splitter`, `spark-query-FLOW-persist-LEVEL-SINK`.",
+    )
+    host: Name | None = Field(None, description="Or which emulated host, with all that runs on it.")
+    system: Name | None = Field(None, description="Or which system, all its services in turn.")
+    action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"] = Field(
+        "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
+        "open. A host's link: `cut` takes it out, `mute` drops all that the host sends, `deafen` all that is sent to it, and `slow` leaves it "
+        "a tenth of its speed. `fill` leaves no room on a host's own disk; what ends by it is started again once there is room. "
+        "`roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
+        "for until no copy is behind, before the next one goes.")  # fmt: skip
+    at: DurationS = Field(20.0, description="So long after the window has begun.")
+    down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")
+    duration: DurationS = Field(90.0, description="The whole window.")
+
+    @property
+    def struck(self) -> str:
+        """The service, the host or the system."""
+        return self.service or self.host or self.system or ""
+
+    def steps(self, experiment: Experiment) -> list[Step]:
+        fault = f"; {self.action} {self.struck} after {self.at:g} s for {self.down:g} s"
+        return [
+            Step(
+                test="fault",
+                workload=", ".join(self.workloads),
+                trials=1,
+                seconds=self.duration + OVERHEAD_S,
+                detail=self.level_words() + fault,
+            )
+        ]
+
+    def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
+        super().check(index, experiment, checker)
+        self._check_fault(index, experiment, checker)
+
+    def _check_fault(self, index: int, experiment: Experiment, checker: Checker) -> None:
+        """Raises `BadInputError` for a fault that cannot be, or that leaves no time to see what it does."""
+        named = [kind for kind in ("service", "host", "system") if getattr(self, kind) is not None]
+        if len(named) != 1:
+            raise checker.fail(
+                ("tests", index),
+                "a fault strikes a service, a host or a system",
+                "Name one of them: `service: kafka-0`, `host: NAME`, or `system: kafka` with `action: roll`.",
+            )
+        (kind,) = named
+        if self.service is not None:
+            queries = query_names(experiment)
+            checker.known(self.service, service_names(experiment) + queries, "the service", ("tests", index, self.test, "service"))
+            kind = "query" if self.service in queries else kind
+            for name, flow in _flows(experiment):
+                if self.service in _parts(experiment, name, flow) and name not in self.workloads:
+                    raise checker.fail(
+                        ("tests", index), f"{self.service} is a part of {name}, which is not in this test", f"Add {name!r} to `workloads`."
+                    )
+        if self.host is not None:
+            place: Path_ = ("tests", index, self.test, "host")
+            checker.known(self.host, experiment.hosts, "the host", place)
+            if not experiment.hosts[self.host].is_emulated:
+                raise checker.fail(place, f"{self.host} is no emulated host", "Strike one of its services, or use `connect: netns`.")
+        if self.system is not None:
+            checker.known(self.system, experiment.systems.present(), "the system", ("tests", index, self.test, "system"))
+        if self.action not in POSSIBLE[kind]:
+            raise checker.fail(("tests", index), f"`{self.action}` is not for a {kind}", f"Take one of {', '.join(POSSIBLE[kind])}.")
+        if self.host is not None and self.action in NEEDS:
+            self._check_has(self.host, *NEEDS[self.action], index, experiment, checker)
+        if self.at < FAULT_BEFORE_S_MIN:
+            raise checker.fail(("tests", index, self.test, "at"), f"{self.at:g} s do not show how it was before",
+                               f"Take at least {FAULT_BEFORE_S_MIN:g} s.")  # fmt: skip
+        if self.at + self.down + FAULT_AFTER_S_MIN > self.duration:
+            raise checker.fail(("tests", index), f"{self.at:g} s before and {self.down:g} s without the service leave no time to catch up in "
+                               f"{self.duration:g} s", f"Let `duration` be {self.at + self.down + FAULT_AFTER_S_MIN:g} s at least.")  # fmt: skip
+
+    def _check_has(self, name: str, share: Share, what: str, index: int, experiment: Experiment, checker: Checker) -> None:
+        if not experiment.has_share(name, share):
+            raise checker.fail(("tests", index), f"{name} has no {what}", f"Give {name} a `{share}`.")

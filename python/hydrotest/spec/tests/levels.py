@@ -1,0 +1,113 @@
+"""The tests at given levels in the experiment file: rates, numbers in flight, or as fast as it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.base import Client
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, DurationS, RatePerS
+from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.tests.base import OneWorkload
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+
+class Pressed(OneWorkload):
+    """What tests at levels have in common."""
+
+    if TYPE_CHECKING:
+        duration: float
+        client: Client | None
+
+    @property
+    def levels(self) -> list[tuple[float | None, int | None]]:
+        """Rate and number in flight of each; neither: as fast as it goes."""
+        raise NotImplementedError
+
+    @property
+    def level_words(self) -> str:
+        """Its levels in words."""
+        raise NotImplementedError
+
+    def steps(self, experiment: Experiment) -> list[Step]:
+        trials = len(self.levels)
+        seconds = trials * (self.duration + experiment.search.warm_up + OVERHEAD_S)
+        detail = f"{self.level_words}, {experiment.client(self)} client"
+        return [Step(test=self.test, workload=self.workload, trials=trials, seconds=seconds, detail=detail)]
+
+    def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
+        """Refuses what the client cannot do, rather than ignore it."""
+        super().check(index, experiment, checker)
+        workload = experiment.workloads[self.workload]
+        own, place = workload.own_client, self.place(index, "workload")
+        if own is not None and "driver" in (own, self.client) and self.client not in (None, own):
+            raise checker.fail(self.place(index, "client"), f"a test cannot change {self.workload}'s client from {own} to {self.client}",
+                               "Make a workload of its own for each.")  # fmt: skip
+        if workload.is_fed and self.test == "levels" and self.client is None:
+            return
+        if own is None:
+            raise checker.fail(place, f"{self.workload} has no rate and nothing in flight", "Use it in `isolated` or `combined`.")
+        refusal = workload.refusal(self.workload, self.test)
+        if refusal is not None:
+            raise checker.fail(place, *refusal)
+        if self.client == "stock":
+            workload.check_stock(self.workload, experiment, self.place(index, "client"), checker)
+        refusal = workload.stock_refusal(self.test) if experiment.client(self) == "stock" else None
+        if refusal is not None:
+            raise checker.fail(place, *refusal)
+
+
+class Levels(Pressed):
+    """Measures at given rates."""
+
+    test: Literal["levels"]
+    rates: list[RatePerS] = Field(min_length=1, description="Offered rates, e.g. [100K, 1M].")
+    duration: DurationS = Field(20.0, description="Measured window of each level.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+    @property
+    def levels(self) -> list[tuple[float | None, int | None]]:
+        return [(rate, None) for rate in self.rates]
+
+    @property
+    def level_words(self) -> str:
+        return ", ".join(f"{rate:,.0f}/s" for rate in self.rates)
+
+
+class Concurrency(Pressed):
+    """Measures with given numbers of operations in flight, as closed-loop tools do."""
+
+    test: Literal["concurrency"]
+    counts: list[Count] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
+    duration: DurationS = Field(20.0, description="Measured window of each count.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+    @property
+    def levels(self) -> list[tuple[float | None, int | None]]:
+        return [(None, count) for count in self.counts]
+
+    @property
+    def level_words(self) -> str:
+        return f"{', '.join(str(count) for count in self.counts)} in flight"
+
+
+class Saturated(Pressed):
+    """Measures what is achieved when pressed without schedule: a rate, never a latency."""
+
+    test: Literal["saturated"]
+    duration: DurationS = Field(10.0, description="Measured window.")
+    client: Client | None = Field(None, description="Overrides the workload's client.")
+
+    has_latency: ClassVar[bool] = False
+
+    @property
+    def levels(self) -> list[tuple[float | None, int | None]]:
+        return [(None, None)]
+
+    @property
+    def level_words(self) -> str:
+        return "without schedule"

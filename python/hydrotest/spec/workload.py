@@ -1,0 +1,234 @@
+"""What every workload has in the experiment file, and what follows from it for whoever plans, runs and judges it."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.spec.arrivals import Arrivals, ArrivalsField
+from hydrotest.spec.base import Client, Model
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, NamesField
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.step import OVERHEAD_S, Step
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+SHARES_MAX = 64
+"""Threads of all generators of a workload: as many ids are set aside for each trial."""
+
+
+class LimitBy(StrEnum):
+    """How an `isolated` test finds what a workload can do."""
+
+    SEARCH = "search"
+    """The highest rate that meets its objective, by bracket and bisection."""
+    CATCH_UP = "catch-up"
+    """How fast it reads what was written before."""
+    TIMES = "times"
+    """How long each of its tests takes."""
+    PASSES = "passes"
+    """How much goes through with ever more at once."""
+    NOTHING = "nothing"
+    """It has no limit of its own."""
+
+
+Refusal = tuple[str, str]
+"""Why something cannot be, and what to write instead."""
+
+
+class Workload(Model):
+    """What every workload has."""
+
+    on: NamesField = Field(default_factory=list, description="Host or hosts that run the client; the first host if not given.")
+
+    limit_by: ClassVar[LimitBy] = LimitBy.SEARCH
+    is_scheduled: ClassVar[bool] = False
+    """Its operations follow a schedule of their own, so tests give it a rate."""
+    is_follower: ClassVar[bool] = False
+    """Reads what its source writes, as it is written."""
+    is_fed: ClassVar[bool] = False
+    """Its source presses in each of its trials: levels are its source's rates."""
+    is_job: ClassVar[bool] = False
+    """Takes all of Spark's workers."""
+    is_warmed: ClassVar[bool] = True
+    """Warms its system up before it is measured."""
+    is_squeezable: ClassVar[bool] = False
+    """Goes on by itself for as long as it is let, so that something can be taken from its hosts meanwhile."""
+    is_mix: ClassVar[bool] = False
+    """Has several kinds of operation, measured apart."""
+    needs_reader: ClassVar[bool] = False
+    """In a soak what it has written is deleted after a while: it must be read as it comes."""
+
+    if TYPE_CHECKING:
+        kind: str
+
+    @property
+    def presses_on(self) -> str | None:
+        """The system that it presses on; None of a program of its own."""
+        return WORKLOADS[self.kind].system
+
+    @property
+    def uses(self) -> set[str]:
+        """All systems that it goes through, as far as the experiment has them."""
+        return set() if self.presses_on is None else {self.presses_on}
+
+    @property
+    def source(self) -> str | None:
+        """The workload whose output it reads."""
+        return None
+
+    @property
+    def own_client(self) -> Client | None:
+        """The client that presses; None of what is no client."""
+        return None
+
+    @property
+    def generator_count(self) -> int | None:
+        """Generators asked for; None: one on each host."""
+        return None
+
+    @property
+    def burst(self) -> int:
+        """Operations that come at once."""
+        return 0
+
+    @property
+    def bounds_cores(self) -> list[str]:
+        """Its settings that say how many of Spark's cores it has."""
+        return []
+
+    @property
+    def rows_before(self) -> int:
+        """Rows that are written before anything is measured."""
+        return 0
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """Raises `BadInputError` for what does not fit the rest of the file."""
+        self.check_generators(name, experiment, checker)
+
+    def check_generators(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """Where it is started from."""
+        place: Path_ = ("workloads", name)
+        for host in self.on:
+            checker.known(host, experiment.hosts, "the host", (*place, "on"))
+        if self.own_client is None and len(self.on) > 1:
+            raise checker.fail((*place, "on"), f"{name} is started from one host", "Name one.")
+
+    def check_shares(self, name: str, experiment: Experiment, count: int, place: Path_, checker: Checker) -> None:
+        """Whether so many generators each have something to do."""
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        """Refuses what a system's own tool cannot do, rather than leave it out. `place` is where the tool was asked for."""
+
+    def refusal(self, name: str, test: str) -> Refusal | None:
+        """Why it cannot be in a kind of test."""
+        return None
+
+    def stock_refusal(self, test: str) -> Refusal | None:
+        """Why its system's own tool cannot carry out a kind of test."""
+        return None
+
+    def limit_step(self, name: str, experiment: Experiment) -> Step:
+        """What an `isolated` test of it takes."""
+        search = experiment.search
+        # Bracket and bisect over a factor of about two, then short searches of three trials each.
+        bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
+        trials = 1 + bisect + 3 * search.repeats
+        bounds = ", ".join(f"{key} ≤ {bound:g} ms" for key, bound in experiment.objective(name).latencies_ms().items()) or "none on latency"
+        detail = f"limit to {search.precision:.0%}, {search.repeats} independent searches, objective {bounds}"
+        return Step(test="isolated", workload=name, trials=trials, seconds=trials * self.trial_s(experiment), detail=detail)
+
+    def trial_s(self, experiment: Experiment) -> float:
+        """What one trial of its search takes."""
+        return experiment.search.window + experiment.search.warm_up + OVERHEAD_S
+
+
+class RatedWorkload(Workload):
+    """One that is pressed at a rate, or with a number in flight."""
+
+    generators: Count | None = Field(
+        None,
+        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule; without one each has its own number in flight. "
+        "One for each host if not given.",
+    )
+    client: Client = Field(
+        "native",
+        description="`native`: hydrotest's generator; `stock`: the system's own tool; `driver`: an application's driver (Cassandra).",
+    )
+
+    may_be_driven: ClassVar[bool] = False
+    """True if `client: driver` can carry it."""
+
+    @property
+    def own_client(self) -> Client | None:
+        return self.client
+
+    @property
+    def generator_count(self) -> int | None:
+        return self.generators
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        place: Path_ = ("workloads", name, "client")
+        if self.client == "driver" and not self.may_be_driven:
+            raise checker.fail(place, "only Cassandra workloads can be carried by a driver", "Write `native` or `stock`.")
+        if self.client == "stock":
+            self.check_stock(name, experiment, place, checker)
+        super().check(name, experiment, checker)
+
+    def check_generators(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check_generators(name, experiment, checker)
+        count = len(experiment.generator_hosts(name))
+        at: Path_ = ("workloads", name, "generators" if self.generators is not None else "on")
+        if count < len(self.on):
+            raise checker.fail(
+                at, f"{len(self.on)} hosts and {count} generators: some would have none", "Leave `generators` out, or raise it."
+            )
+        self.check_shares(name, experiment, count, at, checker)
+        emulated = [host for host in experiment.generator_hosts(name) if experiment.hosts[host].is_emulated]
+        if emulated and WORKLOADS[self.kind].program:
+            raise checker.fail(("workloads", name, "on"), f"the generator of {self.kind} cannot run on {emulated[0]}, which is emulated",
+                               "Use `connect: local`.")  # fmt: skip
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        if WORKLOADS[self.kind].stock is None:
+            raise checker.fail(place, f"{name}: there is no stock client of {self.kind}", "Write `client: native`.")
+        if len(experiment.generator_hosts(name)) > 1:
+            raise checker.fail(place, f"{name} has several generators; a stock client is one process", "Leave one of them out.")
+
+
+class Scheduled(RatedWorkload):
+    """One whose operations follow a schedule of their own."""
+
+    arrivals: ArrivalsField = Field(
+        Arrivals(), description="How operations come at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
+    )
+
+    is_scheduled: ClassVar[bool] = True
+
+    @property
+    def burst(self) -> int:
+        return self.arrivals.size or 0
+
+    @property
+    def thread_count(self) -> int:
+        """Threads of each of its generators."""
+        return 1
+
+    def check_shares(self, name: str, experiment: Experiment, count: int, place: Path_, checker: Checker) -> None:
+        if count * self.thread_count > SHARES_MAX:
+            raise checker.fail(
+                place, f"{count} generators of {self.thread_count} threads are more than {SHARES_MAX} threads", "Take fewer."
+            )
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        if self.arrivals.shape != "even":
+            raise checker.fail(
+                place, f"{name} has `arrivals`; a stock client's operations come evenly, or not by schedule", "Leave one of them out."
+            )
+        super().check_stock(name, experiment, place, checker)

@@ -1,0 +1,44 @@
+"""The workload's life in a run: its part in a trial, and its account."""
+
+from __future__ import annotations
+
+from hydrotest.load.native import Generator, shared
+from hydrotest.run.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.store.records import Fates, Load
+
+from .spec import EchoMessages
+
+SATURATING_IN_FLIGHT = 64
+
+
+class Messages(Rated):
+    """Messages that must come back."""
+
+    def __init__(self, name: str, spec: EchoMessages, bench: Bench) -> None:
+        super().__init__(name, spec, bench)
+        self.spec: EchoMessages = spec
+
+    async def _prepare(self) -> None:
+        await self._warm("echo")
+
+    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
+        pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
+        settings = {
+            "addresses": self.bench.systems["echo"].endpoints,
+            "connections": self.spec.connections,
+            "message_bytes": self.spec.message_size,
+        }
+        generators = [
+            Generator.pressing(self.name, self.spec, share, "press", settings) for share in shared(pressure, 1, self.hosts * pressing.times)
+        ]
+        return Part(self.name, self.spec.kind, generators, account=self._account)
+
+    async def _account(self, load: Load, loads: Loads) -> Load:
+        """A message that came back is accounted for by that; one that did not is lost, since nothing keeps it."""
+        assert load.outcome is not None
+        counts, corrupted = load.outcome.counts, load.outcome.errors.get("CORRUPTED", 0)
+        fates = Fates(unit="records", sent=counts.started, acked=counts.completed, seen=counts.completed, lost=counts.started - counts.completed - corrupted,
+                      duplicated=0, corrupted=corrupted, out_of_order=0, unacked_present=0, in_flight=0)  # fmt: skip
+        return load.model_copy(update={"fates": fates})
