@@ -45,6 +45,6 @@ class Extra:
         return MissingToolError(self.lack, self.remedy)
 
 
-SPARK = Extra("spark", "pyspark", "Spark of the pinned release", ", or give `home:` or SPARK_HOME")
+SPARK = Extra("spark", "pyspark", "Spark", ", or give `home:` or SPARK_HOME")
 LAB = Extra("lab", "pyroute2", "an emulated host (`connect: netns`)")
 EXTRAS = (SPARK, LAB)
