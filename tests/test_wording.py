@@ -142,3 +142,10 @@ def test_no_finding_is_missing_from_the_golden_file(union: Any, given: tuple[Any
 
 def test_each_sign_has_words() -> None:
     assert set(SIGN_WORDS) == {name for signs in SIGNS.values() for name, *_ in signs}
+
+
+def test_findings_can_be_told_from_each_other_in_a_set() -> None:
+    """Those of several trials are said once each."""
+    for findings in (CAUSES, FAILURES, EVIDENCE, PROBLEMS, LOWER, OUT):
+        assert len(set(findings)) == len(findings)
+    assert len(set([OfWorkload("store", CHECKS[6]), OfWorkload("store", CHECKS[6])])) == 1

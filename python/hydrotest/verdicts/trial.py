@@ -59,7 +59,7 @@ class Check:
     unit: str | None = None
     percentile: str | None = None
     """Of `latency`."""
-    errors: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict, hash=False)
     """Of `errors`: how many by name."""
     gave_up: bool = False
     """Of `achieved`: the trial was ended early, since it was hopeless."""
