@@ -148,4 +148,4 @@ def test_findings_can_be_told_from_each_other_in_a_set() -> None:
     """Those of several trials are said once each."""
     for findings in (CAUSES, FAILURES, EVIDENCE, PROBLEMS, LOWER, OUT):
         assert len(set(findings)) == len(findings)
-    assert len(set([OfWorkload("store", CHECKS[6]), OfWorkload("store", CHECKS[6])])) == 1
+    assert len({OfWorkload("store", CHECKS[6]), OfWorkload("store", CHECKS[6])}) == 1
