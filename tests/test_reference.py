@@ -9,7 +9,7 @@ from hydrotest.spec.reference import reference
 from hydrotest.spec.tests import Combined
 from hydrotest.spec.workloads import KafkaProduce, SparkPerf
 
-PAGE = Path("docs/experiment.md")
+PAGE = Path("docs/reference/experiment.md")
 
 
 def test_the_page_is_up_to_date() -> None:
