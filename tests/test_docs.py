@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.spec.load import load_experiment
+
 COLUMNS_MAX = 100
 GLOSSARY = Path("docs/reference/glossary.md")
 NOT_USED = "## Words that are not used"
@@ -107,6 +109,15 @@ def test_each_page_stands_in_the_index() -> None:
     index = Path("docs/README.md")
     linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
     assert [str(page) for page in tracked("docs/*.md") if page != index and page.resolve() not in linked] == []
+
+
+def test_each_whole_experiment_is_a_valid_one(tmp_path: Path) -> None:
+    found = [block for page in PAGES for block in re.findall(r"^```yaml\n(name: .*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)]
+    assert found
+    for block in found:
+        file = tmp_path / "experiment.yaml"
+        file.write_text(block)
+        load_experiment(file)
 
 
 def test_the_places_to_change_something_are_there() -> None:
