@@ -50,8 +50,8 @@ bench: install ## the quicker benchmarks of benchmarks/RESULTS.md (verdicts.py a
 	$(BIN)/python benchmarks/repeatability.py
 
 docs: install ## the references of the experiment file and of summary.json, and its schema, from the models
-	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/experiment.md
-	$(BIN)/python -m hydrotest.summary.reference > docs/summary.md
+	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/reference/experiment.md
+	$(BIN)/python -m hydrotest.summary.reference > docs/reference/summary.md
 	$(BIN)/python -m hydrotest.summary.schema > contract/summary.schema.json
 
 install: tools $(VENV)/.installed

@@ -83,6 +83,6 @@ def test_gauges_that_show_nothing_rule_out_what_they_show(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("limit", [*internal_limits(), SLOTS, COLLECTING, SCHEDULING, SPILLING], ids=lambda limit: limit.what)
-def test_each_limit_stands_in_the_page_for_the_sceptic(limit: Internal) -> None:
+def test_each_limit_stands_in_the_page_of_gauges(limit: Internal) -> None:
     row = f"| {limit.what} | {limit.full} {show_figure(limit.threshold, limit.unit)} | [`{limit.setting}`]({limit.source}) |"
-    assert row in Path("docs/verdict.md").read_text()
+    assert row in Path("docs/reference/gauges.md").read_text()

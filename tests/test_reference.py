@@ -10,7 +10,7 @@ from hydrotest.spec.reference import reference
 from hydrotest.spec.spark import SparkPerf
 from hydrotest.spec.tests.combined import Combined
 
-PAGE = Path("docs/experiment.md")
+PAGE = Path("docs/reference/experiment.md")
 
 
 def test_the_page_is_up_to_date() -> None:

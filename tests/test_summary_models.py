@@ -38,7 +38,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(part)
 
 
-@pytest.mark.parametrize(("path", "generated"), [("contract/summary.schema.json", schema), ("docs/summary.md", reference)])
+@pytest.mark.parametrize(("path", "generated"), [("contract/summary.schema.json", schema), ("docs/reference/summary.md", reference)])
 def test_what_is_generated_from_the_models_is_committed(path: str, generated: Any) -> None:
     assert Path(path).read_text() == generated(), f"the models and {path} differ: run `make docs`, and look at what has changed"
 

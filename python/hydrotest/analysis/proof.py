@@ -1,4 +1,4 @@
-"""The verdict that squeezes make of a suspicion. The rules, and why they are so: docs/verdict.md."""
+"""The verdict that squeezes make of a suspicion. The rules, and why they are so: docs/reference/squeeze.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Had the generator room? A limit set by the client is no limit of the system (docs/method.md)."""
+"""Had the generator room? A limit set by the client is no limit of the system (docs/explanation/method.md)."""
 
 from __future__ import annotations
 

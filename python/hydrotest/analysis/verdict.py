@@ -1,4 +1,4 @@
-"""Was a trial sustained? Each rule of docs/method.md with its figure and its bound."""
+"""Was a trial sustained? Each rule of docs/reference/rules.md with its figure and its bound."""
 
 from __future__ import annotations
 

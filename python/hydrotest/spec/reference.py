@@ -1,7 +1,8 @@
-"""The experiment file's reference, written from the models themselves: docs/experiment.md."""
+"""The experiment file's reference, written from the models themselves: docs/reference/experiment.md."""
 
 from __future__ import annotations
 
+import textwrap
 import types
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +16,9 @@ from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.choice import Kind
 from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
 from hydrotest.spec.parts import models_in, type_of
+
+COLUMNS = 100
+"""Of prose; rows of tables are as long as they are."""
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
@@ -69,8 +73,8 @@ def _under() -> dict[type[base.Model], str]:
 
 def reference() -> str:
     """The whole page as Markdown."""
-    out = ["# The experiment file", "", "YAML without anchors, aliases and tags. Unknown keys, wrong units and names that are not there are errors, with their line.",
-           "This page is written from the models (`make docs`).", ""]  # fmt: skip
+    out = ["# The experiment file", "", _paragraph("YAML without anchors, aliases and tags. Unknown keys, wrong units and unknown names are errors, "
+           "with their line. This page is written from the models (`make docs`)."), ""]  # fmt: skip
     for title, usage, parts in _sections():
         out += [f"## {title}", *([usage, ""] if usage else [""])]
         for part in parts:
@@ -78,8 +82,12 @@ def reference() -> str:
     return "\n".join(out)
 
 
+def _paragraph(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), COLUMNS, break_on_hyphens=False)
+
+
 def _table(model: type[base.Model], named: bool) -> list[str]:
-    head = [f"### {_title(model)}", (model.__doc__ or "").strip(), ""] if named else [(model.__doc__ or "").strip(), ""]
+    head = [*([f"### {_title(model)}"] if named else []), _paragraph(model.__doc__ or ""), ""]
     rows = [
         f"| `{name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()

@@ -1,4 +1,4 @@
-"""The reference of summary.json, from the models: docs/summary.md."""
+"""The reference of summary.json, from the models: docs/reference/summary.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHARED: tuple[type[BaseModel], ...] = (Latency, Fates)
 def reference() -> str:
     """The whole page as Markdown."""
     out = ["# summary.json", "", *_lines(Summary.__doc__),
-           "", "The JSON Schema is [contract/summary.schema.json](../contract/summary.schema.json).",
+           "", "The JSON Schema is [contract/summary.schema.json](../../contract/summary.schema.json).",
            "Fields marked ○ came later or stand only where they mean something: a reader supplies",
            "null, an empty list or the default. `hydrotest show --json RUN` prints the same.",
            "This page is written from the models (`make docs`).", "", "## The file", "", *_table(Summary)]  # fmt: skip

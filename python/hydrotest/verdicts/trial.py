@@ -9,7 +9,7 @@ from typing import Literal
 
 
 class Rule(StrEnum):
-    """What a trial is held against; docs/method.md explains each."""
+    """What a trial is held against; docs/reference/rules.md has each."""
 
     LATENCY = "latency"
     ACHIEVED = "achieved"
