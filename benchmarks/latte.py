@@ -22,11 +22,11 @@ from typing import Any
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.hosts.command import run_command
-from hydrotest.run.events import Silent
-from hydrotest.run.interrupt import cancel_on_signals
-from hydrotest.run.opened import opened
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.interrupt import cancel_on_signals
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.purposes import Purpose
 
@@ -55,7 +55,7 @@ class Case:
     """What is asked of both clients."""
 
     name: str
-    pressing: Pressing
+    pressing: LoadSpec
     workload: str
     latte: tuple[str, ...]
     """latte's options for the same."""
@@ -65,16 +65,16 @@ class Case:
 MIXED = ("-f", "write:0.25", "-f", "read:0.75")
 CLOSED = ("-p", "64")
 CASES = [
-    Case("mixed 1:3, 64 in flight", Pressing(in_flight=64), "mixed", (*MIXED, *CLOSED)),
-    Case("write, 64 in flight", Pressing(in_flight=64), "write", ("-f", "write", *CLOSED)),
-    Case("mixed 1:3, 5,000/s", Pressing(rate_per_s=5_000), "mixed", (*MIXED, "-r", "5000")),
-    Case("mixed 1:3, 5,000/s, 1 ms tick", Pressing(rate_per_s=5_000), "ticked", (), by_latte=False),
+    Case("mixed 1:3, 64 in flight", LoadSpec(in_flight=64), "mixed", (*MIXED, *CLOSED)),
+    Case("write, 64 in flight", LoadSpec(in_flight=64), "write", ("-f", "write", *CLOSED)),
+    Case("mixed 1:3, 5,000/s", LoadSpec(rate_per_s=5_000), "mixed", (*MIXED, "-r", "5000")),
+    Case("mixed 1:3, 5,000/s, 1 ms tick", LoadSpec(rate_per_s=5_000), "ticked", (), by_latte=False),
 ]
 
 
-async def by_hydrotest(bench: Bench, pressable: Rated, case: Case) -> dict[str, float]:
+async def by_hydrotest(bench: Bench, workload: Rated, case: Case) -> dict[str, float]:
     """One window by our generator."""
-    trial = await pressable.trial(TrialPlan("latte", Purpose.LEVEL, WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.pressing)
+    trial = await workload.trial(TrialPlan("latte", Purpose.LEVEL, WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.pressing)
     if trial.status != "done":
         raise SystemExit(f"trial {trial.number} is {trial.status}: {trial.reason}")
     found = Measured.read(bench.runner.folder, trial, case.workload)
@@ -106,10 +106,10 @@ def percentile(latency: list[Any], name: str) -> float:
     return float(latency[order.index(name)]["value"])
 
 
-async def prepare(bench: Bench, pressables: dict[str, Rated], binary: str, out: Path) -> None:
+async def prepare(bench: Bench, load_workloads: dict[str, Rated], binary: str, out: Path) -> None:
     """Both tables filled, the node warm."""
-    for pressable in pressables.values():
-        await pressable.prepare()
+    for workload in load_workloads.values():
+        await workload.prepare()
     endpoint = bench.systems["cassandra"].endpoints[0]
     rows = ["-P", f"rows={ROWS}", "--consistency", "ONE"]
     await run_command("latte", [binary, "schema", str(SCRIPT), endpoint], bench.hosts["here"], out / "latte-schema.log")
@@ -135,9 +135,9 @@ async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, di
     """All windows: figures by case, client and what is told."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     cancel_on_signals()
-    async with opened(EXPERIMENT, out, Silent()) as bench:
-        pressables = {name: pressable for name, pressable in make_workloads(bench).items() if isinstance(pressable, Rated)}
-        await prepare(bench, pressables, binary, out)
+    async with open_testbed(EXPERIMENT, out, Silent()) as bench:
+        load_workloads = {name: workload for name, workload in make_workloads(bench).items() if isinstance(workload, Rated)}
+        await prepare(bench, load_workloads, binary, out)
         number = 0
         for round_number in range(rounds):
             for case in CASES:
@@ -145,7 +145,7 @@ async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, di
                 for client in clients if round_number % 2 == 0 else reversed(clients):
                     number += 1
                     figures = (
-                        await by_hydrotest(bench, pressables[case.workload], case)
+                        await by_hydrotest(bench, load_workloads[case.workload], case)
                         if client == "hydrotest"
                         else await by_latte(bench, binary, case, out, number)
                     )

@@ -29,10 +29,10 @@ def made_up_run(base: Path) -> Path:
     from hydrotest.spec.plan import make_plan  # noqa: PLC0415
 
     sys.path.insert(0, str(ROOT))
-    from tests.made_up import MadeUpRun  # noqa: PLC0415
+    from tests.synthetic import SyntheticRun  # noqa: PLC0415
 
     if not (base / "run").exists():
-        made = MadeUpRun(base)
+        made = SyntheticRun(base)
         made.search()
         for _ in range(make_plan(load_experiment(QUICKSTART)[0]).trials - made.number):
             made.trial("level", made.limit / 2, seconds=TRIAL_S)

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.percentiles import NAMES
-from hydrotest.run.events import Silent
-from hydrotest.run.interrupt import cancel_on_signals
-from hydrotest.run.opened import opened
-from hydrotest.run.stock import JVM_WARM_UP_S, run_stock_level
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.interrupt import cancel_on_signals
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.stock import JVM_WARM_UP_S, run_stock_level
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
@@ -75,19 +75,19 @@ async def stall(bench: Bench, after_s: float) -> None:
     """Holds the first service still for a second."""
     service = next(service for system in bench.systems.values() for service in system.services)
     await asyncio.sleep(after_s)
-    await service.take_away("pause")
+    await service.inject("pause")
     try:
         await asyncio.sleep(STALL_S)
     finally:
-        await service.bring_back("pause")
+        await service.heal("pause")
 
 
-async def one(bench: Bench, pressable: Rated, client: Client) -> dict[str, float]:
+async def one(bench: Bench, workload: Rated, client: Client) -> dict[str, float]:
     """One window; the percentiles that the client tells."""
     work = (
-        run_stock_level(bench, pressable, PLAN, client.rate, client.in_flight)
+        run_stock_level(bench, workload, PLAN, client.rate, client.in_flight)
         if client.stock
-        else pressable.trial(PLAN, Pressing(client.rate, client.in_flight))
+        else workload.trial(PLAN, LoadSpec(client.rate, client.in_flight))
     )
     trial, _ = await asyncio.gather(work, stall(bench, PLAN.warm_up_s + client.begins_s + STALL_AFTER_S))
     return told(bench, trial)
@@ -107,13 +107,13 @@ async def part(text: str, clients: list[Client], rounds: int, out: Path) -> dict
     """All rounds on one system: percentiles by client."""
     found: dict[str, dict[str, list[float]]] = {client.name: defaultdict(list) for client in clients}
     cancel_on_signals()
-    async with opened(text, out, Silent()) as bench:
-        pressable = make_workloads(bench)["press"]
-        assert isinstance(pressable, Rated)
-        await pressable.prepare()
+    async with open_testbed(text, out, Silent()) as bench:
+        workload = make_workloads(bench)["press"]
+        assert isinstance(workload, Rated)
+        await workload.prepare()
         for number in range(rounds):
             for client in clients if number % 2 == 0 else reversed(clients):
-                for key, value in (await one(bench, pressable, client)).items():
+                for key, value in (await one(bench, workload, client)).items():
                     found[client.name][key].append(value)
     return found
 

@@ -10,8 +10,8 @@ from typing import Any
 from plants import Plant
 from scipy.stats import binomtest
 
-from hydrotest.analysis.evidence import inside
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.bottleneck.evidence import inside
+from hydrotest.analysis.bottleneck.use import Use
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 

@@ -31,27 +31,27 @@ from plants import PLANTS, TEXTS, Plant
 from verdict_scores import FAILED, HOW, kind_of, match, named_kind, score, table, usual
 
 import hydrotest
-from hydrotest.analysis.evidence import inside
-from hydrotest.analysis.intervals import pooled_deviation
-from hydrotest.analysis.job_bounds import suspect
-from hydrotest.analysis.proof import proven
-from hydrotest.analysis.squeeze import RATE_MIN, Candidate, changes
-from hydrotest.analysis.squeezed import rate_of, squeezed
-from hydrotest.analysis.usage import speed_rows
-from hydrotest.analysis.windows import uses_in, window_of
+from hydrotest.analysis.bottleneck.evidence import inside
+from hydrotest.analysis.bottleneck.outcome import rate_of, squeezed
+from hydrotest.analysis.bottleneck.proof import proven
+from hydrotest.analysis.bottleneck.squeeze import RATE_MIN, Candidate, changes
+from hydrotest.analysis.bottleneck.windows import uses_in, window_of
+from hydrotest.analysis.resources.rates import speed_rows
+from hydrotest.analysis.spark.bounds import suspect
+from hydrotest.analysis.statistics.intervals import pooled_deviation
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.hosts.local import node_binary
 from hydrotest.report.bounds import full_inside
 from hydrotest.report.wording.binding import explained
 from hydrotest.report.wording.figures import of_hosts
-from hydrotest.run.events import Silent
-from hydrotest.run.interrupt import cancel_on_signals
-from hydrotest.run.opened import opened
-from hydrotest.run.scratch import clear_abandoned
-from hydrotest.run.squeezing import Squeezable, Squeezer
-from hydrotest.run.trial import Disturbance, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.interrupt import cancel_on_signals
+from hydrotest.run.lifecycle.scratch import clear_abandoned
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.squeezer import Squeezable, Squeezer
+from hydrotest.run.trials.trial import Disturbance, TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.hosts import NetnsHost as NetnsSpec
@@ -60,14 +60,14 @@ from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import SqueezeTurn, Trial
+from hydrotest.store.records import SqueezeBlock, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.evidence import InsideLine
 
 BUDGET_S = 110.0
 CASES = "cases.jsonl"
-BESIDE = Pressing(in_flight=4)
+BESIDE = LoadSpec(in_flight=4)
 """How the other workload of `combined` presses."""
 
 
@@ -80,7 +80,7 @@ class Together:
 
     @property
     def generator_count(self) -> int:
-        """See `Doublable`."""
+        """See `Doubleable`."""
         return self.press.generator_count
 
     @property
@@ -88,7 +88,7 @@ class Together:
         """That of the one that is asked about."""
         return self.press.name
 
-    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """See `Squeezable`."""
         runner = self.press.bench.runner
         number = runner.claim()
@@ -230,7 +230,7 @@ def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) ->
     return {how: deviation for how, (deviation, freedom) in pooled.items() if freedom}
 
 
-def by_speed(rate: Callable[[SqueezeTurn], float | None], speeds: pl.DataFrame, turn: SqueezeTurn) -> float | None:
+def by_speed(rate: Callable[[SqueezeBlock], float | None], speeds: pl.DataFrame, turn: SqueezeBlock) -> float | None:
     """The rate of a turn for each of the fixed computations that a millisecond of CPU made meanwhile; None where either is not known."""
     speed = speeds.filter(pl.col("wall_s").is_between(turn.start_wall_s, turn.end_wall_s))["speed"].mean()
     own = rate(turn)
@@ -255,7 +255,7 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
     cancel_on_signals()
     for left in out.glob(f"{name}-*"):
         clear_abandoned(left)  # by one that was killed
-    async with opened(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
+    async with open_testbed(TEXTS[name], out / f"{name}-{int(time.time())}", Silent()) as bench:
         press = await prepared(bench)
         for index, plant in enumerate(order):
             row = {"family": name, "code": code(), **await case(bench, press, plant, index)}

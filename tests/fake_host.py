@@ -111,7 +111,7 @@ class FakeNode(Node):
         self._closed.set()
         return None
 
-    async def epitaph(self) -> str:
+    async def exit_status_text(self) -> str:
         return f"{self.name} was closed"
 
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.bound_by import bound_by
-from hydrotest.analysis.evidence import throttled, waited
-from hydrotest.analysis.integrity import common, kafka_fates, normalised, overlap, rows_fates, size, without
-from hydrotest.analysis.internal import Gauged
-from hydrotest.analysis.intervals import interval_with, pooled_deviation, slope_of, t_interval
-from hydrotest.analysis.levels import littles_in_flight
-from hydrotest.analysis.resource_use import NEAR_CEILING, OUT, Use, resource_uses
-from hydrotest.analysis.steady import is_settled
+from hydrotest.analysis.bottleneck.evidence import throttled, waited
+from hydrotest.analysis.bottleneck.gauges import Gauged
+from hydrotest.analysis.bottleneck.suspicion import bound_by
+from hydrotest.analysis.bottleneck.use import NEAR_CEILING, OUT, Use, resource_uses
+from hydrotest.analysis.by_test.levels import littles_in_flight
+from hydrotest.analysis.integrity.ranges import common, kafka_fates, normalised, overlap, rows_fates, size, without
+from hydrotest.analysis.statistics.intervals import interval_with, pooled_deviation, slope_of, t_interval
+from hydrotest.analysis.statistics.steady import is_settled
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
@@ -28,7 +28,7 @@ from hydrotest.units import show_share
 from hydrotest.verdicts.binding import Cleared, Kind, MachineFull, NearCeiling, Provable, Suspect
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 from hydrotest.verdicts.trial import Lack, Lacking
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
 
@@ -233,7 +233,7 @@ def test_an_internal_limit_that_is_nearly_full_is_named_too() -> None:
 
 
 def test_what_would_prove_the_nearest_is_said(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     environment = made.folder.read_json(layout.ENVIRONMENT)
     environment["hosts"][0]["ceilings"]["cpu_cores"] = 1.3  # a core is used

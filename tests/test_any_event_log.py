@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.event_log import EventLog, FlawKind, parse_event_log, read_event_log
-from hydrotest.analysis.spark_executors import Removal, removal
-from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage
-from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
+from hydrotest.analysis.spark.event_log import EventLog, FlawKind, parse_event_log, read_event_log
+from hydrotest.analysis.spark.executors import Removal, removal
+from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage
+from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, time_rows
 from hydrotest.cli.app import main
 from hydrotest.report.sheet import NONE
 from hydrotest.report.spark import doubt_sentences, spark_sentences, stage_sheet, where_sheet

@@ -14,12 +14,12 @@ import pytest
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts import node as nodes
 from hydrotest.hosts.local import LocalHost
-from hydrotest.run import controller as controllers
-from hydrotest.run.attempts import VOID_MAX, TrialsFailedError, until_done, until_through
-from hydrotest.run.controller import Controller
-from hydrotest.run.events import Silent
-from hydrotest.run.sampling import Sampling
-from hydrotest.run.trial import TrialRunner
+from hydrotest.run.lifecycle import controller as controllers
+from hydrotest.run.lifecycle.attempts import VOID_MAX, TrialsFailedError, until_done, until_through
+from hydrotest.run.lifecycle.controller import Controller
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.sampling import Sampling
+from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume
@@ -29,7 +29,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.systems.base import Ready, System
-from tests.made_up import host_counters
+from tests.synthetic import host_counters
 
 FakeNode = Callable[[str], None]
 TEXT = """\

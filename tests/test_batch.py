@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.batch import batch_rows
-from hydrotest.analysis.event_log import read_event_log
-from hydrotest.analysis.evidence import inside
-from hydrotest.analysis.job_bounds import job_rows, suspect
-from hydrotest.analysis.limits import Limits
-from hydrotest.analysis.windows import window_of
+from hydrotest.analysis.bottleneck.evidence import inside
+from hydrotest.analysis.bottleneck.windows import window_of
+from hydrotest.analysis.limits.rows import Limits
+from hydrotest.analysis.spark.bounds import job_rows, suspect
+from hydrotest.analysis.spark.event_log import read_event_log
+from hydrotest.analysis.spark.jobs import batch_rows
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder

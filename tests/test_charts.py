@@ -18,12 +18,12 @@ from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 from tests.test_summary import SCHEMA
 
 
 def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     trials = made.folder.trials()
     path = made.folder.folder_of(trials[0])
@@ -48,7 +48,7 @@ def test_no_sheet_is_left_out_of_the_report() -> None:
 
 
 def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     environment = made.folder.read_json(layout.ENVIRONMENT)
     environment["hosts"].append({**environment["hosts"][0], "name": "there"})

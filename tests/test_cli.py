@@ -9,9 +9,9 @@ import pytest
 
 from hydrotest.cli import main
 from hydrotest.errors import BadInputError
-from hydrotest.run.scratch import Scratch, abandoned, clear_abandoned
+from hydrotest.run.lifecycle.scratch import Scratch, abandoned, clear_abandoned
 from hydrotest.store.folder import RunFolder
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 
 def test_check_prints_the_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_wrong_calls_exit_2(argv: list[str], capsys: pytest.CaptureFixture[str])
 
 
 def test_show_and_report_rebuild_everything_from_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     assert main(["show", str(made.folder.path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["limits"][0]["workload"] == "ingest"
@@ -70,7 +70,7 @@ def test_what_presses_fractions_of_limits_is_refused_where_there_are_none(tmp_pa
 
 
 def test_a_damaged_summary_source_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     trial = made.trial("saturated", None)
     (made.folder.folder_of(trial) / "trial.json").write_text("{}")
     assert main(["show", str(made.folder.path)]) == 2

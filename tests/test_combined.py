@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.combined import FRACTION_UNIT, Together, TogetherVerdict, proposed_of, safe_search, why_ours
-from hydrotest.analysis.evidence import PAYLOAD, service_lines
-from hydrotest.analysis.intervals import paired_change
-from hydrotest.analysis.limit_search import EXCUSES_MAX, Excuses, LimitSearch
-from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.bottleneck.evidence import PAYLOAD, service_lines
+from hydrotest.analysis.limits.headroom import Headroom
+from hydrotest.analysis.limits.rows import Limits
+from hydrotest.analysis.limits.search import RETRIES_MAX, LimitSearch, RetryBudget
+from hydrotest.analysis.limits.verdict import Verdict
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.room import Room
-from hydrotest.analysis.starved import starved
-from hydrotest.analysis.verdict import Verdict
-from hydrotest.report.words import contested_sentences, starved_sentences
+from hydrotest.analysis.statistics.intervals import paired_change
+from hydrotest.analysis.together.combined import FRACTION_UNIT, Together, TogetherVerdict, proposed_of, safe_search, why_ours
+from hydrotest.analysis.together.starvation import starved
+from hydrotest.report.narrative import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
@@ -34,8 +34,8 @@ from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 from hydrotest.verdicts.binding import Together as Company
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, OfWorkload, Rule, TooLong
-from tests.made_up import EXPERIMENT, MadeUpRun
 from tests.rows import a
+from tests.synthetic import EXPERIMENT, SyntheticRun
 
 TWO_SYSTEMS = """\
 name: two
@@ -48,7 +48,7 @@ tests:
   - isolated: [ingest, store]
   - combined: {workloads: [ingest, store], precision: 20 %}
 """
-ROOM = Room(None, None, None, ())
+ROOM = Headroom(None, None, None, ())
 
 
 def noisy_pairs(change: float, n: int, noise: float, seed: int) -> list[tuple[float, float]]:
@@ -105,11 +105,11 @@ def verdict(held: bool, disturbed: bool = False, void: TooLong | None = None) ->
 
 
 def test_a_disturbed_rejection_is_excused_a_bounded_number_of_times() -> None:
-    excuses = Excuses()
-    assert not excuses.excuse(verdict(True, disturbed=True))
-    assert not excuses.excuse(verdict(False))
-    assert excuses.excuse(verdict(True, void=TooLong(1)))
-    assert sum(excuses.excuse(verdict(False, disturbed=True)) for _ in range(2 * EXCUSES_MAX)) == EXCUSES_MAX
+    retries = RetryBudget()
+    assert not retries.take(verdict(True, disturbed=True))
+    assert not retries.take(verdict(False))
+    assert retries.take(verdict(True, void=TooLong(1)))
+    assert sum(retries.take(verdict(False, disturbed=True)) for _ in range(2 * RETRIES_MAX)) == RETRIES_MAX
 
 
 def test_what_our_own_generators_ended_is_a_lower_bound() -> None:
@@ -215,7 +215,7 @@ def test_shares_are_of_what_each_service_is_known_to_have_used() -> None:
 
 def test_a_busy_host_that_a_workload_does_not_need_is_no_suspect(tmp_path: Path) -> None:
     """Only `there` is near its ceiling: both use a core, of which it has no more."""
-    made = MadeUpRun(
+    made = SyntheticRun(
         tmp_path, text=EXPERIMENT.replace("hosts:\n  here: {connect: local}", "hosts:\n  here: {connect: netns}\n  there: {connect: netns}")
     )
     trial = made.trial("saturated", None)
@@ -230,7 +230,7 @@ def test_a_busy_host_that_a_workload_does_not_need_is_no_suspect(tmp_path: Path)
         assert Limits(made.folder, experiment, [trial], hosts).suspect([measured], [], "latency").kind == kind
 
 
-def load_experiment_with(tmp_path: Path, made: MadeUpRun, host: str) -> Experiment:
+def load_experiment_with(tmp_path: Path, made: SyntheticRun, host: str) -> Experiment:
     """The made-up run's, with its system and its generator on another host."""
     file = tmp_path / f"{host}.yaml"
     text = (made.folder.path / layout.EXPERIMENT).read_text().replace("kafka: {hosts: [here]}", f"kafka: {{hosts: [{host}]}}")
@@ -253,7 +253,7 @@ def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> No
         assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)
 
 
-def interference_of(run: MadeUpRun, starved: int, pairs: int = 5) -> dict[str, Interference]:
+def interference_of(run: SyntheticRun, starved: int, pairs: int = 5) -> dict[str, Interference]:
     """The rows of ingest by metric, after so many pairs in the first of which nothing was completed together."""
     for pair in range(1, pairs + 1):
         run.trial("alone", 5_000, test=1, pair=pair, subject="ingest")
@@ -264,24 +264,24 @@ def interference_of(run: MadeUpRun, starved: int, pairs: int = 5) -> dict[str, I
 
 def test_one_that_is_starved_by_the_others_is_found(tmp_path: Path) -> None:
     """The worst case has no logarithm: its pairs were left out, and nothing was found."""
-    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=5)["achieved"]
+    row = interference_of(SyntheticRun(tmp_path, text=TWO_SYSTEMS), starved=5)["achieved"]
     assert (row.starved_pairs, row.n, row.significant, row.combined) == (5, 5, True, 0.0)
     assert row.change_pct == pytest.approx(-99.9)
 
 
 def test_one_that_is_starved_in_some_pairs_counts_them(tmp_path: Path) -> None:
-    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=2)["achieved"]
+    row = interference_of(SyntheticRun(tmp_path, text=TWO_SYSTEMS), starved=2)["achieved"]
     assert (row.starved_pairs, row.n) == (2, 5)
     assert row.combined == pytest.approx(3_000, rel=0.01)
 
 
 def test_one_that_is_not_starved_is_not(tmp_path: Path) -> None:
-    row = interference_of(MadeUpRun(tmp_path, text=TWO_SYSTEMS), starved=0)["achieved"]
+    row = interference_of(SyntheticRun(tmp_path, text=TWO_SYSTEMS), starved=0)["achieved"]
     assert (row.starved_pairs, row.significant) == (0, False)
 
 
 def test_a_job_that_never_comes_to_its_end_beside_the_others_takes_at_least_as_long_as_it_was_let(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, text=TWO_SYSTEMS)
+    run = SyntheticRun(tmp_path, text=TWO_SYSTEMS)
     for pair in range(1, 6):
         for purpose, subject, seconds, is_cut in (("alone", "batch", 10.0, False), ("together", None, 40.0 + pair / 10, True)):
             made = run.trial(purpose, 5_000, test=1, pair=pair, subject=subject)

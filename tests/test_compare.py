@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hydrotest.analysis.compare import (
+from hydrotest.analysis.comparison.compare import (
     RUN_SCATTER,
     Comparison,
     Draft,
@@ -25,18 +25,18 @@ from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
 from hydrotest.report.wording.summary import worded
 from hydrotest.summary.model import Summary
-from tests.made_up import EXPERIMENT, MadeUpRun
+from tests.synthetic import EXPERIMENT, SyntheticRun
 from tests.test_combined import TWO_SYSTEMS
 
 
-def finished(made: MadeUpRun) -> MadeUpRun:
+def finished(made: SyntheticRun) -> SyntheticRun:
     made.search()
     summary = worded(summarise_run(made.folder, made.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
     made.folder.write_json("summary.json", summary.written())
     return made
 
 
-def read(made: MadeUpRun) -> Run:
+def read(made: SyntheticRun) -> Run:
     return Run(made.folder, made.experiment, Summary.read(json.loads((made.folder.path / "summary.json").read_text())))
 
 
@@ -45,19 +45,19 @@ def row(found: Comparison, what: str) -> Row:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> MadeUpRun:
-    return finished(MadeUpRun(tmp_path_factory.mktemp("base")))
+def base(tmp_path_factory: pytest.TempPathFactory) -> SyntheticRun:
+    return finished(SyntheticRun(tmp_path_factory.mktemp("base")))
 
 
-def test_a_run_is_not_told_apart_from_itself(base: MadeUpRun) -> None:
+def test_a_run_is_not_told_apart_from_itself(base: SyntheticRun) -> None:
     found = compare(read(base), read(base))
     assert found.differences == []
     assert {r.word for r in found.rows} == {"not told apart"}
     assert {r.what for r in found.rows} == {"limit", "p50 at the same rates", "p99 at the same rates", "cores at the same rates"}
 
 
-def test_a_higher_limit_is_faster(base: MadeUpRun, tmp_path: Path) -> None:
-    better = finished(MadeUpRun(tmp_path, limit=15_000.0))
+def test_a_higher_limit_is_faster(base: SyntheticRun, tmp_path: Path) -> None:
+    better = finished(SyntheticRun(tmp_path, limit=15_000.0))
     limit = row(compare(read(base), read(better)), "limit")
     assert limit.word == "faster"
     assert limit.change_pct is not None
@@ -122,15 +122,15 @@ def test_a_large_change_is_found() -> None:
 def test_other_neighbours_are_another_question(tmp_path: Path) -> None:
     """A combined limit is one of all that ran together."""
     texts = [TWO_SYSTEMS, TWO_SYSTEMS.replace("mix: {write: 1}", "mix: {read: 1}")]
-    first, second = (MadeUpRun(tmp_path / str(number), text=text).experiment for number, text in enumerate(texts))
+    first, second = (SyntheticRun(tmp_path / str(number), text=text).experiment for number, text in enumerate(texts))
     asked = _asked_otherwise(first, second)
     assert list(asked) == ["store"]
     assert list(_other_neighbours(first, second, asked)) == ["ingest"]
     assert _other_neighbours(first, first, {}) == {}
 
 
-def test_a_lower_latency_at_the_same_rates_is_faster(base: MadeUpRun, tmp_path: Path) -> None:
-    better = finished(MadeUpRun(tmp_path, base_ms=1.5))
+def test_a_lower_latency_at_the_same_rates_is_faster(base: SyntheticRun, tmp_path: Path) -> None:
+    better = finished(SyntheticRun(tmp_path, base_ms=1.5))
     found = compare(read(base), read(better))
     assert row(found, "limit").word == "not told apart"
     p99 = row(found, "p99 at the same rates")
@@ -139,22 +139,22 @@ def test_a_lower_latency_at_the_same_rates_is_faster(base: MadeUpRun, tmp_path: 
     assert p99.change_pct < 0
 
 
-def test_other_hardware_and_settings_are_said(base: MadeUpRun, tmp_path: Path) -> None:
-    other = finished(MadeUpRun(tmp_path, text=EXPERIMENT.replace("precision: 10 %", "precision: 5 %"), cores=4))
+def test_other_hardware_and_settings_are_said(base: SyntheticRun, tmp_path: Path) -> None:
+    other = finished(SyntheticRun(tmp_path, text=EXPERIMENT.replace("precision: 10 %", "precision: 5 %"), cores=4))
     found = compare(read(base), read(other))
     assert "hardware: cores of here: 2 → 4" in found.differences
     assert "setting: search.precision: 0.1 → 0.05" in found.differences
 
 
-def test_another_question_gets_no_verdict(base: MadeUpRun, tmp_path: Path) -> None:
-    other = finished(MadeUpRun(tmp_path, text=EXPERIMENT.replace("kind: kafka-produce", "kind: kafka-produce, record_size: 1 KB")))
+def test_another_question_gets_no_verdict(base: SyntheticRun, tmp_path: Path) -> None:
+    other = finished(SyntheticRun(tmp_path, text=EXPERIMENT.replace("kind: kafka-produce", "kind: kafka-produce, record_size: 1 KB")))
     found = compare(read(base), read(other))
     assert [r.word for r in found.rows] == ["not comparable"]
     assert any("record_size: 100 → 1000 (so ingest is not compared)" in line for line in found.differences)
 
 
-def test_the_command_prints_differences_first(base: MadeUpRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = finished(MadeUpRun(tmp_path, limit=15_000.0, cores=4))
+def test_the_command_prints_differences_first(base: SyntheticRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = finished(SyntheticRun(tmp_path, limit=15_000.0, cores=4))
     assert main(["compare", str(base.folder.path), str(other.folder.path)]) == 0
     out = capsys.readouterr().out
     assert out.index("hardware: cores") < out.index("Compared")

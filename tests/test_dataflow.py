@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate
+from hydrotest.analysis.dataflow.rows import Found, Step, account, acknowledged, batch_rate
 from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.summary.dataflow import Query
 from hydrotest.summary.dataflow import Step as StepRow

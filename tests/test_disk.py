@@ -10,7 +10,7 @@ from hydrotest.hosts.lab import disk as disks
 from hydrotest.hosts.lab.disk import Disk, disks_below, mount_of
 from hydrotest.hosts.lab.groups import Group, Trees
 from hydrotest.hosts.lab.mounts import is_mounted, mounts
-from hydrotest.run import doctor
+from hydrotest.run.lifecycle import doctor
 
 SINCE_6_2 = ("max_ratio", "strict_limit", "max_bytes")
 BEFORE = ("max_ratio",)

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.doubling import doubling_rows
+from hydrotest.analysis.by_test.doubling import doubling_rows
 from hydrotest.report.doubling import doubling_sheet
-from hydrotest.report.words import doubling_sentences
+from hydrotest.report.narrative import doubling_sentences
 from hydrotest.store.records import Trial
 from tests.rows import summary_of
 
-from .made_up import EXPERIMENT, MadeUpRun
+from .synthetic import EXPERIMENT, SyntheticRun
 
 TEXT = EXPERIMENT.replace("isolated: [ingest]", "doubling: {workload: ingest}")
 
 
-def windows(run: MadeUpRun, rates: list[tuple[float, float]]) -> list[Trial]:
+def windows(run: SyntheticRun, rates: list[tuple[float, float]]) -> list[Trial]:
     """Pairs of windows: by one generator, by two."""
     trials = []
     for pair, both in enumerate(rates, 1):
@@ -39,7 +39,7 @@ def windows(run: MadeUpRun, rates: list[tuple[float, float]]) -> list[Trial]:
     ],
 )
 def test_verdict(factors: list[float], raised: bool | None, told: str, tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, text=TEXT)
+    run = SyntheticRun(tmp_path, text=TEXT)
     (row,) = doubling_rows(run.folder, run.experiment, windows(run, [(10_000, 10_000 * factor) for factor in factors]))
     assert (row.generators, row.n, row.raised) == (1, 5, raised)
     assert row.once == pytest.approx(10_000, rel=0.01)
@@ -49,5 +49,5 @@ def test_verdict(factors: list[float], raised: bool | None, told: str, tmp_path:
 
 
 def test_half_a_pair_says_nothing(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, text=TEXT)
+    run = SyntheticRun(tmp_path, text=TEXT)
     assert doubling_rows(run.folder, run.experiment, windows(run, [(10_000, 10_000)])[:1]) == []

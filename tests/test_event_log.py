@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.event_log import FlawKind, parse_event_log, read_event_log
-from hydrotest.analysis.spark_tasks import Group, Outcome, Stage, Task
-from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, parts_of, stage_time
+from hydrotest.analysis.spark.event_log import FlawKind, parse_event_log, read_event_log
+from hydrotest.analysis.spark.tasks import Group, Outcome, Stage, Task
+from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, parts_of, stage_time
 from hydrotest.cli.app import main
 from hydrotest.report.spark import job_time_sheet
 from tests.rows import summary_of

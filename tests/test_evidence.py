@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.bound_by import bound_by
-from hydrotest.analysis.evidence import lines
-from hydrotest.analysis.proof import proven
-from hydrotest.analysis.resource_use import OUT, Sign, Use
-from hydrotest.analysis.squeeze import Candidate, Squeezing
-from hydrotest.analysis.squeezed import Squeezed
+from hydrotest.analysis.bottleneck.evidence import lines
+from hydrotest.analysis.bottleneck.outcome import Squeezed
+from hydrotest.analysis.bottleneck.proof import proven
+from hydrotest.analysis.bottleneck.squeeze import Candidate, Squeezing
+from hydrotest.analysis.bottleneck.suspicion import bound_by
+from hydrotest.analysis.bottleneck.use import OUT, Sign, Use
 from hydrotest.report.bounds import ceiling_words
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.wording.binding import worded
@@ -24,8 +24,8 @@ def test_each_resource_that_was_used_or_waited_for_has_a_line() -> None:
     ]  # fmt: skip
     state = Squeezing([LINK, CPU], 0)
     for _ in range(4):
-        state.tell({LINK: 1.0, CPU: 0.02}.items())
-        state.tell({LINK: 0.98, CPU: 0.0}.items())
+        state.record({LINK: 1.0, CPU: 0.02}.items())
+        state.record({LINK: 0.98, CPU: 0.0}.items())
     bound = proven(bound_by(uses, [], "closed-loop"), Squeezed(state.shown(), state.decide(), None, uses), [])
     sheet = evidence_sheet(summary_of(limits=[{"workload": "ingest", "tenancy": "isolated", "bound_by": worded(bound)}]))
     by_what = {(row[2], row[3]): row[4:] for row in sheet.rows}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.fault import behind, recovery
-from hydrotest.analysis.progress import Reading
+from hydrotest.analysis.by_test.fault import behind, recovery
+from hydrotest.analysis.statistics.progress import Reading
 
 
 def progress(rate: float, stall: tuple[float, float] | None, catch_up: float = 2.0, seconds: int = 60) -> list[Reading]:

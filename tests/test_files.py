@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.files import next_at_once, rate_of
+from hydrotest.analysis.by_test.files import next_at_once, rate_of
 from hydrotest.store.records import FilesPass
 
 

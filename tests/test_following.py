@@ -8,16 +8,16 @@ from unittest.mock import Mock
 
 import pytest
 
-from hydrotest.analysis.fault import behind, readable_share, recovery
+from hydrotest.analysis.by_test.fault import behind, readable_share, recovery
+from hydrotest.analysis.limits.verdict import Verdict, judge
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.progress import Reading
-from hydrotest.analysis.verdict import Verdict, judge
+from hydrotest.analysis.statistics.progress import Reading
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load.native import Generator
-from hydrotest.run.events import Silent
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
 from hydrotest.spec.load import load_experiment
@@ -25,7 +25,7 @@ from hydrotest.spec.models import Objective
 from hydrotest.store import layout
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Outcome
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 RATE = 1_000
 MARKERS = 60
@@ -34,7 +34,7 @@ MARKERS = 60
 
 def judged(tmp_path: Path, aborts: float = 0.0, committed: bool = True, lost_a_second: int = 0) -> Verdict:
     """The verdict on a follower of a producer that writes RATE records a second; each second it does not come to read `lost_a_second` of those that it may."""
-    run = MadeUpRun(tmp_path)
+    run = SyntheticRun(tmp_path)
     trial = run.trial("together", RATE)
     aborted = round(RATE * aborts) if committed else 0
 
@@ -83,7 +83,7 @@ tests: [levels: {workload: ingest, rates: [1K]}]
     source = Produce("ingest", KafkaProduce.model_validate({"kind": "kafka-produce", "transactions": transactions}), bench)
     spec = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
     return (
-        Consume("drain", spec, source, bench).following(1, TrialPlan("t", Purpose.TOGETHER, 1.0, 4.0), Pressing(rate_per_s=RATE)).generators
+        Consume("drain", spec, source, bench).following(1, TrialPlan("t", Purpose.TOGETHER, 1.0, 4.0), LoadSpec(rate_per_s=RATE)).generators
     )
 
 

@@ -18,9 +18,9 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.load import native
 from hydrotest.load.flow import FlowDriver
 from hydrotest.load.native import Generator, run_generators
-from hydrotest.run import sampling as samplings
-from hydrotest.run.events import Silent
-from hydrotest.run.sampling import Sampling
+from hydrotest.run.lifecycle import sampling as samplings
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.systems.service import RunningService
 
 LONG = Patience.of(a_slow_machine=60.0)

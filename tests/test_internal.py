@@ -7,16 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hydrotest.analysis.bound_by import bound_by
-from hydrotest.analysis.internal import Gauged, gauged
-from hydrotest.analysis.job_bounds import COLLECTING, SCHEDULING, SLOTS, SPILLING
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.bottleneck.gauges import Gauged, gauged
+from hydrotest.analysis.bottleneck.suspicion import bound_by
+from hydrotest.analysis.bottleneck.use import Use
+from hydrotest.analysis.spark.bounds import COLLECTING, SCHEDULING, SLOTS, SPILLING
 from hydrotest.kinds.internal import Internal
 from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
 from hydrotest.units import show_figure
 from hydrotest.verdicts.binding import Cleared, FullInside
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 HANDLERS = "kafka_broker_request_handler_idle_ns_total"
 READS = 'cassandra_pending_tasks{pool="ReadStage"}'
@@ -25,7 +25,7 @@ GC = 'jvm_gc_collection_seconds_sum{gc="G1 %s Generation"}'
 
 def of(tmp_path: Path, readings: dict[str, list[float]]) -> list[Gauged]:
     """What gauges of kafka-0 that were read every two seconds show, from the third reading on."""
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     trial = made.trial("saturated", None)
     rows = [{"host": "here", "wall_s": 100.0 + 2 * at, "service": "kafka-0", "gauge": gauge, "value": value}
             for gauge, values in readings.items() for at, value in enumerate(values)]  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hydrotest.analysis.intervals import NOTHING, line_through, paired_change, percent, slope_upper_bound, t_interval
-from hydrotest.analysis.soak import drift_pct, slope_per_hour
+from hydrotest.analysis.by_test.soak import drift_pct, slope_per_hour
+from hydrotest.analysis.statistics.intervals import NOTHING, line_through, paired_change, percent, slope_upper_bound, t_interval
 
 CASES = 1_000
 HOLDS = range(930, 971)

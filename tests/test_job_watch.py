@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hydrotest.analysis.job_watch import PATIENCE_S, STALL_S, Beat, JobWatch, StageBeat
+from hydrotest.analysis.spark.watch import PATIENCE_S, STALL_S, Beat, JobWatch, StageBeat
 
 MB = 1 << 20
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
-from hydrotest.report.missed import missed
+from hydrotest.report.missed_objectives import missed
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
@@ -22,7 +22,7 @@ from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.trial import Check, Rule, TooLong
-from tests.made_up import REFUSED_US, MadeUpRun
+from tests.synthetic import REFUSED_US, SyntheticRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
 EXPERIMENT = """\
@@ -45,7 +45,7 @@ KINDS = {"ingest": "kafka-produce", "drain": "kafka-consume", "store": "cassandr
 LATENCY: dict[str, float | None] = {"mean": 2.0, "p50": 2.0, "p95": 3.0, "p99": 4.0, "p999": 5.0, "max": 9.0}
 
 
-def summary_of(run: MadeUpRun) -> Summary:
+def summary_of(run: SyntheticRun) -> Summary:
     summary = worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
     jsonschema.validate(summary.written(), SCHEMA)
     return summary
@@ -54,7 +54,7 @@ def summary_of(run: MadeUpRun) -> Summary:
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     """A level of which all is refused, one that is sustained, one that is too much, one that is void."""
-    run = MadeUpRun(tmp_path_factory.mktemp("levels"), text=EXPERIMENT)
+    run = SyntheticRun(tmp_path_factory.mktemp("levels"), text=EXPERIMENT)
     run.trial("level", 14, refused=14)
     run.trial("level", 5_000)
     run.trial("level", 20_000)
@@ -111,7 +111,7 @@ def test_kafkas_table_has_the_errors(summary: Summary) -> None:
 
 
 def test_a_percentile_lowered_by_refusals_is_known_as_such(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, text=EXPERIMENT.replace("p99: 50 ms", "p99: 50 ms, errors: 100000"), base_ms=40.0)
+    run = SyntheticRun(tmp_path, text=EXPERIMENT.replace("p99: 50 ms", "p99: 50 ms, errors: 100000"), base_ms=40.0)
     run.trial("level", 5_000)
     run.trial("level", 5_000, refused=4_999)
     summary = summary_of(run)
@@ -132,14 +132,14 @@ def test_a_limit_that_allows_errors_says_that_they_are_in_its_latency(tmp_path: 
     text = EXPERIMENT.replace("p99: 50 ms", "p99: 50 ms, errors: 100000").replace(
         "levels: {workload: ingest, rates: [14, 5K, 20K]}", "isolated: [ingest]"
     )
-    run = MadeUpRun(tmp_path, text=text + "search: {precision: 10 %, window: 4 s, warm_up: 1 s}\n")
+    run = SyntheticRun(tmp_path, text=text + "search: {precision: 10 %, window: 4 s, warm_up: 1 s}\n")
     run.search(refused=1)
     row = summary_of(run).limits[0]
     at_limit = [trial for trial in run.folder.trials() if trial.loads[0].offered == row.limit and trial.purpose in ("search", "repeat")]
     assert row.latency_includes_failed == 4 * len(at_limit) > 0
 
 
-def stock_trial(run: MadeUpRun, workload: str, result: StockResult) -> None:
+def stock_trial(run: SyntheticRun, workload: str, result: StockResult) -> None:
     run.number += 1
     load = Load(workload=workload, kind=KINDS[workload], client="stock", stock=result)
     run.folder.write_trial(Trial(number=run.number, slug=f"level-{workload}", purpose=Purpose.LEVEL, tenancy="isolated", warm_up_s=1.0, window_s=4.0,
@@ -147,7 +147,7 @@ def stock_trial(run: MadeUpRun, workload: str, result: StockResult) -> None:
 
 
 def test_errors_of_stock_tools_are_those_that_they_print(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, text=EXPERIMENT)
+    run = SyntheticRun(tmp_path, text=EXPERIMENT)
     own: dict[str, float | None] = {**LATENCY, "rate_per_s": 60.0, "count": 600.0, "errors": 5.0}
     plain: dict[str, Any] = {"bytes_per_s": None, "cpu_s": 1.0, "latency_ms": None}
     stock_trial(run, "ingest", StockResult(count=1000, seconds=10, rate_per_s=100, errors=3, errors_by_name={"RecordTooLargeException": 3},

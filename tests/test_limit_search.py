@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrotest.analysis.limit_search import TRIALS_MAX, LimitSearch
+from hydrotest.analysis.limits.search import TRIALS_MAX, LimitSearch
 
 
 def run(search: LimitSearch, sustained: object) -> list[float]:
@@ -16,7 +16,7 @@ def run(search: LimitSearch, sustained: object) -> list[float]:
     tried = []
     while (rate := search.propose()) is not None:
         tried.append(rate)
-        search.tell(sustained(rate))
+        search.record(sustained(rate))
     return tried
 
 
@@ -115,7 +115,7 @@ def test_a_majority_decides() -> None:
     answers = {"main": 1000.0, "repeat-1": 900.0, "repeat-2": 1000.0, "repeat-3": 1100.0}
     search = LimitSearch(1500, 0.05)
     while (rate := search.propose()) is not None:
-        search.tell(rate <= answers[search.stage])
+        search.record(rate <= answers[search.stage])
     limit = search.limit()
     assert limit.low is not None
     assert limit.high is not None
@@ -127,7 +127,7 @@ def test_what_lasts_a_turn_does_not_move_the_limit(disturbed: int) -> None:
     """Every trial of one turn is rejected; each is tried again in the next one, when that has passed."""
     search = LimitSearch(1500, 0.1)
     while (rate := search.propose()) is not None:
-        search.tell(rate <= 1000 and search.turn != disturbed)
+        search.record(rate <= 1000 and search.turn != disturbed)
     limit = search.limit()
     assert limit.low is not None
     assert limit.low <= 1000 < limit.low * 1.1 * 1.001
@@ -139,7 +139,7 @@ def test_independent_searches_take_turns() -> None:
     turns: dict[int, list[str]] = {}
     while (rate := search.propose()) is not None:
         turns.setdefault(search.turn, []).append(search.stage)
-        search.tell(rate <= 1000)
+        search.record(rate <= 1000)
     assert set(turns.pop(0)) == {"main"}
     assert all(len(set(stages)) == len(stages) for stages in turns.values())
     assert [stages[0] for stages in turns.values()][:3] == ["repeat-1", "repeat-2", "repeat-3"]

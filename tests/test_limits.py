@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.usage import host_rates
+from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.run.doctor import _cores, _memory
+from hydrotest.run.lifecycle.doctor import _cores, _memory
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer, read_samples
-from tests.made_up import host_counters
+from tests.synthetic import host_counters
 
 GIB = 1 << 30
 NONE_V1 = {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000", "memory.limit_in_bytes": "9223372036854771712"}

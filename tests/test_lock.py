@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hydrotest.errors import BadInputError
-from hydrotest.run.scratch import LOCK, Scratch, abandoned, clear_abandoned, is_owned
+from hydrotest.run.lifecycle.scratch import LOCK, Scratch, abandoned, clear_abandoned, is_owned
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.lock import Lock, is_held
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrotest.analysis.latency import mean_us, window_histogram
+from hydrotest.analysis.statistics.latency import mean_us, window_histogram
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import HEADER, empty, read_log
 from hydrotest.store.merging import merged_load, merged_seconds
 from hydrotest.store.records import Counts, Load, Outcome, Second, ThreadUse
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 
 def second(at: float, completed: int, in_flight: list[int], threads: int = 1) -> Second:
@@ -119,7 +119,7 @@ def test_the_files_of_many_are_in_the_order_of_their_numbers(tmp_path: Path) -> 
 
 def test_trials_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     """From the thousandth on their folders have four digits."""
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     numbers = [1001, 101, 2, 1000, 100, 999]
     for number in numbers:
         made.number = number - 1

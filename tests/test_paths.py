@@ -15,7 +15,7 @@ from hydrotest.hosts import locales
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.local import LocalHost
 from hydrotest.places import data_root
-from hydrotest.run.scratch import scratch_root
+from hydrotest.run.lifecycle.scratch import scratch_root
 from hydrotest.spec.check_paths import Roots, check_paths
 from hydrotest.spec.hdfs import Hdfs
 from hydrotest.spec.load import load_experiment

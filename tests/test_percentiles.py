@@ -21,9 +21,9 @@ sys.modules[module.__name__] = module
 exec(compile(text.replace(last, last + '    Percentile("p9999", 99.99, "99.99th percentile"),\\n'), str(path), "exec"), module.__dict__)
 
 from hydrotest.cli.app import main
-from tests.made_up import EXPERIMENT, MadeUpRun
+from tests.synthetic import EXPERIMENT, SyntheticRun
 
-run = MadeUpRun(pathlib.Path(sys.argv[1]), text=EXPERIMENT.replace("p99: 50 ms", "p9999: 50 ms"))
+run = SyntheticRun(pathlib.Path(sys.argv[1]), text=EXPERIMENT.replace("p99: 50 ms", "p9999: 50 ms"))
 run.search()
 sys.exit(main(["show", str(run.folder.path), *sys.argv[2:]]))
 """

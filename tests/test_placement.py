@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hydrotest.analysis.compare import Run
-from hydrotest.analysis.placement import placed
+from hydrotest.analysis.comparison.compare import Run
+from hydrotest.analysis.comparison.placement import placed
 from hydrotest.report.comparing import placement_sentences, placement_sheet
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder

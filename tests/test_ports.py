@@ -10,7 +10,7 @@ import pytest
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts import ports
 from hydrotest.hosts.local import LocalHost
-from hydrotest.run import doctor
+from hydrotest.run.lifecycle import doctor
 
 
 @pytest.fixture

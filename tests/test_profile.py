@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.profile import offered_at
+from hydrotest.analysis.by_test.profile import offered_at
+from hydrotest.report.narrative import profile_sentences
 from hydrotest.report.profile import profile_figures, profile_sheet
-from hydrotest.report.words import profile_sentences
 from hydrotest.spec.tests.profile import Profile
 from tests.rows import summary_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from hydrotest.cli.progress import LiveProgress, PlainProgress
-from hydrotest.run.events import Listener
-from tests.made_up import MadeUpRun
+from hydrotest.run.lifecycle.events import Listener
+from tests.synthetic import SyntheticRun
 
 
 def tell(listener: Listener) -> None:
@@ -38,7 +38,7 @@ def test_the_live_display_shows_phase_trial_time_left_rate_and_hosts(tmp_path: P
         "a line worth keeping",
     ):
         assert expected in shown
-    live.trial_ended(MadeUpRun(tmp_path).trial("search", 8_000), True, "sustained")
+    live.trial_ended(SyntheticRun(tmp_path).trial("search", 8_000), True, "sustained")
     assert "✓" in out.getvalue()
     with live:
         pass
@@ -48,7 +48,7 @@ def test_plain_lines_elsewhere(tmp_path: Path) -> None:
     out = StringIO()
     plain = PlainProgress(Console(file=out, width=160))
     tell(plain)
-    plain.trial_ended(MadeUpRun(tmp_path).trial("search", 12_000), False, "p99 response 400 ms")
+    plain.trial_ended(SyntheticRun(tmp_path).trial("search", 12_000), False, "p99 response 400 ms")
     lines = out.getvalue().splitlines()
     assert any(line.endswith("trial 3: search ingest at 8,000/s") for line in lines)
     assert any("rejected: p99 response 400 ms" in line for line in lines)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.progress import Progress
+from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Counts, Second
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 START_S = 1_000.0
 
@@ -57,7 +57,7 @@ def test_generators_together_keep_their_times() -> None:
 
 
 def test_the_synthetic_runs_of_these_tests_have_one(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path)
+    run = SyntheticRun(tmp_path)
     measured = run.measured(run.trial("level", 8_000, seconds=20, stall=(8.0, 12.0)))
     assert measured.progress.rate(measured.start_s + 8, measured.start_s + 10) == pytest.approx(0.0)
     assert measured.progress.in_flight.max() == pytest.approx(32_000, rel=0.02)

@@ -10,11 +10,11 @@ import pytest
 
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.base import Service
-from hydrotest.hosts.catalogue import Site
+from hydrotest.hosts.catalogue import Testbed
 from hydrotest.hosts.local import LocalHost
-from hydrotest.run.events import Silent
-from hydrotest.run.raising import start_systems
-from hydrotest.run.teardown import Teardown
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.startup import start_systems
+from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.systems.base import Ready, System
 from hydrotest.systems.fetch import Say
 
@@ -77,7 +77,7 @@ async def test_systems_are_started_at_once_and_their_services_stopped_at_once(tm
     systems: dict[str, System] = {"one": Waiting(tmp_path, "one", [two]), "two": Waiting(tmp_path, "two", [one])}
     started: list[str] = []
     try:
-        await start_systems(Site({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
+        await start_systems(Testbed({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
     finally:
         problems = [problem for system in systems.values() for problem in await system.stop()]
     assert sorted(started) == ["one", "two"]
@@ -94,7 +94,7 @@ async def test_when_one_does_not_start_no_other_is_being_started_any_more(tmp_pa
     started: list[str] = []
     try:
         with pytest.raises(SystemFailedError, match="bad did not start"):
-            await start_systems(Site({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
+            await start_systems(Testbed({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
         assert [service.death for service in other.services] == [None, None]
     finally:
         assert await other.stop() == []

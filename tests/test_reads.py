@@ -8,11 +8,11 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from hydrotest.analysis.reads import Reads, reads_of
+from hydrotest.analysis.integrity.reads import Reads, reads_of
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
-from hydrotest.report.missed import missed
+from hydrotest.report.missed_objectives import missed
+from hydrotest.report.narrative import integrity_sentence
 from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
-from hydrotest.report.words import integrity_sentence
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad, verb
 from hydrotest.store.merging import merged_load

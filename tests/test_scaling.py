@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.scaling import scaling_rows
-from hydrotest.analysis.spark_time import OTHER, PARTS
+from hydrotest.analysis.spark.scaling import scaling_rows
+from hydrotest.analysis.spark.time_spent import OTHER, PARTS
 from hydrotest.report.spark import scaling_sheet
 from hydrotest.summary.spark import JobTest
 from tests.rows import a, summary_of

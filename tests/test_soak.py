@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.soak import change_points, slope_per_hour, soak_rows
-from hydrotest.report.words import soak_sentences
+from hydrotest.analysis.by_test.soak import change_points, slope_per_hour, soak_rows
+from hydrotest.report.narrative import soak_sentences
 from hydrotest.summary.soak import Drift, Soak, SoakWorkload
-from tests.made_up import MadeUpRun
 from tests.rows import a
+from tests.synthetic import SyntheticRun
 
 
 def noisy(level: float, n: int, noise: float, rng: random.Random) -> list[float]:
@@ -78,7 +78,7 @@ def test_a_line_without_any_scatter_is_level() -> None:
     assert (slope.per_hour, slope.low, slope.high, slope.is_sure) == (0.0, 0.0, 0.0, False)
 
 
-def soak_of(run: MadeUpRun, **trial: Any) -> SoakWorkload:
+def soak_of(run: SyntheticRun, **trial: Any) -> SoakWorkload:
     """The row of one soak of the workload."""
     soak = run.trial("soak", 5_000, **trial)
     (row,) = soak_rows(run.folder, run.experiment, [soak])
@@ -95,7 +95,7 @@ def drift_of(load: SoakWorkload) -> Drift:
 
 def test_a_stall_shows_where_it_is_in_what_was_achieved(tmp_path: Path) -> None:
     """Operations are filed under the second in which they were due, however late they were answered: counted there, nothing ever stalls."""
-    load = soak_of(MadeUpRun(tmp_path), seconds=241, stall=(101.0, 121.0))
+    load = soak_of(SyntheticRun(tmp_path), seconds=241, stall=(101.0, 121.0))
     rates = {bucket.at_s: bucket.achieved or 0.0 for bucket in load.buckets}
     assert [at for at, achieved in rates.items() if achieved < 100] == [float(at) for at in range(101, 121, 2)]
     assert rates[99.0] == pytest.approx(5_000, rel=0.01)
@@ -108,7 +108,7 @@ def test_a_stall_shows_where_it_is_in_what_was_achieved(tmp_path: Path) -> None:
 
 
 def test_a_level_that_is_held_has_no_stall_no_drift_and_no_change(tmp_path: Path) -> None:
-    load = soak_of(MadeUpRun(tmp_path), seconds=241)
+    load = soak_of(SyntheticRun(tmp_path), seconds=241)
     assert load.accepted
     assert (load.stalls, load.changes, load.missed_at_s) == ([], [], [])
     assert all(bucket.achieved == pytest.approx(5_000, rel=0.01) for bucket in load.buckets)
@@ -116,7 +116,7 @@ def test_a_level_that_is_held_has_no_stall_no_drift_and_no_change(tmp_path: Path
 
 
 def test_a_system_that_gets_slower_drifts(tmp_path: Path) -> None:
-    run = MadeUpRun(tmp_path, limit=5_000)
+    run = SyntheticRun(tmp_path, limit=5_000)
     run.decline_per_s = 4.0
     load = soak_of(run, seconds=241)
     assert drift_of(load).sure

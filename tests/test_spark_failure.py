@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hydrotest.analysis.spark_failure import first_line, in_brief, means
+from hydrotest.analysis.spark.failure import first_line, in_brief, means
 
 OUT_OF_MEMORY = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 3 in stage 9.0 failed 4 times, most recent failure: \
 Lost task 3.3 in stage 9.0 (TID 41) (10.85.0.3 executor 4): ExecutorLostFailure (executor 4 exited caused by one of the running tasks) Reason: \

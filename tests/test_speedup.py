@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.spark_time import OTHER, PARTS
-from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
+from hydrotest.analysis.spark.speedup import ernest_rows, flow_rows, speedup_rows
+from hydrotest.analysis.spark.time_spent import OTHER, PARTS
 from hydrotest.report.dataflow import executors_sheet
 from hydrotest.report.spark import ernest_sheet, speedup_sheet
 from hydrotest.spec.load import load_experiment

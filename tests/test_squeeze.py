@@ -13,13 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydrotest.analysis.evidence import inside, lines
-from hydrotest.analysis.internal import Gauged
-from hydrotest.analysis.intervals import t_interval
-from hydrotest.analysis.progress import Progress
-from hydrotest.analysis.proof import proven
-from hydrotest.analysis.resource_use import OUT, Use
-from hydrotest.analysis.squeeze import (
+from hydrotest.analysis.bottleneck.evidence import inside, lines
+from hydrotest.analysis.bottleneck.gauges import Gauged
+from hydrotest.analysis.bottleneck.outcome import Doubled, Relief, Squeezed
+from hydrotest.analysis.bottleneck.proof import proven
+from hydrotest.analysis.bottleneck.squeeze import (
     BINDS,
     CANDIDATES_MAX,
     LEFT,
@@ -27,10 +25,10 @@ from hydrotest.analysis.squeeze import (
     SETTLE_S,
     SHARE_MIN,
     TURN_S,
+    Block,
     Candidate,
     Decision,
     Squeezing,
-    Turn,
     candidates,
     changes,
     course,
@@ -43,12 +41,14 @@ from hydrotest.analysis.squeeze import (
     rounds_in,
     within,
 )
-from hydrotest.analysis.squeezed import Doubled, Relief, Squeezed
+from hydrotest.analysis.bottleneck.use import OUT, Use
+from hydrotest.analysis.statistics.intervals import t_interval
+from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.kinds.registry import internal_limits
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import full_inside
 from hydrotest.report.evidence import evidence_sheet
-from hydrotest.store.records import Iteration, SqueezeTurn
+from hydrotest.store.records import Iteration, SqueezeBlock
 from hydrotest.summary.base import finite
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.verdicts import binding
@@ -85,7 +85,7 @@ Rate = Callable[[Mapping[Candidate, float]], float]
 """What a system does, by the share of each resource that is left."""
 
 
-def rates_of(readings: Sequence[tuple[float, int]]) -> Callable[[SqueezeTurn], float | None]:
+def rates_of(readings: Sequence[tuple[float, int]]) -> Callable[[SqueezeBlock], float | None]:
     """The rate of each turn, as that of a workload with generators is read; (moment, completed) each."""
     at, done = np.asarray(readings, dtype=float).T
     progress = Progress(at, done, np.zeros_like(at), np.zeros_like(at))
@@ -101,7 +101,7 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
             speed = max(0.3, min(3.0, speed * (1 + draw.gauss(0, noise))))
             per_s = 10_000 * speed * rate({Candidate.of(host, turn.resource or ""): turn.given for host in turn.hosts})
             turns.append(
-                SqueezeTurn.model_validate(
+                SqueezeBlock.model_validate(
                     {
                         "hosts": list(turn.hosts),
                         "resource": turn.resource,
@@ -115,7 +115,7 @@ def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = AL
                 at += 0.1
                 done += per_s * 0.1
                 progress.append((at, round(done)))
-        state.tell(elasticities(changes(turns, rates_of(progress))))
+        state.record(elasticities(changes(turns, rates_of(progress))))
         if state.decide().is_made:
             break
     return state
@@ -262,18 +262,18 @@ def test_where_nothing_that_is_squeezed_binds_that_is_said() -> None:
 def test_nothing_is_decided_before_there_is_enough_to_go_by() -> None:
     state = Squeezing([CPU_A, LINK], 0)
     for _ in range(2):
-        state.tell({CPU_A: 1.0, LINK: 0.0}.items())
+        state.record({CPU_A: 1.0, LINK: 0.0}.items())
         assert not state.decide().is_made
     assert not Squeezing([], 0).decide().is_made
 
 
 def test_what_is_out_after_two_rounds_is_left_out_of_the_third() -> None:
     state = Squeezing([CPU_A, LINK, DISK], 0)
-    state.tell({CPU_A: 1.0, LINK: 0.02, DISK: 0.5}.items())
-    state.tell({CPU_A: 1.01, LINK: 0.0, DISK: 0.5}.items())
+    state.record({CPU_A: 1.0, LINK: 0.02, DISK: 0.5}.items())
+    state.record({CPU_A: 1.01, LINK: 0.0, DISK: 0.5}.items())
     assert sorted(state.propose()) == [CPU_A, CPU_A, DISK, DISK]
     assert not state.decide().is_made
-    state.tell({CPU_A: 0.99, DISK: 0.49}.items())
+    state.record({CPU_A: 0.99, DISK: 0.49}.items())
     assert state.decide().binds == [CPU_A]
 
 
@@ -283,7 +283,7 @@ def test_what_is_found_to_be_used_later_is_squeezed_alone() -> None:
     state.over.append(DISK)
     assert not state.decide().is_made
     assert state.propose() == [DISK] * 3
-    state.tell([(DISK, value) for value in (1.0, 0.98, 1.02)])
+    state.record([(DISK, value) for value in (1.0, 0.98, 1.02)])
     assert state.decide().binds == [DISK]
 
 
@@ -314,7 +314,7 @@ def test_a_driver_that_binds_is_no_matter_of_workers() -> None:
 def test_a_candidate_of_which_a_round_told_nothing_is_tried_again() -> None:
     state = Squeezing([CPU_A, LINK], 0)
     for _ in range(4):
-        state.tell({CPU_A: 0.0}.items())
+        state.record({CPU_A: 0.0}.items())
     assert LINK in state.propose()
     assert not state.decide().is_made
 
@@ -346,7 +346,7 @@ SHAPES: dict[str, tuple[Callable[[Callable[[Candidate], float]], float], set[str
 ROUNDS_OF_A_BUDGET = 4
 
 
-def left_in(turn: Turn, one: Candidate) -> float:
+def left_in(turn: Block, one: Candidate) -> float:
     """What is left of a host's resource."""
     return turn.given if turn.resource == one.resource and one.hosts[0] in turn.hosts else 1.0
 
@@ -363,7 +363,7 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
             speed = max(0.3, min(3.0, speed * (1 + draw.gauss(0, noise))))
             alone = max(0.1, 1 + own.gauss(0, own_noise)) if turn.resource == LINK.resource else 1.0
             rates.append(speed * alone * rate(partial(left_in, turn)))
-        state.tell(
+        state.record(
             (Candidate(turn.hosts, turn.resource), elasticity(turn.given, (rates[at - 1] + rates[at + 1]) / 2, rates[at]))
             for at, turn in enumerate(turns)
             if turn.resource is not None
@@ -376,7 +376,7 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
 def is_wrong(decision: Decision, binding: set[str]) -> bool:
     """It names what does not bind, or says that nothing does. Of a group whose hosts were not told apart it says that something of it binds."""
     named = {host for one in decision.binds for host in one.hosts}
-    is_named_wrongly = not named & binding if decision.is_unparted else not named <= binding
+    is_named_wrongly = not named & binding if decision.is_inseparable else not named <= binding
     return is_named_wrongly or any(one.resource != "cpu" for one in decision.binds) or (decision.is_none and bool(binding))
 
 
@@ -397,7 +397,7 @@ def test_one_that_scatters_by_much_more_seldom_leads_to_a_wrong_verdict(noise: f
 
 def test_a_drift_of_the_machine_is_taken_out() -> None:
     turns = [
-        SqueezeTurn(hosts=["a"] if i % 2 else [], resource="cpu" if i % 2 else None, given=0.5 if i % 2 else 1.0,
+        SqueezeBlock(hosts=["a"] if i % 2 else [], resource="cpu" if i % 2 else None, given=0.5 if i % 2 else 1.0,
                     start_wall_s=4.0 * i, end_wall_s=4.0 * (i + 1))
         for i in range(3)
     ]  # fmt: skip
@@ -418,7 +418,7 @@ def test_each_turn_stands_between_two_as_long_in_which_nothing_is_taken() -> Non
 
 
 def test_a_relief_is_no_squeeze() -> None:
-    turn = SqueezeTurn(hosts=["a"], resource="cpu", given=RELIEF, start_wall_s=0, end_wall_s=4)
+    turn = SqueezeBlock(hosts=["a"], resource="cpu", given=RELIEF, start_wall_s=0, end_wall_s=4)
     assert elasticities([(turn, 100.0, 150.0)]) == []
 
 
@@ -446,7 +446,7 @@ def test_where_all_cores_stand_still_at_once_only_full_ones_are_squeezed() -> No
 def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None:
     state = Squeezing([CPU_A, CPU_B], 0)
     for _ in range(3):
-        state.tell({CPU_A: own, CPU_B: 0.01}.items())
+        state.record({CPU_A: own, CPU_B: 0.01}.items())
     found = shown(state, freely=[Use("cpu", "a", 1.0, 1.0, "cores"), Use("disk", "a", 0.97, 1.0, "bytes/s")])
     bound = proven(FULL_DISK, found, [])
     assert (bound.resource, bound.confirmed) == ("cpu" if own else "disk", False)
@@ -460,7 +460,7 @@ def after(values: dict[Candidate, list[float]], peers: str = "abc") -> Squeezing
     """Rounds that showed these elasticities."""
     state = Squeezing(list(values), 0, peers)
     for number in range(len(next(iter(values.values())))):
-        state.tell({one: own[number] for one, own in values.items()}.items())
+        state.record({one: own[number] for one, own in values.items()}.items())
     return state
 
 
@@ -589,7 +589,7 @@ def test_a_group_whose_hosts_were_not_told_apart_is_proven_only_if_each_is_full(
     values = {CPU_A: [0.6, 0.1, 0.9, 0.7], CPU_B: [1.2, 0.5, 2.8, 1.9], third: [0.9, 0.8, 1.0, 0.4], group: [1.5, 1.1, 1.2, 1.3]}
     state = after(values)
     assert not state.decide().is_made
-    assert state.decide(is_last=True) == Decision([group], is_unparted=True)
+    assert state.decide(is_last=True) == Decision([group], is_inseparable=True)
     uses = [Use("cpu", "a", share, 1.0, "cores"), *(Use("cpu", host, 1.0, 1.0, "cores") for host in "bc")]
     bound = proven(UNKNOWN, shown(state, Relief(2.0, t_interval([60.0, 62.0, 58.0]), None), uses), [])
     assert (bound.confirmed, bound.binds) == ((True, ("a", "b", "c")) if is_proven else (False, ()))
@@ -699,7 +699,7 @@ def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
     """All turns alike at the least rate that has a logarithm: no scatter, and no measure. Seen in nodes that were out of heap."""
     gone = elasticity(LEFT["cpu"], 1.0, 0.0)
     state = after({CPU_A: [gone, gone, gone, gone], CPU_B: [0.0, 0.02, 0.01, 0.0]})
-    assert state.decide(is_last=True) == Decision([], stood_still=(CPU_A,))
+    assert state.decide(is_last=True) == Decision([], collapsed=(CPU_A,))
     bound = proven(UNKNOWN, shown(state), [])
     assert (bound.kind, bound.confirmed) == ("undecided", False)
     (collapsed,) = bound.because
@@ -842,7 +842,7 @@ def test_where_no_squeeze_moves_the_rate_a_full_gauge_is_named() -> None:
     full = full_gauge("num.io.threads", "kafka-0", 0.02)
     state = Squeezing([LINK, CPU_A], 0)
     for _ in range(3):
-        state.tell({LINK: 0.01, CPU_A: 0.0}.items())
+        state.record({LINK: 0.01, CPU_A: 0.0}.items())
     bound = proven(replace(FULL_CPU, host=None, resource=None, evidence=full), shown(state), [])
     assert (bound.kind, codes(bound)) == (Kind.SYSTEM, ["nothing-moves", "also-full"])
 
@@ -860,7 +860,7 @@ def ended(start_s: float, end_s: float) -> Iteration:
 def test_a_batch_workload_goes_as_fast_as_its_iterations_end() -> None:
     # Two a turn, and twice as long while half of the core is away; the second turn begins a little after its first iteration.
     iterations = [ended(0, 2), ended(2, 4), ended(4, 8), ended(8, 12), ended(12, 14), ended(14, 16)]
-    turns = [SqueezeTurn(hosts=["a"] if i == 1 else [], resource="cpu" if i == 1 else None, given=0.5 if i == 1 else 1.0, start_wall_s=start,
+    turns = [SqueezeBlock(hosts=["a"] if i == 1 else [], resource="cpu" if i == 1 else None, given=0.5 if i == 1 else 1.0, start_wall_s=start,
                          end_wall_s=end) for i, (start, end) in enumerate([(0, 4.05), (4.05, 12.05), (12.05, 16)])]  # fmt: skip
     ((_, before, after),) = changes(turns, lambda turn: rounds_in(iterations, turn.start_wall_s, turn.end_wall_s))
     assert elasticity(0.5, before, after) == pytest.approx(1.0, abs=0.02)
@@ -875,7 +875,7 @@ def told(state: Squeezing, elasticity_of: Mapping[Candidate, float], rng: np.ran
     for at, one in enumerate(asked):
         lost = elasticity_of[one] * math.log(LEFT[one.resource]) + rng.normal(0, noise)
         found.append((one, (lost - (beside[at] + beside[at + 1]) / 2) / math.log(LEFT[one.resource])))
-    state.tell(found)
+    state.record(found)
 
 
 @pytest.mark.parametrize("over", [[CPU_A], [CPU_A, LINK], ALL])

@@ -14,7 +14,7 @@ from hydrotest.errors import MissingToolError
 from hydrotest.hosts.extras import EXTRAS, LAB, SPARK, Extra
 from hydrotest.hosts.lab import netlink
 from hydrotest.systems.spark.home import find_spark
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 HEAVY = {
     "polars",
@@ -70,7 +70,7 @@ def call(*argv: str, without: tuple[str, ...] = ()) -> tuple[int, str, list[str]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    made = [MadeUpRun(tmp_path_factory.mktemp(name)) for name in ("one", "other")]
+    made = [SyntheticRun(tmp_path_factory.mktemp(name)) for name in ("one", "other")]
     for run in made:
         run.search()
     return [str(run.folder.path) for run in made]

@@ -14,33 +14,33 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from hydrotest.analysis import verdict
+from hydrotest.analysis.limits import verdict
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows, summarise_run
 from hydrotest.report.html import write_report
-from hydrotest.report.missed import missed
+from hydrotest.report.missed_objectives import missed
+from hydrotest.report.narrative import end_to_end_sentence, findings, not_valid
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
-from hydrotest.report.words import end_to_end_sentence, findings, not_valid
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.limit import Flawed
 from hydrotest.verdicts.problem import OtherThreshold, Problem, Rejudged
-from tests.made_up import MadeUpRun
 from tests.rows import summary_of
+from tests.synthetic import SyntheticRun
 
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())
 KINDS = {"ingest": "kafka-produce"}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> MadeUpRun:
-    made = MadeUpRun(tmp_path_factory.mktemp("made"))
+def run(tmp_path_factory: pytest.TempPathFactory) -> SyntheticRun:
+    made = SyntheticRun(tmp_path_factory.mktemp("made"))
     made.search()
     return made
 
 
 @pytest.fixture(scope="module")
-def summary(run: MadeUpRun) -> Summary:
+def summary(run: SyntheticRun) -> Summary:
     return worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00.000+00:00"))
 
 
@@ -48,7 +48,7 @@ def test_the_summary_is_true_to_the_schema(summary: Summary) -> None:
     jsonschema.validate(summary.written(), SCHEMA)
 
 
-def test_the_known_limit_is_found(run: MadeUpRun, summary: Summary) -> None:
+def test_the_known_limit_is_found(run: SyntheticRun, summary: Summary) -> None:
     row = summary.limits[0]
     assert (row.low or 0) <= run.limit < (row.high or 0)
     assert row.limit == row.low
@@ -103,7 +103,7 @@ def test_usage_comes_from_counters(summary: Summary) -> None:
     assert usage.memory_bytes_peak == 2 << 30
 
 
-def test_integrity_is_summed_over_all_trials(run: MadeUpRun, summary: Summary) -> None:
+def test_integrity_is_summed_over_all_trials(run: SyntheticRun, summary: Summary) -> None:
     row = summary.integrity[0]
     assert row.trials == run.number
     assert (row.lost, row.acked) == (0, row.sent)
@@ -120,7 +120,7 @@ def test_findings_say_how_much_at_what_latency_and_whether_anything_was_lost(sum
 
 
 def test_a_loss_is_shouted(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.trial("search", 8_000, lost=7)
     summary = summarise_run(made.folder, made.experiment, "partial", "now")
     jsonschema.validate(summary.written(), SCHEMA)
@@ -128,14 +128,14 @@ def test_a_loss_is_shouted(tmp_path: Path) -> None:
 
 
 def test_an_empty_run_still_has_a_valid_summary(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     summary = summarise_run(made.folder, made.experiment, "failed", "now")
     jsonschema.validate(summary.written(), SCHEMA)
     assert summary.limits == []
 
 
 def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.trial("saturated", None)
     for search in ("main", "repeat-1", "repeat-2", "repeat-3"):
         _search_with_a_weak_generator(made, search)
@@ -147,8 +147,8 @@ def test_a_limit_that_the_generator_set_is_only_at_least(tmp_path: Path) -> None
     assert any("only “at least”" in problem for problem in not_valid(summary))
 
 
-def _search_with_a_weak_generator(made: MadeUpRun, _search: str) -> None:
-    from hydrotest.analysis.limit_search import LimitSearch  # noqa: PLC0415 - replays exactly what the summary will
+def _search_with_a_weak_generator(made: SyntheticRun, _search: str) -> None:
+    from hydrotest.analysis.limits.search import LimitSearch  # noqa: PLC0415 - replays exactly what the summary will
 
     if made.number > 1:
         return
@@ -156,7 +156,7 @@ def _search_with_a_weak_generator(made: MadeUpRun, _search: str) -> None:
     while (rate := search.propose()) is not None:
         weak = rate > 5_000
         made.trial("search" if search.stage == "main" else "repeat", rate, cpu_share=0.95 if weak else 0.2)
-        search.tell(not weak)
+        search.record(not weak)
 
 
 def test_the_terminal_tables(summary: Summary) -> None:
@@ -168,7 +168,7 @@ def test_the_terminal_tables(summary: Summary) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(run: MadeUpRun, summary: Summary) -> Path:
+def report(run: SyntheticRun, summary: Summary) -> Path:
     return write_report(run.folder, run.experiment, summary)
 
 
@@ -230,14 +230,14 @@ def test_of_rows_that_a_run_could_not_read_back_nothing_is_known_whatever_the_on
     assert (whole.acked, whole.lost) == (9, 0)
 
 
-def limit_of(made: MadeUpRun, **how: bool) -> tuple[Limit, list[Problem]]:
+def limit_of(made: SyntheticRun, **how: bool) -> tuple[Limit, list[Problem]]:
     summary = worded(summarise_run(made.folder, made.experiment, "complete", "now", **how))
     (row,) = summary.limits
     return row, summary.problem_causes
 
 
 def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     before, problems = limit_of(made)
     assert problems == []
@@ -255,7 +255,7 @@ def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path:
 
 
 def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_silence(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     clean, _ = limit_of(made)
     assert clean.flaws == []
@@ -267,7 +267,7 @@ def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_s
 
 def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
     """A second saturated trial, after a failed step, is no reason to look at another grid."""
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     before, _ = limit_of(made)
     made.limit = 14_321.0
@@ -277,7 +277,7 @@ def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
 
 
 def test_a_run_folder_may_have_letters_that_a_pattern_has(tmp_path: Path) -> None:
-    made = MadeUpRun(tmp_path / "etl [1] *?")
+    made = SyntheticRun(tmp_path / "etl [1] *?")
     made.search()
     summary = summarise_run(made.folder, made.experiment, "complete", "now")
     assert summary.usage != []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hydrotest.errors import RunFailedError, TrialFailedError
-from hydrotest.run.events import Silent
-from hydrotest.run.teardown import Teardown, each
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.teardown import Teardown, each
 
 
 class Hearing(Silent):

@@ -13,7 +13,7 @@ from hydrotest.cli import main
 from hydrotest.cli.commands import doctor
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.terminal import print_head, print_sheet, print_text
-from tests.made_up import MadeUpRun
+from tests.synthetic import SyntheticRun
 
 NAME = "etl [prod] [/daily] [bold]:fire:[red] \\[x]"
 
@@ -28,7 +28,7 @@ def test_tables_and_lines_are_as_they_were_written() -> None:
 
 
 def test_a_runs_name_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = MadeUpRun(tmp_path)
+    made = SyntheticRun(tmp_path)
     made.search()
     folder = made.folder.path.rename(tmp_path / "run :fire:")
     assert main(["show", str(folder)]) == 0

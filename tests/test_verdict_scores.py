@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.analysis.resource_use import Use
+from hydrotest.analysis.bottleneck.use import Use
 from hydrotest.verdicts.binding import BoundBy, Kind, Role, SqueezeRow
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from hydrotest.analysis.event_parser import Flaw, FlawKind, Skip
-from hydrotest.analysis.resource_use import SIGNS
+from hydrotest.analysis.bottleneck.use import SIGNS
+from hydrotest.analysis.spark.event_parser import Flaw, FlawKind, Skip
 from hydrotest.report.wording.binding import (
     against_words,
     cause_words,

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from hydrotest.run.events import Silent
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import IN_FLIGHT_CAP_MIN, Bench, Pressing
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import IN_FLIGHT_CAP_MIN, Bench, LoadSpec
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.purposes import Purpose
 
@@ -31,4 +31,4 @@ tests: [levels: {{workload: press, rates: [1K]}}]
 """)
     experiment, _ = load_experiment(file)
     bench = Bench(experiment, "t", {}, {}, Mock(), Silent())
-    assert bench.in_flight_cap("press", Pressing(rate_per_s=rate), PLAN) >= least
+    assert bench.in_flight_cap("press", LoadSpec(rate_per_s=rate), PLAN) >= least

@@ -17,9 +17,9 @@ import pytest_asyncio
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.hosts.deadlines import Patience, until
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.scratch import PREFIX
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.scratch import PREFIX
+from hydrotest.run.lifecycle.testbed import open_testbed
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store.records import Trial
@@ -63,12 +63,12 @@ def windows_of(bench: Bench, trial: Trial, workload: str) -> list[Measured]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
     """Kafka and Cassandra, running, with everything that a trial needs."""
-    async with opened(SMALL, tmp_path_factory.mktemp("bench"), Silent()) as bench:
+    async with open_testbed(SMALL, tmp_path_factory.mktemp("bench"), Silent()) as bench:
         yield bench
 
 
 @pytest.fixture
-def pressables(bench: Bench) -> dict[str, Rated]:
+def load_workloads(bench: Bench) -> dict[str, Rated]:
     """The small experiment's workloads."""
     return {name: one for name, one in make_workloads(bench).items() if isinstance(one, Rated)}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.integrity import kafka_fates
+from hydrotest.analysis.integrity.ranges import kafka_fates
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import ask
@@ -19,9 +19,9 @@ from hydrotest.load import cassandra as cassandra_load
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import native
 from hydrotest.load.native import run_generators
-from hydrotest.run.stock import run_stock_level
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.trials.stock import run_stock_level
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.store.purposes import Purpose
@@ -32,8 +32,8 @@ pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("test", Purpose.SEARCH, 1.0, 3.0, patience_s=30.0)
 
 
-async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await pressables["ingest"].open_loop(20_000, PLAN)
+async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await load_workloads["ingest"].open_loop(20_000, PLAN)
     assert trial.status == "done", trial.reason
     measured = Measured.read(bench.runner.folder, trial, "ingest")
     outcome, fates = trial.load("ingest").outcome, trial.load("ingest").fates
@@ -50,24 +50,24 @@ async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench
     assert values == sorted(values)
 
 
-async def test_kafka_closed_loop_never_exceeds_its_count(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await pressables["ingest"].closed_loop(500, PLAN)
+async def test_kafka_closed_loop_never_exceeds_its_count(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await load_workloads["ingest"].closed_loop(500, PLAN)
     seconds = bench.runner.folder.seconds(trial, "ingest")
     assert max(value for second in seconds for value in second.in_flight) <= 500
     assert trial.load("ingest").fates is not None
 
 
-async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict[str, Rated]) -> None:
+async def test_the_checker_finds_what_was_planted(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     """The same producer id twice into one topic: every sequence of the second run is a duplicate. And records
     that were acknowledged elsewhere are lost here."""
-    ingest = pressables["ingest"]
+    ingest = load_workloads["ingest"]
     assert isinstance(ingest, Produce)
     topic, folder = "hydrotest-t-planted", bench.runner.folder.trial_path(900, "planted")
     await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
     try:
         pair = []
         for _ in range(2):
-            generators = ingest.generators(topic, 900, Pressing(rate_per_s=5_000.0), TrialPlan("planted", Purpose.SEARCH, 0.0, 1.0))
+            generators = ingest.generators(topic, 900, LoadSpec(rate_per_s=5_000.0), TrialPlan("planted", Purpose.SEARCH, 0.0, 1.0))
             pair += await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
         read = await run_generators([kafka_load.verifier(ingest.host, ingest.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
     finally:
@@ -87,15 +87,17 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, pressables: dict
     assert kafka_fates(elsewhere, seen.extra).lost == fates.sent
 
 
-async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_they_come(bench: Bench, pressables: dict[str, Rated]) -> None:
-    ingest = pressables["ingest"]
+async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_they_come(
+    bench: Bench, load_workloads: dict[str, Rated]
+) -> None:
+    ingest = load_workloads["ingest"]
     assert isinstance(ingest, Produce)
     topic, folder = "hydrotest-t-followed", bench.runner.folder.trial_path(901, "followed")
     await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
     try:
         # The follower's own time is long over when the last record comes, and one record is far behind the other.
         generators = [
-            *ingest.generators(topic, 901, Pressing(rate_per_s=1.5), TrialPlan("followed", Purpose.SEARCH, 0.0, 4.0)),
+            *ingest.generators(topic, 901, LoadSpec(rate_per_s=1.5), TrialPlan("followed", Purpose.SEARCH, 0.0, 4.0)),
             *kafka_load.consumers("drain", [ingest.host], ingest.cluster, topic, 0.2, "follow"),
         ]
         written, read = await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
@@ -108,8 +110,8 @@ async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_th
     assert fates.in_flight == 0
 
 
-async def test_a_consumer_catches_up_and_checks_everything(pressables: dict[str, Rated]) -> None:
-    drain = pressables["drain"]
+async def test_a_consumer_catches_up_and_checks_everything(load_workloads: dict[str, Rated]) -> None:
+    drain = load_workloads["drain"]
     assert isinstance(drain, Consume)
     drain.source.is_prepared = True  # no warm-up here
     await drain.prepare()
@@ -122,8 +124,8 @@ async def test_a_consumer_catches_up_and_checks_everything(pressables: dict[str,
     assert outcome.counts.completed > fates.sent or fates.in_flight == 0
 
 
-async def test_cassandra_writes_reads_and_accounts_for_every_row(bench: Bench, pressables: dict[str, Rated]) -> None:
-    store = pressables["store"]
+async def test_cassandra_writes_reads_and_accounts_for_every_row(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    store = load_workloads["store"]
     assert isinstance(store, Store)
     await store.prepare()
     trial = await store.open_loop(500, PLAN)
@@ -204,11 +206,11 @@ async def test_gauges_and_services_are_sampled(bench: Bench) -> None:
 
 
 async def test_a_generator_that_stands_still_costs_its_trial_and_nothing_else(
-    bench: Bench, pressables: dict[str, Rated], pressed: Callable[[Bench], Pressed], monkeypatch: pytest.MonkeyPatch
+    bench: Bench, load_workloads: dict[str, Rated], pressed: Callable[[Bench], Pressed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(native, "SILENT_S_MAX", 5.0)
     hearing = pressed(bench)
-    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("still", Purpose.SEARCH, 1.0, 600.0)))
+    task = asyncio.ensure_future(load_workloads["ingest"].open_loop(5_000, TrialPlan("still", Purpose.SEARCH, 1.0, 600.0)))
     await hearing.goes_on()
     (generator,) = nodes_of(os.getpid(), "produce")
     os.kill(generator, signal.SIGSTOP)
@@ -216,27 +218,27 @@ async def test_a_generator_that_stands_still_costs_its_trial_and_nothing_else(
     assert trial.status == "failed"
     assert "produce on here" in (trial.reason or "")
     assert not Path(f"/proc/{generator}").exists()
-    after = await pressables["ingest"].open_loop(5_000, PLAN)
+    after = await load_workloads["ingest"].open_loop(5_000, PLAN)
     assert after.status == "done"
 
 
 async def test_a_killed_generator_costs_its_trial_and_nothing_else(
-    bench: Bench, pressables: dict[str, Rated], pressed: Callable[[Bench], Pressed]
+    bench: Bench, load_workloads: dict[str, Rated], pressed: Callable[[Bench], Pressed]
 ) -> None:
     hearing = pressed(bench)
-    task = asyncio.ensure_future(pressables["ingest"].open_loop(5_000, TrialPlan("killed", Purpose.SEARCH, 1.0, 8.0)))
+    task = asyncio.ensure_future(load_workloads["ingest"].open_loop(5_000, TrialPlan("killed", Purpose.SEARCH, 1.0, 8.0)))
     await hearing.goes_on()
     (generator,) = nodes_of(os.getpid(), "produce")
     os.kill(generator, signal.SIGKILL)
     trial = await task
     assert trial.status == "failed"
     assert "ended by signal 9" in (trial.reason or "")
-    after = await pressables["ingest"].open_loop(5_000, PLAN)
+    after = await load_workloads["ingest"].open_loop(5_000, PLAN)
     assert after.status == "done"
 
 
-async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await run_stock_level(bench, pressables["ingest"], TrialPlan("stock", Purpose.LEVEL, 1.0, 3.0), 5_000.0, None)
+async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await run_stock_level(bench, load_workloads["ingest"], TrialPlan("stock", Purpose.LEVEL, 1.0, 3.0), 5_000.0, None)
     assert trial.status == "done", trial.reason
     stock = trial.load("ingest").stock
     assert stock is not None
@@ -247,8 +249,8 @@ async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, pre
     assert stock.errors == 0
 
 
-async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    drain = pressables["drain"]
+async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    drain = load_workloads["drain"]
     await drain.prepare()
     try:
         trial = await run_stock_level(bench, drain, TrialPlan("stock-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
@@ -264,8 +266,8 @@ async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, pre
     assert stock.latency_ms is None
 
 
-async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await run_stock_level(bench, pressables["store"], TrialPlan("stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
+async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await run_stock_level(bench, load_workloads["store"], TrialPlan("stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
     assert trial.status == "done", trial.reason
     stock = trial.load("store").stock
     assert stock is not None

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.catalogue import Site, lab_of, make_site
+from hydrotest.hosts.catalogue import Testbed, lab_of, make_testbed
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import until
 from hydrotest.hosts.lab.netns import HostAway, NetnsHost
 from hydrotest.hosts.lab.network import Network
-from hydrotest.run.sampling import SETTINGS
-from hydrotest.run.scratch import Scratch
-from hydrotest.run.survey import survey
+from hydrotest.run.lifecycle.sampling import SETTINGS
+from hydrotest.run.lifecycle.scratch import Scratch
+from hydrotest.run.lifecycle.survey import survey
 from hydrotest.spec.load import load_experiment
 from hydrotest.systems.base import shared_port
 from tests.real.conftest import SOON, own_processes
@@ -68,11 +68,11 @@ def scratch(tmp_path: Path) -> Iterator[Scratch]:
     assert traces(made.path.name) == []
 
 
-async def site_of(tmp_path: Path, scratch: Scratch) -> Site:
+async def site_of(tmp_path: Path, scratch: Scratch) -> Testbed:
     file = tmp_path / "lab.yaml"
     file.write_text(EXPERIMENT)
     experiment, _ = load_experiment(file)
-    return await make_site(experiment, scratch.path)
+    return await make_testbed(experiment, scratch.path)
 
 
 async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) -> None:
@@ -297,9 +297,9 @@ async def test_a_host_is_taken_from_the_others_and_given_back(
     assert isinstance(one, NetnsHost)
     assert isinstance(three, NetnsHost)
     assert await heard(one, three, tmp_path) == 20
-    await one.take_away(action)
+    await one.inject(action)
     assert (await heard(one, three, tmp_path), await heard(three, one, tmp_path)) == (out, back)
-    await one.bring_back(action)
+    await one.heal(action)
     assert (await heard(one, three, tmp_path), await heard(three, one, tmp_path)) == (20, 20)
 
 
@@ -318,7 +318,7 @@ async def test_a_paused_host_goes_on(tmp_path: Path, scratch: Scratch) -> None:
         return ticked.exists()
 
     await until(ticks, SOON, "it", "tick")
-    await one.take_away("pause")
+    await one.inject("pause")
 
     async def stands_still() -> bool:
         return set(states_of(str(ticked))) == {"T"}
@@ -328,7 +328,7 @@ async def test_a_paused_host_goes_on(tmp_path: Path, scratch: Scratch) -> None:
     # Nothing of the host goes on while as much is done on another.
     await run_command("beside", ["sleep", "0.5"], site.hosts["two"], tmp_path / "beside.log")
     assert (tmp_path / "tick.log").read_text() == written
-    await one.bring_back("pause")
+    await one.heal("pause")
     assert len((await ticking)[0].split()) == 30
 
 

@@ -23,8 +23,8 @@ SEEN = """
 import asyncio, json, sys
 from pathlib import Path
 from hydrotest.hosts.local import LocalHost
-from hydrotest.run.sampling import SETTINGS
-from hydrotest.run.survey import survey
+from hydrotest.run.lifecycle.sampling import SETTINGS
+from hydrotest.run.lifecycle.survey import survey
 from hydrotest.spec.hosts import LocalHost as Settings
 
 async def main(folder):

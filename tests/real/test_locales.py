@@ -14,8 +14,8 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.command import run_here
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
-from hydrotest.run.stock import run_stock_level
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.trials.stock import run_stock_level
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.purposes import Purpose
@@ -74,15 +74,15 @@ async def test_a_supervised_command_runs_in_our_locale(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("german")
-async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, pressables: dict[str, Rated]) -> None:
-    drain = pressables["drain"]
+async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    drain = load_workloads["drain"]
     assert isinstance(drain, Consume)
     await drain.prepare()
     try:
         drained = await run_stock_level(bench, drain, TrialPlan("de-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
     finally:
         await drain.finish()
-    stressed = await run_stock_level(bench, pressables["store"], TrialPlan("de-stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
+    stressed = await run_stock_level(bench, load_workloads["store"], TrialPlan("de-stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
     logs = {}
     for trial, workload in ((drained, "drain"), (stressed, "store")):
         assert trial.status == "done", trial.reason

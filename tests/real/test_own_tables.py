@@ -8,7 +8,7 @@ import pytest
 
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.usage import trial_host_rates
-from hydrotest.analysis.verdict import judge
+from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.hosts.command import run_command
-from hydrotest.run.pressing import press_together
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing
+from hydrotest.run.trials.concurrent import run_concurrently
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
 from hydrotest.spec.tests.profile import Stretch
@@ -97,7 +97,7 @@ async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
     wanted = [{"rate": "5K", "duration": "2 s"}, {"rate": "5K", "to": "20K", "duration": "2 s"}]
     stretches = tuple(Stretch.model_validate(one) for one in wanted)
     plan = TrialPlan("profile", Purpose.PROFILE, 0.0, 4.0, patience_s=30.0)
-    load = (await Produce("ingest", spec, bench).trial(plan, Pressing(stretches=stretches))).load("ingest")
+    load = (await Produce("ingest", spec, bench).trial(plan, LoadSpec(stretches=stretches))).load("ingest")
     assert load.fates is not None
     assert load.offered == pytest.approx(8_750)
     assert load.fates.sent == pytest.approx(10_000 + 25_000, abs=200)
@@ -154,7 +154,7 @@ async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -
     reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
     drain = Consume("drain", reader, ingest, bench)
     plan = TrialPlan("isolation", Purpose.TOGETHER, 0.5, 2.0, tenancy="combined")
-    trial = await press_together(bench, plan, [ingest, drain], {"ingest": 10_000})
+    trial = await run_concurrently(bench, plan, [ingest, drain], {"ingest": 10_000})
     assert trial.status == "done", trial.reason
     fates = trial.load("drain").fates
     assert fates is not None
@@ -171,7 +171,7 @@ async def test_a_follower_that_keeps_up_with_transactions_is_accepted(isolation:
     ingest = Produce("ingest", spec, bench)
     reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
     plan = TrialPlan("followed", Purpose.TOGETHER, 1.0, 6.0, tenancy="combined")
-    trial = await press_together(bench, plan, [ingest, Consume("drain", reader, ingest, bench)], {"ingest": 1_000})
+    trial = await run_concurrently(bench, plan, [ingest, Consume("drain", reader, ingest, bench)], {"ingest": 1_000})
     assert trial.status == "done", trial.reason
     measured = Measured.read(bench.runner.folder, trial, "drain")
     last = measured.seconds[-1].counts

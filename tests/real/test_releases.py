@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Produce
 from hydrotest.store.purposes import Purpose
@@ -52,7 +52,7 @@ def test_spark(release: str, tmp_path: Path, start_run: Callable[..., subprocess
 
 @pytest.mark.parametrize("release", ["3.9"])
 async def test_kafka(release: str, tmp_path: Path) -> None:
-    async with opened(KAFKA.format(release=release), tmp_path, Silent()) as bench:
+    async with open_testbed(KAFKA.format(release=release), tmp_path, Silent()) as bench:
         assert bench.systems["kafka"].version.startswith(release)
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Produce)

@@ -13,14 +13,14 @@ import pytest_asyncio
 
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.deadlines import until
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import Fates, Outcome, Trial
+from hydrotest.store.records import Outcome, RecordAccounting, Trial
 from hydrotest.systems.cassandra.system import CassandraSystem, Place
 from tests.real.conftest import SOON, Pressed
 
@@ -48,7 +48,7 @@ LIGHT_RATE = 300
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def ring(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
-    async with opened(RING, tmp_path_factory.mktemp("ring"), Silent()) as bench:
+    async with open_testbed(RING, tmp_path_factory.mktemp("ring"), Silent()) as bench:
         yield bench
 
 
@@ -69,16 +69,16 @@ def outcome_of(trial: Trial) -> Outcome:
     return outcome
 
 
-def fates_told(bench: Bench) -> Fates:
+def fates_told(bench: Bench) -> RecordAccounting:
     """The newest account of rows in the journal."""
     told = [entry for entry in bench.runner.folder.read_journal() if entry["what"] == "rows accounted for"]
-    return Fates.model_validate(told[-1]["fates"])
+    return RecordAccounting.model_validate(told[-1]["fates"])
 
 
 async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Bench], Pressed]) -> None:
     """The client hears of it in mid-run, and asks it for the rows that it has taken over."""
     two_of_three = RING.replace("{hosts: [one, two, three]", "{hosts: [one, two]").replace("replication: 3", "replication: 1")
-    async with opened(two_of_three, tmp_path / "ring", Silent()) as bench:
+    async with open_testbed(two_of_three, tmp_path / "ring", Silent()) as bench:
         system = bench.systems["cassandra"]
         assert isinstance(system, CassandraSystem)
         subject = store(bench, consistency="ONE", replication=1)
@@ -171,9 +171,9 @@ async def test_a_node_that_is_killed_costs_a_quorum_nothing(ring: Bench, pressed
     hearing = pressed(ring)
     pressing = asyncio.create_task(subject.open_loop(LIGHT_RATE, TrialPlan("ring", Purpose.FAULT, 1.0, 40.0, patience_s=40.0)))
     await hearing.goes_on(3)
-    await victim.take_away("kill")
+    await victim.inject("kill")
     await hearing.goes_on(5)
-    await victim.bring_back("kill")
+    await victim.heal("kill")
     outcome = outcome_of(await pressing)
     await system.until_ready()
     await subject.finish()

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from hydrotest.analysis.limits.headroom import Headroom, judge_headroom
+from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.room import Room, judge_room
-from hydrotest.analysis.verdict import judge
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.node import Node
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.survey import survey
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.survey import survey
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads import kafka
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
@@ -62,31 +62,31 @@ def five_percent_of_a_core() -> Iterator[Path]:
     group.rmdir()
 
 
-def judged(bench: Bench, trial: Trial) -> Room:
+def judged(bench: Bench, trial: Trial) -> Headroom:
     assert trial.status == "done", trial.reason
     measured = Measured.read(bench.runner.folder, trial, "ingest")
     verdict = judge(measured, OBJECTIVE)
     assert not verdict.accepted
-    room = judge_room(measured, {"p99": 200.0})
+    room = judge_headroom(measured, {"p99": 200.0})
     assert not room.has_room
     return room
 
 
-async def room_of(bench: Bench, ingest: Rated, rate: float) -> Room:
-    return judge_room(Measured.read(bench.runner.folder, await ingest.open_loop(rate, PLAN), "ingest"), {"p99": 200.0})
+async def room_of(bench: Bench, ingest: Rated, rate: float) -> Headroom:
+    return judge_headroom(Measured.read(bench.runner.folder, await ingest.open_loop(rate, PLAN), "ingest"), {"p99": 200.0})
 
 
-async def test_a_generator_with_a_core_has_room(bench: Bench, pressables: dict[str, Rated]) -> None:
-    room = await room_of(bench, pressables["ingest"], 20_000)
+async def test_a_generator_with_a_core_has_room(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    room = await room_of(bench, load_workloads["ingest"], 20_000)
     assert room.has_room, room.lacks
 
 
 async def test_one_with_a_twentieth_of_a_core_has_none(
-    bench: Bench, pressables: dict[str, Rated], five_percent_of_a_core: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bench: Bench, load_workloads: dict[str, Rated], five_percent_of_a_core: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # A quota binds only what the ordinary scheduler runs.
     monkeypatch.setattr("hydrotest.load.native.NICE", 0)
-    ingest = pressables["ingest"]
+    ingest = load_workloads["ingest"]
     host = QuotaHost("here", tmp_path)
     host.group = five_percent_of_a_core
     ingest.hosts = [host]
@@ -95,10 +95,10 @@ async def test_one_with_a_twentieth_of_a_core_has_none(
 
 
 async def test_one_that_may_have_little_in_flight_has_none(
-    bench: Bench, pressables: dict[str, Rated], monkeypatch: pytest.MonkeyPatch
+    bench: Bench, load_workloads: dict[str, Rated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka, "IN_FLIGHT_BYTES_MAX", 50 * 110)  # fifty records
-    room = judged(bench, await pressables["ingest"].open_loop(50_000, PLAN))
+    room = judged(bench, await load_workloads["ingest"].open_loop(50_000, PLAN))
     assert "in-flight-cap" in {lack.code for lack in room.lacks}
 
 
@@ -117,7 +117,7 @@ tests: [levels: {workload: ingest, rates: [40K]}]
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
 async def test_one_behind_a_slow_link_has_none(tmp_path: Path) -> None:
-    async with opened(SLOW_LINK, tmp_path, Silent()) as bench:
+    async with open_testbed(SLOW_LINK, tmp_path, Silent()) as bench:
         bench.runner.folder.write_json(
             layout.ENVIRONMENT, {"hosts": await survey(bench.experiment.hosts, bench.hosts, bench.run, Silent().say)}
         )

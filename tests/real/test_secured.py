@@ -10,10 +10,10 @@ import pytest
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.stock import run_stock_level
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.stock import run_stock_level
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.catalogue import make_workloads
@@ -68,9 +68,9 @@ def nobody_hears(cluster: Cluster, base: Path) -> None:
     ],
 )
 async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_path: Path) -> None:
-    async with opened(KAFKA.format(security=security), tmp_path, Silent()) as bench:
-        pressables = make_workloads(bench)
-        ingest, drain = pressables["ingest"], pressables["drain"]
+    async with open_testbed(KAFKA.format(security=security), tmp_path, Silent()) as bench:
+        load_workloads = make_workloads(bench)
+        ingest, drain = load_workloads["ingest"], load_workloads["drain"]
         assert isinstance(ingest, Produce)
         assert isinstance(drain, Consume)
         trial = await ingest.open_loop(5_000, PLAN)
@@ -128,7 +128,7 @@ async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder:
 
 @pytest.mark.long
 async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> None:
-    async with opened(CASSANDRA, tmp_path, Silent()) as bench:
+    async with open_testbed(CASSANDRA, tmp_path, Silent()) as bench:
         spec = bench.experiment.workloads["store"]
         assert isinstance(spec, CassandraLoad)
         for client in ("native", "driver"):

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.catalogue import make_workloads
@@ -66,7 +66,7 @@ warm_up: {{least: 1 s, most: 1 s}}
 async def everything(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Bench, Path]]:
     """All four systems with a driver that has an executor, and a file in HDFS."""
     base = tmp_path_factory.mktemp("everything")
-    async with opened(EVERYTHING, base, Silent()) as bench:
+    async with open_testbed(EVERYTHING, base, Silent()) as bench:
         workloads = make_workloads(bench)
         batch, files = workloads["batch"], workloads["write"]
         assert isinstance(batch, Batch)
@@ -94,7 +94,7 @@ async def test_everything_listens_on_loopback_only() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
 async def test_in_a_lab_everything_listens_inside_it(tmp_path: Path) -> None:
     """On its hosts' own addresses, and nowhere on the machine that the lab is on."""
-    async with opened(LAB.format(data=tmp_path / "data"), tmp_path, Silent()) as bench:
+    async with open_testbed(LAB.format(data=tmp_path / "data"), tmp_path, Silent()) as bench:
         batch = make_workloads(bench)["batch"]
         assert isinstance(batch, Batch)
         await batch.prepare()

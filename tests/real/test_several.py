@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hydrotest.analysis.measured import Measured
-from hydrotest.run.pressing import press_together
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
+from hydrotest.run.trials.concurrent import run_concurrently
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.purposes import Purpose
@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("several", Purpose.SEARCH, 1.0, 3.0, patience_s=30.0)
 
 
-async def test_three_producers_keep_one_schedule(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await pressables["ingest"].trial(PLAN, Pressing(rate_per_s=20_000, times=3))
+async def test_three_producers_keep_one_schedule(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await load_workloads["ingest"].trial(PLAN, LoadSpec(rate_per_s=20_000, times=3))
     assert trial.status == "done", trial.reason
     load, measured = trial.load("ingest"), Measured.read(bench.runner.folder, trial, "ingest")
     assert load.generators == 3
@@ -37,18 +37,18 @@ async def test_three_producers_keep_one_schedule(bench: Bench, pressables: dict[
 
 
 @pytest.mark.long
-async def test_in_a_closed_loop_each_has_as_many_in_flight_as_one_of_its_own(bench: Bench, pressables: dict[str, Rated]) -> None:
-    trial = await pressables["ingest"].trial(PLAN, Pressing(in_flight=450, times=2))
+async def test_in_a_closed_loop_each_has_as_many_in_flight_as_one_of_its_own(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    trial = await load_workloads["ingest"].trial(PLAN, LoadSpec(in_flight=450, times=2))
     seconds = bench.runner.folder.seconds(trial, "ingest")
     assert 450 < max(value for second in seconds for value in second.in_flight) <= 900
 
 
-async def test_two_consumers_follow_and_see_every_record(bench: Bench, pressables: dict[str, Rated]) -> None:
-    ingest, drain = pressables["ingest"], pressables["drain"]
+async def test_two_consumers_follow_and_see_every_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
+    ingest, drain = load_workloads["ingest"], load_workloads["drain"]
     assert isinstance(drain, Consume)
     drain.hosts = drain.hosts * 2
     plan = TrialPlan("several-follow", Purpose.TOGETHER, 1.0, 3.0, tenancy="combined")
-    trial = await press_together(bench, plan, [ingest, drain], {"ingest": 20_000})
+    trial = await run_concurrently(bench, plan, [ingest, drain], {"ingest": 20_000})
     assert trial.status == "done", trial.reason
     fates = trial.load("drain").fates
     assert fates is not None
@@ -60,13 +60,13 @@ async def test_two_consumers_follow_and_see_every_record(bench: Bench, pressable
 
 
 @pytest.mark.long
-async def test_two_consumers_share_the_partitions_of_a_full_topic(pressables: dict[str, Rated]) -> None:
-    drain = pressables["drain"]
+async def test_two_consumers_share_the_partitions_of_a_full_topic(load_workloads: dict[str, Rated]) -> None:
+    drain = load_workloads["drain"]
     assert isinstance(drain, Consume)
     drain.source.is_prepared = True  # no warm-up here
     await drain.prepare()
     try:
-        trial = await drain.trial(PLAN, Pressing(times=2))
+        trial = await drain.trial(PLAN, LoadSpec(times=2))
     finally:
         await drain.finish()
     fates, outcome = trial.load("drain").fates, trial.load("drain").outcome

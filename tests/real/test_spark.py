@@ -15,7 +15,7 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from hydrotest.analysis.event_log import read_event_log
+from hydrotest.analysis.spark.event_log import read_event_log
 from hydrotest.hosts.deadlines import until_here
 from hydrotest.hosts.lab.network import address_of
 from hydrotest.hosts.local import LocalHost

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.proof import proven
-from hydrotest.analysis.squeeze import RELIEF, Candidate
-from hydrotest.analysis.squeezed import Squeezed, squeezed
-from hydrotest.run.events import Silent
-from hydrotest.run.opened import opened
-from hydrotest.run.squeezing import Squeezer
-from hydrotest.run.survey import survey
-from hydrotest.run.trial import TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Pressing, Rated
+from hydrotest.analysis.bottleneck.outcome import Squeezed, squeezed
+from hydrotest.analysis.bottleneck.proof import proven
+from hydrotest.analysis.bottleneck.squeeze import RELIEF, Candidate
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.survey import survey
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.trials.squeezer import Squeezer
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import UNTHROTTLED, LoadSpec, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.store import layout
 from hydrotest.store.purposes import Purpose
@@ -39,9 +39,9 @@ warm_up: {least: 8 s, most: 8 s}
 """
 
 
-async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: Pressing) -> Squeezed:
+async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: LoadSpec) -> Squeezed:
     """What squeezes of the workload showed, pressed so."""
-    async with opened(TEXT, tmp_path / "lab", Silent()) as bench:
+    async with open_testbed(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
         hosts = await survey(bench.experiment.hosts, bench.hosts, "t", lambda text: None)
         folder.write_json(layout.ENVIRONMENT, {"hosts": hosts})
@@ -56,7 +56,7 @@ async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: Pressing)
 @pytest.mark.long
 async def test_a_client_with_little_in_flight_is_named(tmp_path: Path) -> None:
     # One record in flight waits for its linger: next to nothing of anything is used.
-    idle = await squeezed_in_a_lab(tmp_path, 60.0, Pressing(in_flight=1))
+    idle = await squeezed_in_a_lab(tmp_path, 60.0, LoadSpec(in_flight=1))
     bound = proven(BoundBy(Kind.UNKNOWN), idle, ["clients"])
     assert (bound.kind, bound.confirmed) == ("generator", False), (bound.because, idle)
     assert idle.doubled is not None
@@ -64,7 +64,7 @@ async def test_a_client_with_little_in_flight_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_full_link_is_proven_and_relieved(tmp_path: Path) -> None:
-    found = await squeezed_in_a_lab(tmp_path, 150.0, SATURATING)
+    found = await squeezed_in_a_lab(tmp_path, 150.0, UNTHROTTLED)
     assert found.decision.binds == [Candidate.of("broker", "network")], found
     elasticity = found.elasticities[Candidate.of("broker", "network")]
     assert elasticity.value == pytest.approx(1.0, abs=0.3)

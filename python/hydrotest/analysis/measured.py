@@ -11,9 +11,9 @@ from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
-from hydrotest.analysis.latency import Latency, latency_ms, window_histogram
-from hydrotest.analysis.progress import Progress
-from hydrotest.analysis.usage import compiling, stolen
+from hydrotest.analysis.resources.rates import compiling, stolen
+from hydrotest.analysis.statistics.latency import Latency, latency_ms, window_histogram
+from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial

@@ -10,33 +10,33 @@ from typing import Any, Literal
 import polars as pl
 
 from hydrotest import __version__
-from hydrotest.analysis.batch import batch_rows
-from hydrotest.analysis.combined import COMBINED_SKIPPED, Together
-from hydrotest.analysis.curves import curves
-from hydrotest.analysis.dataflow import dataflow_rows, query_rows, window_rows
-from hydrotest.analysis.doubling import doubling_rows
-from hydrotest.analysis.fault import fault_rows
-from hydrotest.analysis.files import file_rows
-from hydrotest.analysis.host_usage import host_windows, measured_trials, usage_by_test, usage_rows
-from hydrotest.analysis.job_bounds import job_rows
-from hydrotest.analysis.judgement import Decided
-from hydrotest.analysis.levels import level_rows
-from hydrotest.analysis.limits import Limits
+from hydrotest.analysis.by_test.doubling import doubling_rows
+from hydrotest.analysis.by_test.fault import fault_rows
+from hydrotest.analysis.by_test.files import file_rows
+from hydrotest.analysis.by_test.levels import level_rows
+from hydrotest.analysis.by_test.profile import profile_rows
+from hydrotest.analysis.by_test.soak import soak_rows
+from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
+from hydrotest.analysis.integrity.reads import Reads, reads_by_workload
+from hydrotest.analysis.limits.curves import curves
+from hydrotest.analysis.limits.decided import Decided
+from hydrotest.analysis.limits.headroom import judge_headroom
+from hydrotest.analysis.limits.rows import Limits
 from hydrotest.analysis.measured import Measured, each_read_once
-from hydrotest.analysis.profile import profile_rows
-from hydrotest.analysis.reads import Reads, reads_by_workload
-from hydrotest.analysis.room import judge_room
-from hydrotest.analysis.scaling import scaling_rows
-from hydrotest.analysis.soak import soak_rows
-from hydrotest.analysis.speedup import ernest_rows, flow_rows, speedup_rows
-from hydrotest.analysis.starved import resource_shares, service_shares, starved
-from hydrotest.analysis.usage import read_host_rates, speed_rows
+from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
+from hydrotest.analysis.resources.rates import read_host_rates, speed_rows
+from hydrotest.analysis.spark.bounds import job_rows
+from hydrotest.analysis.spark.jobs import batch_rows
+from hydrotest.analysis.spark.scaling import scaling_rows
+from hydrotest.analysis.spark.speedup import ernest_rows, flow_rows, speedup_rows
+from hydrotest.analysis.together.combined import COMBINED_SKIPPED, Together
+from hydrotest.analysis.together.starvation import resource_shares, service_shares, starved
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import Fates, Tenancy, Trial
+from hydrotest.store.records import RecordAccounting, Tenancy, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity
@@ -50,7 +50,7 @@ from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, P
 REJUDGED: tuple[Literal["limit", "high", "stopped_by", "bound_by"], ...] = ("limit", "high", "stopped_by", "bound_by")
 ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
 """What the journal says of a table: that rows are written to it from here on, and what became of them."""
-UNKNOWN_ROWS = Fates(
+UNKNOWN_ROWS = RecordAccounting(
     unit="rows",
     sent=0,
     acked=0,
@@ -175,14 +175,14 @@ def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
 def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[Integrity]:
     """The account of each workload over all its trials, warm-up included. Rows of a table are
     accounted for once, at the end, from the scan in the journal."""
-    accounts: dict[tuple[str, Tenancy], list[Fates]] = defaultdict(list)
+    accounts: dict[tuple[str, Tenancy], list[RecordAccounting]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads:
             if load.fates is not None:
                 accounts[load.workload, trial.tenancy].append(load.fates)
     # Each run (a resumed one is another) has its own table, and one account of all that was written to it, in whatever company: they add up. Of a table without one
     # nothing is known.
-    accounted = {entry["keyspace"]: Fates.model_validate(entry["fates"]) for entry in journal if entry["what"] == ROWS_ACCOUNTED}
+    accounted = {entry["keyspace"]: RecordAccounting.model_validate(entry["fates"]) for entry in journal if entry["what"] == ROWS_ACCOUNTED}
     for entry in journal:
         if entry["what"] == ROWS_BEGUN:
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
@@ -194,7 +194,7 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[I
     ]
 
 
-def _integrity_row(workload: str, tenancy: Tenancy, fates: list[Fates], reads: Reads) -> Integrity:
+def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting], reads: Reads) -> Integrity:
     return Integrity(
         workload=workload, tenancy=tenancy, unit=fates[0].unit, trials=len(fates), sent=sum(one.sent for one in fates),
         acked=sum(one.acked for one in fates), seen=_sum(one.seen for one in fates), lost=_sum(one.lost for one in fates),
@@ -229,7 +229,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     rows = []
     for (workload, tenancy), (_, trial) in best.items():
         measured = Measured.read(run, trial, workload)
-        room = judge_room(measured, experiment.objective(workload).latencies_ms())
+        room = judge_headroom(measured, experiment.objective(workload).latencies_ms())
         rows.append(Generator(
             workload=workload, tenancy=tenancy, kind=measured.load.kind, client=measured.load.client,
             cpu_s_per_million=measured.cpu_s_per_million,

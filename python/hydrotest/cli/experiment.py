@@ -7,7 +7,7 @@ from pathlib import Path
 from hydrotest.hosts.local import cores, free_bytes, memory_bytes
 from hydrotest.hosts.locales import takes_letters
 from hydrotest.places import cache_home
-from hydrotest.run.scratch import scratch_root
+from hydrotest.run.lifecycle.scratch import scratch_root
 from hydrotest.spec.check import check_memory
 from hydrotest.spec.check_machine import Machine, check_machine
 from hydrotest.spec.check_paths import Roots, check_paths

@@ -36,13 +36,13 @@ class Group:
 
 
 @dataclass
-class Site:
+class Testbed:
     """The hosts of a run, and what was made for them."""
 
     hosts: dict[str, Host]
     groups: Sequence[Group] = ()
-    _unhurried: int = 0
-    """Blocks of `unhurried` that are open, one in another."""
+    _without_cpu_quota: int = 0
+    """Blocks of `without_cpu_quota` that are open, one in another."""
 
     @property
     def lab(self) -> Lab | None:
@@ -50,16 +50,16 @@ class Site:
         return next((group.lab for group in self.groups if group.lab is not None), None)
 
     @contextmanager
-    def unhurried(self) -> Iterator[None]:
+    def without_cpu_quota(self) -> Iterator[None]:
         """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
-        self._unhurried += 1
+        self._without_cpu_quota += 1
         try:
             for group in self.groups:
                 group.lift_quotas(True)
             yield
         finally:
-            self._unhurried -= 1
-            for group in self.groups if not self._unhurried else []:
+            self._without_cpu_quota -= 1
+            for group in self.groups if not self._without_cpu_quota else []:
                 group.lift_quotas(False)
 
     async def clear(self) -> list[str]:
@@ -81,7 +81,7 @@ def check_rights(experiment: Experiment) -> None:
         )
 
 
-async def make_site(experiment: Experiment, scratch: Path) -> Site:
+async def make_testbed(experiment: Experiment, scratch: Path) -> Testbed:
     """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
     then."""
     groups: list[Group] = []
@@ -91,10 +91,10 @@ async def make_site(experiment: Experiment, scratch: Path) -> Site:
             if specs:
                 groups.append(await kind.make.load()(specs, scratch))
     except BaseException:
-        await Site({}, groups).clear()
+        await Testbed({}, groups).clear()
         raise
     made = {name: host for group in groups for name, host in group.hosts.items()}
-    return Site({name: made[name] for name in experiment.hosts}, groups)
+    return Testbed({name: made[name] for name in experiment.hosts}, groups)
 
 
 async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:

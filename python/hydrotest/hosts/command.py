@@ -63,7 +63,7 @@ async def _exited(node: Node, name: str, patience: Patience) -> Event:
     async def exited() -> Event | None:
         event = await node.next_event()
         if event is None:
-            raise TrialFailedError(await node.epitaph())
+            raise TrialFailedError(await node.exit_status_text())
         if event["event"] == "failed":
             raise TrialFailedError(f"{name}: {event['error']}")
         return event if event["event"] == "exited" else None
@@ -128,7 +128,7 @@ async def log_text(files: Files, log: PurePath) -> str:
     return (await files.tail(log, LOG_BYTES_READ)).decode(errors="replace")
 
 
-def telling_lines(output: str) -> list[str]:
+def error_lines(output: str) -> list[str]:
     """The lines of a log that name an error; all lines but stack frames if none does."""
     said = [line for line in output.splitlines() if line.strip() and not line.startswith("\tat ")]
     return [line for line in said if any(word in line for word in ERROR_WORDS)] or said
@@ -136,4 +136,4 @@ def telling_lines(output: str) -> list[str]:
 
 def last_lines(output: str) -> str:
     """What a failed command said last, for a message in one line."""
-    return " ".join(line[:LINE_SHOWN] for line in telling_lines(output)[-2:])
+    return " ".join(line[:LINE_SHOWN] for line in error_lines(output)[-2:])

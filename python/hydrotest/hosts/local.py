@@ -102,7 +102,7 @@ class LocalHost(LocalFiles):
             has_lasted = burden.is_running
             problem = await burden.close()
             if not has_lasted:
-                raise TrialFailedError(await burden.epitaph())
+                raise TrialFailedError(await burden.exit_status_text())
             if problem is not None:
                 raise TrialFailedError(problem)
         if factor < 1:

@@ -100,7 +100,7 @@ class Node:
         except ValueError as error:  # not JSON, or longer than any event
             await self.kill()
             if line and not line.endswith(b"\n"):  # cut by its death
-                raise TrialFailedError(await self.epitaph()) from error
+                raise TrialFailedError(await self.exit_status_text()) from error
             raise TrialFailedError(f"{self.name} said something that is no event: {error}") from error
         except (OverdueError, MissingToolError):
             await self.kill()
@@ -122,7 +122,7 @@ class Node:
                 return event
             if event["event"] == "failed":
                 raise TrialFailedError(f"{self.name}: {event['error']}")
-        raise TrialFailedError(await self.epitaph())
+        raise TrialFailedError(await self.exit_status_text())
 
     async def close(self) -> str | None:
         """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if it does not. What went wrong
@@ -157,7 +157,7 @@ class Node:
                 os.kill(self._process.pid, signal.SIGKILL)
         return await self._ended(KILL)
 
-    async def epitaph(self) -> str:
+    async def exit_status_text(self) -> str:
         """How the node ended, in words. One that says nothing more is no use: it is killed if it does not end."""
         await self._ended(KILL)
         code = self._process.returncode

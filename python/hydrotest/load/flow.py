@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from hydrotest.analysis.spark_failure import in_brief
+from hydrotest.analysis.spark.failure import in_brief
 from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.deadlines import Patience, until

@@ -155,7 +155,7 @@ class RunningGenerator:
         finally:
             files.close()
         if outcome is None:
-            raise TrialFailedError(await self.node.epitaph())
+            raise TrialFailedError(await self.node.exit_status_text())
         fatal = outcome.extra.get("fatal")
         if fatal:
             raise TrialFailedError(f"{self.node.name}: {fatal}")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
 
-from hydrotest.analysis.job_watch import STALL_S, Beat, JobWatch
-from hydrotest.analysis.spark_failure import means
+from hydrotest.analysis.spark.failure import means
+from hydrotest.analysis.spark.watch import STALL_S, Beat, JobWatch
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines, log_text

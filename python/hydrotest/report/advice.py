@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.evidence import inside
+from hydrotest.analysis.bottleneck.evidence import inside
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.report.bounds import full_inside
 from hydrotest.summary.limits import Job, Limit

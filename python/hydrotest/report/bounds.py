@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hydrotest.analysis.evidence import inside, throttled, used
-from hydrotest.analysis.resource_use import IN, OUT, THROTTLED_MIN
-from hydrotest.analysis.squeezed import NEXT_MIN
+from hydrotest.analysis.bottleneck.evidence import inside, throttled, used
+from hydrotest.analysis.bottleneck.outcome import NEXT_MIN
+from hydrotest.analysis.bottleneck.use import IN, OUT, THROTTLED_MIN
 from hydrotest.report.wording.binding import inside_words
 from hydrotest.report.wording.figures import MACHINE
 from hydrotest.summary.limits import Job, Limit

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hydrotest.analysis.latency import merged, percentile_curve
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.usage import host_rates, service_rates, speed_rows
+from hydrotest.analysis.resources.rates import host_rates, service_rates, speed_rows
+from hydrotest.analysis.statistics.latency import merged, percentile_curve
 from hydrotest.lazy import Lazy
 from hydrotest.report.sheet import decimal
 from hydrotest.store import layout

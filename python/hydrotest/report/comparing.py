@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hydrotest.analysis.compare import Row
-from hydrotest.analysis.placement import Answer, Placed
+from hydrotest.analysis.comparison.compare import Row
+from hydrotest.analysis.comparison.placement import Answer, Placed
 from hydrotest.report.sheet import NONE, Sheet, rate
 
 

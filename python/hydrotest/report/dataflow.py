@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.report.beside import published
+from hydrotest.report.published_results import published
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.summary.base import Latency

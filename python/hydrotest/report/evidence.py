@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.analysis.evidence import inside, throttled, used, uses, waited
-from hydrotest.analysis.squeeze import SHARE_MIN
+from hydrotest.analysis.bottleneck.evidence import inside, throttled, used, uses, waited
+from hydrotest.analysis.bottleneck.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, elasticity_words, named
 from hydrotest.report.sheet import NONE, Sheet
 from hydrotest.report.wording.figures import show_sign

@@ -14,10 +14,10 @@ from markupsafe import Markup
 from hydrotest.kinds.registry import TESTS
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
+from hydrotest.report.narrative import headline, not_valid
 from hydrotest.report.tables import sheets
 from hydrotest.report.topology import topology
 from hydrotest.report.usage import usage_figures
-from hydrotest.report.words import headline, not_valid
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder, write_whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.levels import littles_in_flight
+from hydrotest.analysis.by_test.levels import littles_in_flight
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.percentiles import NAMES, heads
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hydrotest.analysis.event_log import EventLog
-from hydrotest.analysis.spark_executors import Removal
-from hydrotest.analysis.spark_failure import first_line
-from hydrotest.analysis.spark_tasks import Doubt, Outcome, Stage, doubt_of
-from hydrotest.analysis.spark_time import OTHER, PARTS, cores_max, critical_path_s, share_of
+from hydrotest.analysis.spark.event_log import EventLog
+from hydrotest.analysis.spark.executors import Removal
+from hydrotest.analysis.spark.failure import first_line
+from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage, doubt_of
+from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, share_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
 from hydrotest.report.wording.problem import log_flaw_words
 from hydrotest.summary.event_log import LogRow, StageRow

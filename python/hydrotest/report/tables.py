@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hydrotest.kinds.registry import TESTS
 from hydrotest.percentiles import BRIEF, heads
-from hydrotest.report.beside import beside_sheet, spark_beside_sheet
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
+from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet

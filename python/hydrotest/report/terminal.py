@@ -7,9 +7,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from hydrotest.report.narrative import headline, not_valid
 from hydrotest.report.sheet import Sheet
 from hydrotest.report.tables import sheets
-from hydrotest.report.words import headline, not_valid
 from hydrotest.summary.model import Summary
 
 

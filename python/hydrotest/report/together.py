@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hydrotest.analysis.usage import host_rates
+from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, loopback_words, over_trials, spec_of
 from hydrotest.report.sheet import NONE, Sheet, decimal, rate

@@ -121,7 +121,7 @@ class Iteration(Record):
     error: str | None = None
 
 
-class Fates(Record):
+class RecordAccounting(Record):
     """The account of a workload's records (or rows) in one trial; null is not known. Where `in_flight` is null, `lost` are those of which it is sure."""
 
     unit: Literal["records", "rows"]
@@ -231,7 +231,7 @@ class Load(Record):
     """Operations that came at once."""
     outcome: Outcome | None = None
     stock: StockResult | None = None
-    fates: Fates | None = None
+    fates: RecordAccounting | None = None
     nice: int | None = None
     hosts: list[str] = Field(default_factory=list)
     """Where its generators ran; empty where that was not kept."""
@@ -275,7 +275,7 @@ class FaultRecord(Record):
     """Services that ended because of what their host went through, and were started again."""
 
 
-class SqueezeTurn(Record):
+class SqueezeBlock(Record):
     """A stretch of a trial in which a resource of some hosts was more or less than it is to be; wall times."""
 
     hosts: list[str]
@@ -314,7 +314,7 @@ class Trial(Record):
     subject: str | None = None
     """The workload that a trial of several is about; null where all press together."""
     fault: FaultRecord | None = None
-    turns: list[SqueezeTurn] = Field(default_factory=list)
+    turns: list[SqueezeBlock] = Field(default_factory=list)
     """Of a squeeze, in their order."""
     loads: list[Load]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hydrotest.store.records import Fates
+from hydrotest.store.records import RecordAccounting
 from hydrotest.summary.base import FAILED_IN_TIMES, TRIAL, WORKLOAD, Count, Latency, Number, Row
 
 
@@ -46,7 +46,7 @@ class FaultWorkload(Row):
     errors: dict[str, Count] = Field(description="Failed operations by the error's name.")
     sent_again: Count | None = Field(description="Records that were sent again; null: not counted.")
     unanswered: Count = Field(description="Operations without an answer at the end.")
-    fates: Fates | None = Field(description="The account of its records; null: none was made.")
+    fates: RecordAccounting | None = Field(description="The account of its records; null: none was made.")
     series: list[FaultPoint] = Field(description="Its progress, twice a second.")
 
 

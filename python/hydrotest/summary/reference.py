@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hydrotest.store.records import Fates
+from hydrotest.store.records import RecordAccounting
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
 
@@ -21,7 +21,7 @@ UNITS = {
 """By the end of a field's name, the longest first."""
 STATISTICS = ("_mean", "_peak", "_max", "_median", "_error", "_low", "_high", "_sd")
 SECONDS = ("seconds", "fixed")
-SHARED: tuple[type[BaseModel], ...] = (Latency, Fates)
+SHARED: tuple[type[BaseModel], ...] = (Latency, RecordAccounting)
 """Shown once, at the end."""
 
 

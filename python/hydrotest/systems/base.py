@@ -22,7 +22,7 @@ from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import Files, place
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, newest_version, version_in
-from hydrotest.systems.service import OnDeath, RunningService, last_words
+from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
 READY = Patience(180.0, "a cold start takes a minute on a slow machine")
 POLL_S = 0.25
@@ -101,7 +101,7 @@ class System(ABC):
         for one in self.ready():
             await self._await_ready(one)
 
-    async def until_whole(self) -> None:
+    async def wait_fully_replicated(self) -> None:
         """Returns when it serves and no copy is behind, so that the next service may go. Raises `SystemFailedError`."""
         for one in self.whole():
             await self._await_ready(one)
@@ -157,7 +157,7 @@ class System(ABC):
         try:
             (found,) = await until(look, READY, self.name, "become ready", POLL_S)
         except OverdueError as error:
-            words = "".join([await last_words(service.host, service.log) for service in self.services])
+            words = "".join([await log_tail(service.host, service.log) for service in self.services])
             raise SystemFailedError(f"{self.name} did not become ready within {READY.seconds:g} s: {reason}{words}") from error
         return found
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
-from hydrotest.hosts.command import LINE_SHOWN, log_text, telling_lines
+from hydrotest.hosts.command import LINE_SHOWN, error_lines, log_text
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.files import Files
 from hydrotest.hosts.node import Node, how_it_ended
@@ -75,11 +75,11 @@ class RunningService:
         except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a service that is not followed counts as dead
             how = f"as far as is known: {error}"
         if not self._stopping:
-            self.death = f"{self.name} on {self.host.name} ended {how}{await last_words(self.host, self.log)}"
+            self.death = f"{self.name} on {self.host.name} ended {how}{await log_tail(self.host, self.log)}"
             if not self.may_end:
                 self._on_death(self.death)
 
-    async def take_away(self, how: Away) -> None:
+    async def inject(self, how: Away) -> None:
         """Takes it away on purpose, and returns when it is: nobody is told of a death. One that does not end in good order is killed."""
         assert self._node is not None
         assert self._watch is not None
@@ -91,8 +91,8 @@ class RunningService:
         await asyncio.wait([self._watch], timeout=self.service.grace_s)
         await self.stop()
 
-    async def bring_back(self, how: Away) -> None:
-        """Undoes `take_away`: the same command in the same folder, or the same process going on. It is not yet ready then."""
+    async def heal(self, how: Away) -> None:
+        """Undoes `inject`: the same command in the same folder, or the same process going on. It is not yet ready then."""
         if how == "pause":
             assert self._node is not None
             await self._node.command("signal", name="cont")
@@ -119,10 +119,10 @@ class RunningService:
             raise SystemFailedError(f"{self.name} on {self.host.name}: {problem}")
 
 
-async def last_words(files: Files, log: PurePath) -> str:
+async def log_tail(files: Files, log: PurePath) -> str:
     """The log's last lines, for a message; where the whole log is."""
     try:
-        lines = telling_lines(await log_text(files, log))
+        lines = error_lines(await log_text(files, log))
     except OSError as error:
         return f"; its log cannot be read: {error}"
     shown = "\n    ".join(line[:LINE_SHOWN] for line in lines[-LOG_LINES_SHOWN:])

@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class LogFlaw:
-    """A Spark event log is not whole. `flaw`: a `FlawKind` of analysis/event_parser.py, with its figures."""
+    """A Spark event log is not whole. `flaw`: a `FlawKind` of analysis/spark/event_parser.py, with its figures."""
 
     log: str
     flaw: str

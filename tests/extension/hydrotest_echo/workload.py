@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hydrotest.load.native import Generator, shared
-from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated
-from hydrotest.store.records import Fates, Load
+from hydrotest.run.trials.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
+from hydrotest.store.records import Load, RecordAccounting
 
 from .spec import EchoMessages
 
@@ -22,7 +22,7 @@ class Messages(Rated):
     async def _prepare(self) -> None:
         await self._warm("echo")
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
         pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         settings = {
@@ -39,6 +39,6 @@ class Messages(Rated):
         """A message that came back is accounted for by that; one that did not is lost, since nothing keeps it."""
         assert load.outcome is not None
         counts, corrupted = load.outcome.counts, load.outcome.errors.get("CORRUPTED", 0)
-        fates = Fates(unit="records", sent=counts.started, acked=counts.completed, seen=counts.completed, lost=counts.started - counts.completed - corrupted,
+        fates = RecordAccounting(unit="records", sent=counts.started, acked=counts.completed, seen=counts.completed, lost=counts.started - counts.completed - corrupted,
                       duplicated=0, corrupted=corrupted, out_of_order=0, unacked_present=0, in_flight=0)  # fmt: skip
         return load.model_copy(update={"fates": fates})

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hydrotest.analysis.compare import Comparison, Run
-from hydrotest.analysis.compare import compare as compare_runs
-from hydrotest.analysis.placement import placed
+from hydrotest.analysis.comparison.compare import Comparison, Run
+from hydrotest.analysis.comparison.compare import compare as compare_runs
+from hydrotest.analysis.comparison.placement import placed
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_DONE

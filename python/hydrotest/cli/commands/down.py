@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
-from hydrotest.run.standing import take_down
+from hydrotest.run.lifecycle.held_clusters import take_down
 from hydrotest.spec.load import load_experiment
 
 

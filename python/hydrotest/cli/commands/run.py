@@ -14,11 +14,11 @@ from hydrotest.hosts.catalogue import check_rights
 from hydrotest.jobs.jars import find_javac
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.report.html import write_report
-from hydrotest.report.missed import missed
+from hydrotest.report.missed_objectives import missed
 from hydrotest.report.terminal import print_summary
-from hydrotest.run.controller import Controller, Ended
-from hydrotest.run.events import Listener
-from hydrotest.run.interrupt import cancel_on_signals
+from hydrotest.run.lifecycle.controller import Controller, Ended
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout

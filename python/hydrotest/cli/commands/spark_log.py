@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from hydrotest.analysis.event_files import Log, find_logs
-from hydrotest.analysis.event_log import log_row, read_files
-from hydrotest.analysis.spark_tasks import doubt_of
-from hydrotest.analysis.spark_time import cores_max, critical_path_s, time_rows
+from hydrotest.analysis.spark.event_files import Log, find_logs
+from hydrotest.analysis.spark.event_log import log_row, read_files
+from hydrotest.analysis.spark.tasks import doubt_of
+from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, time_rows
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.report.spark import doubt_sentences, log_sheet, spark_sentences, stage_sheet, where_sheet

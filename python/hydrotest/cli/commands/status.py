@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
-from hydrotest.run.scratch import abandoned, scratch_root
-from hydrotest.run.standing import standing
+from hydrotest.run.lifecycle.held_clusters import standing
+from hydrotest.run.lifecycle.scratch import abandoned, scratch_root
 from hydrotest.spec.load import load_experiment
 
 

@@ -12,8 +12,8 @@ from hydrotest.cli.output import err_console, print_json
 from hydrotest.cli.progress import PlainProgress
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.catalogue import check_rights
-from hydrotest.run.interrupt import cancel_on_signals
-from hydrotest.run.standing import hold
+from hydrotest.run.lifecycle.held_clusters import hold
+from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.systems.extras import check_extras
 from hydrotest.systems.java import find_java
 

@@ -100,15 +100,15 @@ class NetnsHost(LocalFiles):
         """See `Host`."""
         return QueueDrops(self._network.ends(self._index))
 
-    async def take_away(self, how: HostAway) -> None:
+    async def inject(self, how: HostAway) -> None:
         """Takes it from the others; what runs on it goes on, unless it is paused."""
         if how == "pause":
             self.group.signal(signal.SIGSTOP)
         else:
             await asyncio.to_thread(self._disturb, how)
 
-    async def bring_back(self, how: HostAway) -> None:
-        """Undoes `take_away`."""
+    async def heal(self, how: HostAway) -> None:
+        """Undoes `inject`."""
         if how == "pause":
             self.group.signal(signal.SIGCONT)
         elif how == "cut":

@@ -50,7 +50,7 @@ KINDS = (
         run=Ref("hydrotest.run.workloads.cassandra:Store"),
         system="cassandra",
         unit="operations/s",
-        stock=StockTool("cassandra-stress", Ref("hydrotest.run.stock:stress")),
+        stock=StockTool("cassandra-stress", Ref("hydrotest.run.trials.stock:stress")),
         table="operations",
     ),
 )

@@ -52,7 +52,7 @@ KINDS = (
         run=Ref("hydrotest.run.workloads.kafka:Produce"),
         system="kafka",
         unit="records/s",
-        stock=StockTool("ProducerPerformance", Ref("hydrotest.run.stock:produce")),
+        stock=StockTool("ProducerPerformance", Ref("hydrotest.run.trials.stock:produce")),
         table="records",
     ),
     WorkloadKind(
@@ -61,7 +61,7 @@ KINDS = (
         run=Ref("hydrotest.run.workloads.kafka:Consume"),
         system="kafka",
         unit="records/s",
-        stock=StockTool("ConsumerPerformance", Ref("hydrotest.run.stock:consume")),
+        stock=StockTool("ConsumerPerformance", Ref("hydrotest.run.trials.stock:consume")),
         table="records",
         advice={
             "cpu": ("give the brokers more cores, or let consumers fetch more at a time (`fetch.min.bytes`)", f"{DOCS}#consumerconfigs_fetch.min.bytes"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hydrotest.analysis.squeeze import RATE_MIN
+from hydrotest.analysis.bottleneck.squeeze import RATE_MIN
 from hydrotest.report.wording.figures import (
     MACHINE,
     of_host,

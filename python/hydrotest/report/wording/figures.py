@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hydrotest.analysis.resource_use import NEAR_CEILING, THROTTLED_MIN
+from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
 from hydrotest.units import show_figure, show_share
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean, Squeezed, Usage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.event_parser import Flaw, FlawKind, Skip
+from hydrotest.analysis.spark.event_parser import Flaw, FlawKind, Skip
 from hydrotest.verdicts.problem import (
     ExecutorLost,
     JobTestBroken,

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from hydrotest.analysis.steady import is_settled
-from hydrotest.analysis.verdict import COMPILING_MAX
+from hydrotest.analysis.limits.verdict import COMPILING_MAX
+from hydrotest.analysis.statistics.steady import is_settled
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
-from hydrotest.run.attempts import until_done, until_through
-from hydrotest.run.events import Listener
-from hydrotest.run.trial import Disturbance, Part, TrialPlan, TrialRunner
+from hydrotest.run.lifecycle.attempts import until_done, until_through
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.trials.trial import Disturbance, Part, TrialPlan, TrialRunner
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.profile import Stretch
@@ -36,7 +36,7 @@ SCHEDULED_WARM_UP_RATE = 0.6
 
 
 @dataclass(frozen=True)
-class Pressing:
+class LoadSpec:
     """How a workload is pressed: by schedule with a rate, with a number in flight, or with as many as saturate."""
 
     rate_per_s: float | None = None
@@ -61,10 +61,10 @@ class Pressing:
         return {"closed": {"in_flight": (self.in_flight or saturating) * self.times}}
 
 
-SATURATING = Pressing()
+UNTHROTTLED = LoadSpec()
 
 
-class Struck(Protocol):
+class FaultTarget(Protocol):
     """What can be taken away and brought back: a service, a host, a driver."""
 
     @property
@@ -72,10 +72,10 @@ class Struck(Protocol):
         """Its name."""
         ...
 
-    async def take_away(self, how: Any) -> None:
+    async def inject(self, how: Any) -> None:
         """Takes it away, and returns when it is."""
 
-    async def bring_back(self, how: Any) -> None:
+    async def heal(self, how: Any) -> None:
         """Undoes that."""
 
 
@@ -89,16 +89,16 @@ class Bench:
     systems: dict[str, System]
     runner: TrialRunner
     listener: Listener
-    unhurried: Callable[[], AbstractContextManager[None]] = nullcontext
+    without_cpu_quota: Callable[[], AbstractContextManager[None]] = nullcontext
     """Systems are warmed in it: under an emulated host's quota their code would be compiled for as long as it is measured."""
-    beside: dict[str, Struck] = field(default_factory=dict)
+    background: dict[str, FaultTarget] = field(default_factory=dict)
     """What is no service of a system, and can be taken away like one: drivers of dataflows."""
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
-    def in_flight_cap(self, workload: str, pressing: Pressing, plan: TrialPlan) -> int:
+    def in_flight_cap(self, workload: str, pressing: LoadSpec, plan: TrialPlan) -> int:
         """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
         spec = self.experiment.workloads[workload]
         # A burst is due at once, and another may come before the one before it is answered.
@@ -137,7 +137,7 @@ class Workload(ABC):
     async def prepare(self) -> None:
         """Sets up and warms the system; once. Tried again while it fails: raises `TrialsFailedError` after some times."""
         if not self.is_prepared:
-            with self.bench.unhurried():
+            with self.bench.without_cpu_quota():
                 await until_through(self.bench, f"preparing {self.name}", self._prepare)
             await until_through(self.bench, f"preparing {self.name}", self._settle)
             self.is_prepared = True
@@ -154,17 +154,17 @@ class Workload(ABC):
         """Accounts for what is left and removes what was made."""
 
 
-class Pressable(Workload):
+class LoadWorkload(Workload):
     """One that can be pressed beside others, in one trial."""
 
     @abstractmethod
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
 
     source: Rated | None = None
     """What it follows: it presses as much as that, whose records it reads."""
 
-    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         """Its part in a trial in which its source presses too."""
         return self.part(number, plan, pressing)
 
@@ -177,7 +177,7 @@ class Pressable(Workload):
         return None
 
 
-class Rated(Pressable):
+class Rated(LoadWorkload):
     """A workload that can be pressed alone, by schedule or without."""
 
     @property
@@ -185,7 +185,7 @@ class Rated(Pressable):
         """How many it has of its own."""
         return len(self.hosts)
 
-    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """One trial of this workload alone."""
         number = self.bench.runner.claim()
         return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)], disturbance)
@@ -196,15 +196,15 @@ class Rated(Pressable):
 
     async def open_loop(self, rate_per_s: float, plan: TrialPlan) -> Trial:
         """One trial by schedule."""
-        return await self.trial(plan, Pressing(rate_per_s=rate_per_s))
+        return await self.trial(plan, LoadSpec(rate_per_s=rate_per_s))
 
     async def closed_loop(self, in_flight: int | None, plan: TrialPlan) -> Trial:
         """One trial with a fixed number in flight; None: as many as saturate."""
-        return await self.trial(plan, Pressing(in_flight=in_flight))
+        return await self.trial(plan, LoadSpec(in_flight=in_flight))
 
     async def saturate(self, plan: TrialPlan) -> Trial:
         """One trial that shows what goes through when more than enough is offered."""
-        return await self.trial(plan, SATURATING)
+        return await self.trial(plan, UNTHROTTLED)
 
     async def _warm(self, service_prefix: str) -> None:
         """Presses in chunks until the system's CPU cost per operation has settled and its JIT compilers rest, within the experiment's bounds:
@@ -220,7 +220,7 @@ class Rated(Pressable):
                 before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
                 offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
                 plan = TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_CHUNK_S)
-                trial = await until_done(self.bench, partial(self.trial, plan, Pressing(rate_per_s=offered)))
+                trial = await until_done(self.bench, partial(self.trial, plan, LoadSpec(rate_per_s=offered)))
                 outcome = trial.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S
                 if outcome is not None and outcome.counts.completed:
@@ -243,7 +243,7 @@ class Follower(Rated):
     source: Rated
 
     @abstractmethod
-    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         """Its part in a trial in which its source presses too."""
 
 

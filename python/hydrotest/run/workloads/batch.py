@@ -6,15 +6,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from hydrotest.analysis.spark_failure import in_brief
+from hydrotest.analysis.spark.failure import in_brief
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
-from hydrotest.run.trial import Background, Disturbance, Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressable, Pressing, remove_quietly
-from hydrotest.run.workloads.submission import Kept
+from hydrotest.run.trials.trial import Background, Disturbance, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, LoadWorkload, remove_quietly
+from hydrotest.run.workloads.submission import LongLivedDriver
 from hydrotest.spec.command import Command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SparkPerf
@@ -22,7 +22,7 @@ from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
 
 
-class Batch(Pressable):
+class Batch(LoadWorkload):
     """Spark tests in turn, by a driver that stays up for the run."""
 
     generator_count = 0
@@ -40,7 +40,7 @@ class Batch(Pressable):
         """The one that was warmed up."""
         self._ended: list[Iteration] = []
         """Of the trial that runs."""
-        self.kept = Kept(name, bench, self.host, "core", lambda: ([], properties), start)
+        self.kept = LongLivedDriver(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
         await self.warmed()
@@ -49,7 +49,7 @@ class Batch(Pressable):
         """The driver, warm: also one that was started after the first, which another workload's or its own death has ended."""
         driver = await self.kept.running()
         if driver is not self._warm:
-            with self.bench.unhurried():
+            with self.bench.without_cpu_quota():
                 await self._warm_up(driver)
             # One that hung while it was cold has been ended.
             driver = self._warm = await self.kept.running()
@@ -96,7 +96,7 @@ class Batch(Pressable):
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body)
 
-    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """Its tests in turn, over and over, for as long as the disturbance takes, or as planned."""
         number = self.bench.runner.claim()
         self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
@@ -171,7 +171,7 @@ class Batch(Pressable):
         log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
         return Load(workload=self.name, kind=self.spec.kind, client="spark", iterations=iterations, event_log=log)
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         return Part(self.name, self.spec.kind, background=_Looping(self))
 
     async def finish(self) -> None:
@@ -205,7 +205,7 @@ class _Looping(Background):
         return self.batch.load(iterations, self.driver)
 
 
-class Neighbour(Pressable):
+class Neighbour(LoadWorkload):
     """Some program of the user's that runs beside the others."""
 
     def __init__(self, name: str, spec: Command, bench: Bench) -> None:
@@ -215,7 +215,7 @@ class Neighbour(Pressable):
     async def _prepare(self) -> None:
         """Nothing: it is started with each trial."""
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         log = self.bench.runner.folder.trial_path(number, plan.slug).resolve() / layout.stock_output(self.name)
         return Part(self.name, self.spec.kind, background=_Running(self, log))
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.integrity import normalised, rows_fates, size
+from hydrotest.analysis.integrity.ranges import normalised, rows_fates, size
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS
 from hydrotest.errors import TrialFailedError
 from hydrotest.load import cassandra as load_cassandra
-from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, Pressing, Rated, remove_quietly
+from hydrotest.run.lifecycle.attempts import until_done
+from hydrotest.run.trials.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import Bench, LoadSpec, Rated, remove_quietly
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import Fates, Load, Outcome, Trial
+from hydrotest.store.records import Load, Outcome, RecordAccounting, Trial
 
 KEYSPACE_NAME_MAX = 48
 """Cassandra's own bound."""
@@ -69,7 +69,7 @@ class Store(Rated):
             self._has_begun = True
             self.bench.runner.folder.journal(ROWS_BEGUN, workload=self.name, keyspace=self.keyspace)
 
-    def _account(self, fates: Fates, **why: str) -> None:
+    def _account(self, fates: RecordAccounting, **why: str) -> None:
         self.bench.runner.folder.journal(ROWS_ACCOUNTED, workload=self.name, keyspace=self.keyspace, fates=fates.model_dump(), **why)
 
     async def _noted(self, load: Load, loads: Loads) -> Load:
@@ -78,7 +78,7 @@ class Store(Rated):
             self._written.append(load.outcome)
         return load
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         self._begin()
         load = pressing.load(
             self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT * self.generator_count

@@ -10,7 +10,7 @@ from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS, job_jar
-from hydrotest.run.trial import TrialPlan
+from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
 from hydrotest.spec.choice import expected
 from hydrotest.spec.hdfs import HdfsRead, HdfsWrite

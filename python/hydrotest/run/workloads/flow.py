@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hydrotest.analysis.dataflow import Found, Step, account, acknowledged, batch_rate, windows_hop
+from hydrotest.analysis.dataflow.rows import Found, Step, account, acknowledged, batch_rate, windows_hop
 from hydrotest.analysis.measured import Measured
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import run_generators
-from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import Disturbance, Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Workload, remove_quietly
+from hydrotest.run.lifecycle.attempts import until_done
+from hydrotest.run.trials.trial import Disturbance, Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import UNTHROTTLED, Bench, Follower, LoadSpec, Workload, remove_quietly
 from hydrotest.run.workloads.engines.base import Places
 from hydrotest.run.workloads.engines.catalogue import make_engine
 from hydrotest.run.workloads.kafka import Produce
@@ -24,7 +24,7 @@ from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import Ending, Fates, Hop, Load, Trial, Windowed
+from hydrotest.store.records import Ending, Hop, Load, RecordAccounting, Trial, Windowed
 from hydrotest.systems.hdfs.system import HdfsSystem
 from hydrotest.units import show_rate
 
@@ -88,25 +88,25 @@ class Flow(Follower):
         return trial
 
     async def _warm_by(self, rate_per_s: float) -> Trial:
-        return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), Pressing(rate_per_s=rate_per_s))
+        return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), LoadSpec(rate_per_s=rate_per_s))
 
-    async def trial(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
         if (failed := await self.warm_again()) is not None:
             return failed
-        if pressing == SATURATING and self._through is not None:
-            pressing = Pressing(rate_per_s=self._through * SATURATING_RATE)
+        if pressing == UNTHROTTLED and self._through is not None:
+            pressing = LoadSpec(rate_per_s=self._through * SATURATING_RATE)
         return await self._pressed(plan, pressing, disturbance)
 
     async def warm_again(self) -> Trial | None:
-        """See `Pressable`."""
+        """See `LoadWorkload`."""
         await self.engine.ready()
         if self.engine.starts == self._warm_since:
             return None
         trial = await self._warm_up()
         return trial if trial.status == "failed" else None
 
-    async def _pressed(self, plan: TrialPlan, pressing: Pressing, disturbance: Disturbance | None = None) -> Trial:
+    async def _pressed(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         number = self.bench.runner.claim()
         parts = [self.source.part(number, plan, pressing), self.following(number, plan, pressing)]
         return await self.bench.runner.press(number, replace(plan, subject=self.name), parts, disturbance)
@@ -117,7 +117,7 @@ class Flow(Follower):
         rate, before = (self._through or WARM_UP_RATE) * SATURATING_RATE, 0.0
         best, most = None, 0.0
         while True:
-            trial = await self.trial(plan, Pressing(rate_per_s=rate))
+            trial = await self.trial(plan, LoadSpec(rate_per_s=rate))
             if trial.status == "failed":
                 return trial
             achieved = Measured.read(self.bench.runner.folder, trial, self.name).achieved
@@ -131,10 +131,10 @@ class Flow(Follower):
             )
             rate, before = rate * SATURATING_RATE, self._through or 0.0
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         return self.following(number, plan, pressing)
 
-    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         places = self._places(number)
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, places.aggregate, plan.seconds, "follow", pressing.rate_per_s,
                                           plan.purpose == Purpose.FAULT, self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
@@ -262,10 +262,10 @@ class Flow(Follower):
         await remove_quietly(self.bench, self.engine.leave(), f"the engine of {self.name}")
 
 
-def _fates(source: Load, hops: list[Hop], last: Hop) -> Fates:
+def _fates(source: Load, hops: list[Hop], last: Hop) -> RecordAccounting:
     """Those behind the whole pipeline; what is flawed behind any step is."""
     assert source.outcome is not None
     sent = sum(part["sent"] for part in source.outcome.extra["acked"])
-    return Fates(unit="records", sent=sent, acked=last.acked, seen=last.arrived_once + last.arrived_more, lost=max(hop.lost for hop in hops),
+    return RecordAccounting(unit="records", sent=sent, acked=last.acked, seen=last.arrived_once + last.arrived_more, lost=max(hop.lost for hop in hops),
                  duplicated=max(hop.arrived_more for hop in hops), corrupted=max(hop.corrupted for hop in hops), out_of_order=last.out_of_order,
                  unacked_present=None, in_flight=max(hop.in_flight for hop in hops))  # fmt: skip

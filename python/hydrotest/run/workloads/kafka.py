@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from hydrotest.analysis.integrity import kafka_fates, normalised, size
+from hydrotest.analysis.integrity.ranges import kafka_fates, normalised, size
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
-from hydrotest.run.attempts import until_done
-from hydrotest.run.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import SATURATING, Bench, Follower, Pressing, Rated, Workload, remove_quietly
+from hydrotest.run.lifecycle.attempts import until_done
+from hydrotest.run.trials.trial import Loads, Part, TrialPlan
+from hydrotest.run.workloads.base import UNTHROTTLED, Bench, Follower, LoadSpec, Rated, Workload, remove_quietly
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
@@ -41,7 +41,7 @@ class Produce(Rated):
         """A topic of our own."""
         return f"hydrotest-{self.bench.run}-{self.name}-{number}"
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         topic = self.topic(number)
 
         async def set_up() -> None:
@@ -77,7 +77,7 @@ class Produce(Rated):
         kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
-    def generators(self, topic: str, number: int, pressing: Pressing, plan: TrialPlan) -> list[Generator]:
+    def generators(self, topic: str, number: int, pressing: LoadSpec, plan: TrialPlan) -> list[Generator]:
         """The producing generators for one trial."""
         saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
@@ -143,7 +143,7 @@ class Consume(Follower):
         await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
-        filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, SATURATING, plan))
+        filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, UNTHROTTLED, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
     async def _remove(self) -> None:
@@ -156,9 +156,9 @@ class Consume(Follower):
 
     async def catch_up(self, plan: TrialPlan) -> Trial:
         """Reads for a window, from the first record on, again and again; every record is checked."""
-        return await self.trial(plan, SATURATING)
+        return await self.trial(plan, UNTHROTTLED)
 
-    def part(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         generators = load_kafka.consumers(self.name, self.hosts * pressing.times, self.source.cluster, self.topic, plan.seconds, "repeat",
                                           committed=self._reads_committed)  # fmt: skip
 
@@ -169,7 +169,7 @@ class Consume(Follower):
 
         return Part(self.name, self.spec.kind, generators, account=account)
 
-    def following(self, number: int, plan: TrialPlan, pressing: Pressing) -> Part:
+    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
         topic, arrivals, transactions = self.source.topic(number), self.source.spec.arrivals, self.source.spec.transactions
         is_even, burst = arrivals.shape == "even", arrivals.size or 0

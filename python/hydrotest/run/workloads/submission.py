@@ -46,7 +46,7 @@ Needs = tuple[Sequence[PurePath], Mapping[str, PropertyValue]]
 """Folders of jars beside Spark's own, and properties."""
 
 
-class Kept(Generic[D]):
+class LongLivedDriver(Generic[D]):
     """The driver of a workload's program, which stays up for the run and has Spark's workers for itself; a new one where the last has died."""
 
     def __init__(

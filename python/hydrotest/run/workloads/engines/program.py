@@ -8,7 +8,7 @@ import time
 from abc import abstractmethod
 from pathlib import Path, PurePath
 
-from hydrotest.analysis.spark_failure import means
+from hydrotest.analysis.spark.failure import means
 from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines, log_text

@@ -17,7 +17,7 @@ from hydrotest.load.spark import READY_S_MAX, Application
 from hydrotest.percentiles import PERCENTILES
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
-from hydrotest.run.workloads.submission import Kept, Needs
+from hydrotest.run.workloads.submission import LongLivedDriver, Needs
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import PropertyValue
@@ -37,16 +37,16 @@ class SparkEngine(Engine):
 
     def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
         super().__init__(name, spec, bench, host)
-        self._kept = Kept(name, bench, host, "flow", self._needs, self._start)
+        self._kept = LongLivedDriver(name, bench, host, "flow", self._needs, self._start)
         self._whole = asyncio.Event()
         """Set while neither the driver nor a query is taken away."""
         self._whole.set()
         self._places: Places | None = None
         """Of the pipeline that runs."""
-        bench.beside[self.driver_name] = StruckDriver(self)
+        bench.background[self.driver_name] = DriverTarget(self)
         source = expected(bench.experiment.workloads[spec.reads], KafkaProduce)
         for query in spec.queries(source.levels):
-            bench.beside[query_service(name, query)] = StruckQuery(self, query)
+            bench.background[query_service(name, query)] = QueryTarget(self, query)
 
     @property
     def driver_name(self) -> str:
@@ -94,7 +94,7 @@ class SparkEngine(Engine):
                 "offsets_per_trigger": self.spec.offsets_per_trigger}  # fmt: skip
         await driver.ask("begin", BEGIN_S_MAX, **wish)
 
-    async def strike(self, how: str) -> None:
+    async def inject(self, how: str) -> None:
         """Takes the driver away."""
         assert self._kept.driver is not None
         self._whole.clear()
@@ -184,27 +184,27 @@ class SparkEngine(Engine):
 
 
 @dataclass(frozen=True)
-class StruckDriver:
+class DriverTarget:
     """The driver, as what a fault takes away."""
 
     engine: SparkEngine
 
     @property
     def name(self) -> str:
-        """See `Struck`."""
+        """See `FaultTarget`."""
         return self.engine.driver_name
 
-    async def take_away(self, how: str) -> None:
-        """See `Struck`."""
-        await self.engine.strike(how)
+    async def inject(self, how: str) -> None:
+        """See `FaultTarget`."""
+        await self.engine.inject(how)
 
-    async def bring_back(self, how: str) -> None:
-        """See `Struck`."""
+    async def heal(self, how: str) -> None:
+        """See `FaultTarget`."""
         await self.engine.restore(how)
 
 
 @dataclass(frozen=True)
-class StruckQuery:
+class QueryTarget:
     """One of its queries, as what a fault takes away: its batch is broken off."""
 
     engine: SparkEngine
@@ -212,13 +212,13 @@ class StruckQuery:
 
     @property
     def name(self) -> str:
-        """See `Struck`."""
+        """See `FaultTarget`."""
         return query_service(self.engine.name, self.query)
 
-    async def take_away(self, how: str) -> None:
-        """See `Struck`."""
+    async def inject(self, how: str) -> None:
+        """See `FaultTarget`."""
         await self.engine.halt(self.query)
 
-    async def bring_back(self, how: str) -> None:
-        """See `Struck`."""
+    async def heal(self, how: str) -> None:
+        """See `FaultTarget`."""
         await self.engine.resume(self.query)

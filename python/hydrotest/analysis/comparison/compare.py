@@ -1,0 +1,312 @@
+"""Two runs beside each other: limits, latencies and use, each with an interval and a word."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scipy import special
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.resources.rates import trial_host_rates
+from hydrotest.analysis.statistics.intervals import percent
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests.combined import Combined
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
+from hydrotest.store.records import Trial
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.model import Summary
+
+Word = Literal["faster", "slower", "less", "more", "not told apart", "not comparable"]
+RATES_MIN = 3
+"""Common rates from which an interval can be told."""
+RUN_SCATTER = {"limit": 0.10, "cores": 0.10, "p50": 0.20, "p99": 0.20}
+"""By how much equal runs differ (standard deviation of a logarithm). All rates of one run share its JVMs, the layout of its data and
+the state of the machine, so more of them tell nothing of it. Of limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do
+consecutive runs agree?"). Latencies, which lie nearer to the knee, are taken to scatter twice as much. It stands in every interval."""
+SIGNIFICANCE = 0.05
+SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
+"""Parts of an experiment that are no workload's own: what differs there is said before all figures."""
+MACHINE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity in both runs. Change in percent from the first to the second, with its 95 % interval where there is one, the scatter between runs included."""
+
+    workload: str
+    tenancy: str
+    what: str
+    unit: str
+    first: str
+    second: str
+    change_pct: float | None
+    low_pct: float | None
+    high_pct: float | None
+    n: int
+    word: Word
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is compared of a run."""
+
+    folder: RunFolder
+    experiment: Experiment
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows, and what differs beside the results: it must be said before them."""
+
+    differences: list[str]
+    rows: list[Row]
+
+
+def compare(first: Run, second: Run) -> Comparison:
+    """Compares what both runs measured. A workload whose own settings or objective differ gets no verdict: it is another question."""
+    asked_otherwise = _asked_otherwise(first.experiment, second.experiment)
+    neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
+    drafts = _limits(first, second, asked_otherwise, neighbours)
+    points = _points(first), _points(second)
+    for workload, tenancy in dict.fromkeys(key[:2] for key in points[0] if key in points[1]):
+        if workload not in asked_otherwise and not (tenancy == "combined" and workload in neighbours):
+            drafts += _at_same_rates(workload, tenancy, *points)
+    # So many are looked at together: each is held to its part of the significance (Bonferroni).
+    family = sum(draft.change is not None for draft in drafts)
+    differences = _differences(first, second, asked_otherwise)
+    differences += [f"neighbours: {name} has others beside it: {line}" for name, lines in neighbours.items() for line in lines]
+    return Comparison(differences, [draft.row(family) for draft in drafts])
+
+
+def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -> list[str]:
+    out = []
+    machines = [{host.name: host for host in run.summary.hosts} for run in (first, second)]
+    for name in dict.fromkeys([*machines[0], *machines[1]]):
+        if name not in machines[0] or name not in machines[1]:
+            out.append(f"hardware: the host {name} is in one run only")
+            continue
+        a, b = machines[0][name], machines[1][name]
+        out += [f"hardware: {key} of {name}: {one} → {other}" for key in MACHINE if (one := getattr(a, key)) != (other := getattr(b, key))]
+    versions = [{s.name: s.version for s in run.summary.systems} for run in (first, second)]
+    versions[0]["hydrotest"], versions[1]["hydrotest"] = first.summary.hydrotest, second.summary.hydrotest
+    for name in dict.fromkeys([*versions[0], *versions[1]]):
+        if versions[0].get(name) != versions[1].get(name):
+            out.append(f"version: {name}: {versions[0].get(name, 'not there')} → {versions[1].get(name, 'not there')}")
+    for part in SAME_QUESTION:
+        a, b = (run.experiment.model_dump(mode="json")[part] for run in (first, second))
+        out += [f"setting: {part}.{line}" for line in _changed(a, b)]
+    return out + [f"setting: {name}.{line} (so {name} is not compared)" for name, lines in asked_otherwise.items() for line in lines]
+
+
+def _asked_otherwise(first: Experiment, second: Experiment) -> dict[str, list[str]]:
+    """Workloads of both that differ in themselves or in their objective, and how."""
+    out = {}
+    for name in first.workloads:
+        if name in second.workloads:
+            a, b = (
+                {**e.workloads[name].model_dump(mode="json"), "objective": e.objective(name).model_dump(mode="json")}
+                for e in (first, second)
+            )
+            lines = _changed(a, b)
+            if lines:
+                out[name] = lines
+    return out
+
+
+def _changed(a: Any, b: Any, path: str = "") -> list[str]:
+    """Paths at which two plain values differ."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        keys = dict.fromkeys([*a, *b])
+        return [line for key in keys for line in _changed(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))]
+    if isinstance(a, list) and isinstance(b, list) and any(isinstance(one, dict) for one in (*a, *b)):
+        return _changed(dict(enumerate(a, 1)), dict(enumerate(b, 1)), path)
+    return [] if a == b else [f"{path}: {a} → {b}"]
+
+
+def _other_neighbours(first: Experiment, second: Experiment, asked_otherwise: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Workloads of `combined` tests of both that have others at their side, or the same ones with other settings, and which."""
+    beside = [_beside(experiment) for experiment in (first, second)]
+    out: dict[str, list[str]] = {}
+    for name in beside[0].keys() & beside[1].keys():
+        a, b = beside[0][name], beside[1][name]
+        lines = [f"{other} in one run only" for other in sorted(a ^ b)]
+        lines += [f"{other}.{line}" for other in sorted(a & b) for line in asked_otherwise.get(other, [])]
+        if lines:
+            out[name] = lines
+    return out
+
+
+def _beside(experiment: Experiment) -> dict[str, set[str]]:
+    """Of each workload of a `combined` test: the others."""
+    out: dict[str, set[str]] = defaultdict(set)
+    for _, test in experiment.tests_of(Combined):
+        for name in test.workloads:
+            out[name] |= set(test.workloads) - {name}
+    return out
+
+
+@dataclass(frozen=True)
+class Change:
+    """From the first to the second, as a logarithm, with the standard error that both runs give it and the degrees of freedom behind that."""
+
+    log: float
+    error: float
+    freedom: float
+    low_only: bool = False
+    """The second, or the first, is a lower bound only: then what it is above is known, what it is below is not."""
+    high_only: bool = False
+
+    def interval(self, significance: float) -> tuple[float, float]:
+        """With 1 − `significance`."""
+        half = float(special.stdtrit(self.freedom, 1 - significance / 2)) * self.error if math.isfinite(self.error) else math.inf
+        return (-math.inf if self.high_only else self.log - half), (math.inf if self.low_only else self.log + half)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row before it is known how many are looked at together. `change`: None where nothing can be compared."""
+
+    workload: str
+    tenancy: str
+    what: str
+    unit: str
+    first: str
+    second: str
+    n: int
+    change: Change | None
+    words: tuple[Word, Word]
+    """Of a rise, and of a fall."""
+
+    def row(self, family: int) -> Row:
+        """As one of so many."""
+        if self.change is None:
+            return Row(
+                self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, "not comparable"
+            )
+        strict, shown = self.change.interval(SIGNIFICANCE / family), self.change.interval(SIGNIFICANCE)
+        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else "not told apart"
+        low, high = (percent(end) if math.isfinite(end) else None for end in shown)
+        return Row(
+            self.workload, self.tenancy, self.what, self.unit, self.first, self.second, percent(self.change.log), low, high, self.n, word
+        )
+
+
+def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]], neighbours: Mapping[str, list[str]]) -> list[Draft]:
+    drafts = []
+    others = {(row.workload, row.tenancy): row for row in second.summary.limits}
+    for a in first.summary.limits:
+        b = others.get((a.workload, a.tenancy))
+        if b is None:
+            continue
+        is_another = a.workload in asked_otherwise or (a.tenancy == "combined" and a.workload in neighbours)
+        change = None if is_another or not a.limit or not b.limit else _limit_change(ends_of(a), ends_of(b))
+        drafts.append(Draft(a.workload, a.tenancy, "limit", a.unit, _shown(a), _shown(b), min(a.repeats, b.repeats), change,
+                            ("faster", "slower")))  # fmt: skip
+    return drafts
+
+
+def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
+    """Each limit lies somewhere between where its searches ended, and is its run's."""
+    middles, variance = [], 2 * RUN_SCATTER["limit"] ** 2
+    for low, high in (a, b):
+        width = math.log(high / low) if math.isfinite(high) else 0.0
+        middles.append(math.log(low) + width / 2)
+        variance += width**2 / 12
+    return Change(middles[1] - middles[0], math.sqrt(variance), RUNS_FREEDOM, low_only=math.isinf(b[1]), high_only=math.isinf(a[1]))
+
+
+def ends_of(limit: Limit) -> tuple[float, float]:
+    """The interval of a limit that is there; one that is only "at least" has no upper end."""
+    low = limit.low if limit.low is not None else limit.limit
+    high = limit.high if limit.high is not None and not limit.at_least else math.inf
+    assert low is not None
+    return float(low), float(high)
+
+
+def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "not told apart"]:
+    """What the second of two limits is, by one run of each."""
+    low, high = _limit_change(a, b).interval(SIGNIFICANCE)
+    return "faster" if low > 0 else "slower" if high < 0 else "not told apart"
+
+
+def _shown(limit: Limit) -> str:
+    if limit.limit is None:
+        return "none"
+    low, high = ends_of(limit)
+    return f"≥ {low:,.0f}" if math.isinf(high) else f"{low:,.0f} … {high:,.0f}"
+
+
+Points = dict[tuple[str, str, float], list[dict[str, float]]]
+"""What each trial showed, by workload, tenancy and offered rate."""
+
+
+def _points(run: Run) -> Points:
+    """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share them."""
+    out: Points = defaultdict(list)
+    for trial in run.folder.trials():
+        if trial.status != "done" or Trait.COMPARED not in trial.purpose.traits:
+            continue
+        for load in trial.loads:
+            if load.outcome is None or load.offered is None or trial.subject not in (None, load.workload):
+                continue
+            measured = Measured.read(run.folder, trial, load.workload)
+            latency = measured.latency or {}
+            values = {"p50": latency.get("p50"), "p99": latency.get("p99"), "cores": _cores(run, trial, measured)}
+            out[load.workload, trial.tenancy, round(load.offered, 3)].append({k: v for k, v in values.items() if v})
+    return out
+
+
+def _cores(run: Run, trial: Trial, measured: Measured) -> float | None:
+    """Cores used by all hosts together."""
+    total = 0.0
+    for host in run.summary.hosts:
+        rates = trial_host_rates(run.folder, trial, host.name, measured.start_s, measured.end_s)
+        mean = None if rates.is_empty() else rates["cpu_cores"].mean()
+        if not isinstance(mean, int | float):
+            return None
+        total += float(mean)
+    return total
+
+
+def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -> list[Draft]:
+    """Differences at the rates that both runs offered, one value a rate."""
+    common = [key for key in first if key[:2] == (workload, tenancy) and key in second]
+    drafts = []
+    for what, unit in (("p50", "ms"), ("p99", "ms"), ("cores", "cores")):
+        pairs = [(_log_mean(first[key], what), _log_mean(second[key], what)) for key in common]
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if not known:
+            continue
+        words: tuple[Word, Word] = ("more", "less") if what == "cores" else ("slower", "faster")
+        shown = [f"{math.exp(sum(values) / len(values)):,.2f}" for values in zip(*known, strict=True)]
+        drafts.append(Draft(workload, tenancy, f"{what} at the same rates", unit, shown[0], shown[1], len(known),
+                            change_of([b - a for a, b in known], RUN_SCATTER[what]), words))  # fmt: skip
+    return drafts
+
+
+RUNS_FREEDOM = 1e6
+"""Of a scatter between runs that is taken as known."""
+
+
+def change_of(logs: Sequence[float], run_scatter: float) -> Change:
+    """The mean of log ratios at several rates of one pair of runs. Its variance is that of the mean, which more rates make smaller, and
+    that of the two runs, which they do not; the degrees of freedom are Welch's (B. L. Welch, 1947). Fewer than three rates have no interval."""
+    mean = math.fsum(logs) / len(logs)
+    if len(logs) < RATES_MIN:
+        return Change(mean, math.inf, 1.0)
+    own = statistics.variance(logs) / len(logs)
+    runs = 2 * run_scatter**2
+    freedom = (own + runs) ** 2 / (own**2 / (len(logs) - 1) + runs**2 / RUNS_FREEDOM)
+    return Change(mean, math.sqrt(own + runs), freedom)
+
+
+def _log_mean(points: Sequence[Mapping[str, float]], what: str) -> float | None:
+    logs = [math.log(point[what]) for point in points if what in point]
+    return sum(logs) / len(logs) if logs else None

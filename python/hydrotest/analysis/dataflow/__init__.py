@@ -1,0 +1,1 @@
+"""Dataflows: what came out of each step, and how late."""

@@ -1,0 +1,1 @@
+"""Was anything lost: the account of records and of reads."""

@@ -1,0 +1,1 @@
+"""Rates from the counters of hosts and services."""

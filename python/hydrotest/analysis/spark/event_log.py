@@ -1,0 +1,69 @@
+"""Spark's event log: what each job group cost, stage by stage and task by task. Read line by line: a log may be larger than the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from hydrotest.analysis.spark.event_files import Log, LogFile, find_log, gaps, log_lines
+from hydrotest.analysis.spark.event_parser import EventLog, Flaw, FlawKind, Parser, Skip
+from hydrotest.analysis.spark.event_streams import StreamBrokenError
+from hydrotest.clock import iso
+from hydrotest.summary.event_log import LogRow
+
+__all__ = ["EventLog", "Flaw", "FlawKind", "Skip", "log_row", "parse_event_log", "read_event_log", "read_files"]
+
+FIRST_LINES = 200
+"""Of a log, in which its application's start stands: it comes behind a few others."""
+
+
+def read_event_log(path: Path) -> EventLog:
+    """Reads the event log at `path`, whole or what a driver that never ended has left of it (`event_files`, `event_streams` say in which forms).
+    A missing one is an empty one that says so. Raises `BadInputError` where there are several."""
+    files = find_log(path)
+    return EventLog(flaws=[Flaw(FlawKind.MISSING)]) if files is None else read_files(files)
+
+
+def read_files(files: Iterable[LogFile]) -> EventLog:
+    """Reads the files of a log, line by line. Of one that breaks off the rest is left out, and the next is read."""
+    parser, inside, broken = Parser(), list(files), None
+    for file in inside:
+        if broken is not None:
+            parser.break_off(*broken)
+            broken = None
+        try:
+            for number_in_file, line in enumerate(log_lines(file), 1):
+                parser.feed(line, f"{file.name}:{number_in_file}")
+        except StreamBrokenError as error:
+            broken = (file.name, error)
+    if broken is not None and not broken[1].is_cut:
+        parser.break_off(*broken)
+    if missing := gaps(inside):
+        shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        parser.log.flaws.append(Flaw(FlawKind.GAP, count=len(missing), detail=shown))
+    return parser.finish()
+
+
+def log_row(log: Log) -> LogRow:
+    """Whose log it is, by its first lines, and how large."""
+    parser = Parser()
+    try:
+        for line in islice(log_lines(log.files[0]), FIRST_LINES):
+            parser.feed(line, "")
+    except StreamBrokenError:
+        pass  # what came before it says whose it is
+    found = parser.log
+    return LogRow(
+        path=str(log.path), application=found.application or None, name=found.name or None, spark=found.version or None,
+        started=iso(found.started_s) if found.started_s else None, bytes=sum(file.size for file in log.files), files=len(log.files),
+        in_progress=log.in_progress,
+    )  # fmt: skip
+
+
+def parse_event_log(lines: Iterable[str]) -> EventLog:
+    """Gathers tasks by stage, and stages by job group. Skipped stages, which ran no task, do not count."""
+    parser = Parser()
+    for at, line in enumerate(lines, 1):
+        parser.feed(line, f"line {at}")
+    return parser.finish()

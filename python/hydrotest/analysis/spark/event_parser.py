@@ -1,0 +1,333 @@
+"""The lines of Spark's event log, one by one, and what they tell.
+
+One JSON object a line (org.apache.spark.scheduler.SparkListenerEvent), of any Spark since 1.2. A log whose driver was killed ends in a cut line;
+lines that are damaged are left out; both are said (`EventLog.flaws`).
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from hydrotest.analysis.spark.event_fields import Fields, OddEventError, needed, number, seconds, section, text, whole, wholes
+from hydrotest.analysis.spark.event_streams import StreamBrokenError
+from hydrotest.analysis.spark.event_tasks import outcome_of, task_of
+from hydrotest.analysis.spark.executors import Executors
+from hydrotest.analysis.spark.tasks import Group, Job, Outcome, Stage, Task
+
+JOB_GROUP = "spark.jobGroup.id"
+TASK_CPUS = "spark.task.cpus"
+RESUBMITTED = "Resubmitted"
+EXECUTOR_LOST = "ExecutorLostFailure"
+
+
+class FlawKind(StrEnum):
+    """In what a log is not whole."""
+
+    MISSING = "missing"
+    """There is none."""
+    UNFINISHED = "unfinished"
+    """It ends before its application did: that still runs, or was killed."""
+    CUT = "cut"
+    """It ends within a line."""
+    SKIPPED = "skipped-lines"
+    BROKEN = "broken-file"
+    """A file cannot be decompressed to its end."""
+    GAP = "missing-files"
+    """Files of a rolled log are not there."""
+    DUPLICATES = "duplicate-ends"
+    """Ends of tasks stand in it twice; each counts once."""
+    MIXED = "several-applications"
+    """Events of more than one application, which cannot be taken apart."""
+
+
+class Skip(StrEnum):
+    """Why a line was skipped."""
+
+    BLANK = "blank"
+    NOT_JSON = "not-json"
+    NOT_OBJECT = "not-an-object"
+    ODD_EVENT = "odd-event"
+    """An object that is no event, or lacks what makes it one."""
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Something that a log lacks. `count`: lines, ends or files; `place`: of the first; `detail`: numbers of missing files, the other application, how a file is
+    broken. `words` are made by `report/wording`."""
+
+    kind: FlawKind
+    words: str = ""
+    count: int = 1
+    place: str | None = None
+    detail: str | None = None
+    kinds: tuple[tuple[str, int], ...] = ()
+    """How many lines were skipped, by why (`Skip`)."""
+
+
+@dataclass
+class EventLog:
+    """What a log tells."""
+
+    groups: dict[str, Group] = field(default_factory=dict)
+    flaws: list[Flaw] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Lines that were skipped, by why (`Skip`)."""
+    lines: int = 0
+    application: str = ""
+    name: str = ""
+    version: str = ""
+    started_s: float | None = None
+    """Wall time at which the application began."""
+    executors: Executors = field(default_factory=Executors)
+    cpus: int = 1
+    """Cores that a task takes (`spark.task.cpus`)."""
+
+    @property
+    def cores(self) -> int | None:
+        """Of all executors that were there at a time, at most; None is not known."""
+        return self.executors.cores
+
+    @property
+    def slots(self) -> int | None:
+        """Tasks that could run at a time, at most; None is not known."""
+        return self.executors.slots(self.cpus)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """All attempts of stages that ran, in order of their numbers."""
+        return sorted((stage for group in self.groups.values() for stage in group.stages), key=_order)
+
+
+def _order(stage: Stage) -> tuple[int, int]:
+    return stage.number, stage.attempt
+
+
+class Parser:
+    """Takes lines one by one, and keeps what is needed of them."""
+
+    def __init__(self) -> None:
+        self.log = EventLog()
+        self._skipped: Counter[Skip] = Counter()
+        self._first_skipped: str | None = None
+        self._maybe_cut: str | None = None
+        """Where the line before was, if it was no JSON."""
+        self._ended = False
+        self._stages: dict[tuple[int, int], Stage] = {}
+        self._ids: dict[tuple[int, int], array[int]] = defaultdict(lambda: array("q"))
+        """Of the tasks of each attempt of a stage, in the same order."""
+        self._repeated: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self._lost_with: dict[tuple[int, int], dict[int, str | None]] = defaultdict(dict)
+        """Executors of tasks that ended with them."""
+        self._job_of: dict[int, Job] = {}
+        self._group_of: dict[int, str] = {}
+        self._jobs: dict[int, Job] = {}
+        self._profile_of: dict[tuple[int, int], int] = {}
+        self._cpus_of: dict[int, int] = {}
+        """By resource profile."""
+
+    def break_off(self, name: str, error: StreamBrokenError) -> None:
+        """A file could not be read to its end."""
+        self.log.flaws.append(Flaw(FlawKind.BROKEN, place=name, detail=str(error)))
+
+    def feed(self, line: str, place: str) -> None:
+        """Takes a line; `place` is for whoever looks for it."""
+        self.log.lines += 1
+        if self._maybe_cut is not None:  # more follows: it was no cut
+            self._skip(Skip.NOT_JSON, self._maybe_cut)
+            self._maybe_cut = None
+        line = line.removeprefix("\ufeff").strip()
+        if not line:
+            self._skip(Skip.BLANK, place)
+            return
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            self._maybe_cut = place
+            return
+        if not isinstance(event, dict):
+            self._skip(Skip.NOT_OBJECT, place)
+            return
+        try:
+            self._take(event)
+        except OddEventError:
+            self._skip(Skip.ODD_EVENT, place)
+
+    def _skip(self, why: Skip, place: str) -> None:
+        self._skipped[why] += 1
+        self._first_skipped = self._first_skipped or place
+
+    def _take(self, event: Fields) -> None:
+        match text(event, "Event"):
+            case "SparkListenerTaskStart":
+                task = _needed_section(event, "Task Info")
+                self._stage(event).running.add(needed(task, "Task ID"))
+            case "SparkListenerTaskEnd":
+                self._take_task_end(event)
+            case "SparkListenerStageSubmitted" | "SparkListenerStageCompleted" as what:
+                self._take_stage(_needed_section(event, "Stage Info"), is_completed=what == "SparkListenerStageCompleted")
+            case "SparkListenerJobStart":
+                self._take_job(event)
+            case "SparkListenerJobEnd":
+                if job := self._jobs.get(needed(event, "Job ID")):
+                    job.ended = self.log.lines
+            case "SparkListenerExecutorAdded":
+                info = section(event, "Executor Info") or {}
+                self.log.executors.add(_needed_text(event, "Executor ID"), whole(info, "Total Cores"))
+            case "SparkListenerExecutorRemoved":
+                self.log.executors.remove(_needed_text(event, "Executor ID"), text(event, "Removed Reason"))
+            case "SparkListenerLogStart":
+                self.log.version = text(event, "Spark Version") or ""
+            case "SparkListenerApplicationStart":
+                self._take_application(event)
+            case "SparkListenerApplicationEnd":
+                self._ended = True
+            case "SparkListenerEnvironmentUpdate":
+                self._take_cpus(text(section(event, "Spark Properties") or {}, TASK_CPUS))
+            case "SparkListenerResourceProfileAdded":
+                asked = section(section(event, "Task Resource Requests") or {}, "cpus") or {}
+                self._cpus_of[needed(event, "Resource Profile Id")] = max(1, round(number(asked, "Amount") or 1))
+            case None:
+                raise OddEventError("it has no kind")
+
+    def _take_application(self, event: Fields) -> None:
+        application, name, started_s = text(event, "App ID") or "", text(event, "App Name") or "", seconds(event, "Timestamp", 1e3)
+        if self.log.application not in ("", application):
+            self.log.flaws.append(Flaw(FlawKind.MIXED, detail=application))
+            return
+        self.log.application, self.log.name, self.log.started_s = application, name, started_s
+
+    def _take_cpus(self, said: str | None) -> None:
+        if said is not None:
+            if not said.isdecimal() or int(said) < 1:
+                raise OddEventError(f"{TASK_CPUS} is no number")
+            self.log.cpus = int(said)
+
+    def _take_job(self, event: Fields) -> None:
+        job = Job(needed(event, "Job ID"), self.log.lines)
+        group = text(section(event, "Properties") or {}, JOB_GROUP) or ""
+        stages = wholes(event, "Stage IDs")
+        self._jobs.setdefault(job.number, job)
+        for stage in stages:
+            # Of jobs that share a stage, the first to need it runs it.
+            self._job_of.setdefault(stage, job)
+            self._group_of.setdefault(stage, group)
+
+    def _stage(self, event: Fields) -> Stage:
+        return self._stages_entry(_attempt(event))
+
+    def _stages_entry(self, key: tuple[int, int]) -> Stage:
+        if key not in self._stages:
+            self._stages[key] = Stage(*key)
+        return self._stages[key]
+
+    def _take_stage(self, info: Fields, *, is_completed: bool) -> None:
+        key = _attempt(info)
+        name, planned, parents, failure = (
+            text(info, "Stage Name"),
+            whole(info, "Number of Tasks"),
+            wholes(info, "Parent IDs"),
+            text(info, "Failure Reason"),
+        )
+        submitted, completed, profile = number(info, "Submission Time"), number(info, "Completion Time"), whole(info, "Resource Profile Id")
+        stage = self._stages_entry(key)
+        stage.name, stage.planned, stage.parents, stage.failure = name, planned, parents, failure
+        stage.is_completed = stage.is_completed or is_completed
+        if submitted is not None:
+            stage.submitted_s = submitted / 1e3
+        if completed is not None:
+            stage.completed_s = completed / 1e3
+        if profile is not None:
+            self._profile_of[key] = profile
+
+    def _take_task_end(self, event: Fields) -> None:
+        key, info = _attempt(event), _needed_section(event, "Task Info")
+        task_id = needed(info, "Task ID")
+        reason = text(section(event, "Task End Reason") or {}, "Reason")
+        if reason == RESUBMITTED:
+            self._repeated[key].add(task_id)
+            return
+        task = task_of(info, section(event, "Task Metrics"), outcome_of(info, reason))
+        stage = self._stages_entry(key)
+        stage.running.discard(task_id)
+        if task is None:
+            stage.left_out += 1
+        else:
+            stage.tasks.append(task)
+            self._ids[key].append(task_id)
+            if reason == EXECUTOR_LOST:
+                self._lost_with[key][task_id] = text(info, "Executor ID")
+
+    def finish(self) -> EventLog:
+        """All that was gathered."""
+        log = self.log
+        for key, stage in self._stages.items():
+            self._settle(key, stage)
+        groups: dict[str, Group] = defaultdict(Group)
+        for stage in sorted(self._stages.values(), key=_order):
+            if stage.ran:
+                groups[self._group_of.get(stage.number, "")].stages.append(stage)
+        cores = log.cores
+        for group in groups.values():
+            group.cores = cores
+        log.groups = dict(groups)
+        self._add_flaws()
+        return log
+
+    def _settle(self, key: tuple[int, int], stage: Stage) -> None:
+        """What is known of a stage only in the end: its cores, and which of its tasks count."""
+        stage.job = self._job_of.get(stage.number)
+        stage.cpus = self._cpus_of.get(self._profile_of.get(key, 0), self.log.cpus)
+        stage.slots = self.log.executors.slots(stage.cpus)
+        kept: list[Task] = []
+        seen: set[int] = set()
+        repeated, lost_with = self._repeated.get(key, set()), self._lost_with.get(key, {})
+        for task_id, ended in zip(self._ids.get(key, ()), stage.tasks, strict=True):
+            task = ended
+            if task_id in seen:
+                stage.duplicates += 1
+                continue
+            seen.add(task_id)
+            if task_id in repeated and task.outcome is Outcome.DONE:
+                task = replace(task, outcome=Outcome.REPEATED)
+            elif self.log.executors.was_wanted_away(lost_with.get(task_id)):
+                task = replace(task, outcome=Outcome.KILLED)
+            kept.append(task)
+        stage.tasks = kept
+
+    def _add_flaws(self) -> None:
+        log = self.log
+        if self._maybe_cut is not None:
+            log.flaws.append(Flaw(FlawKind.CUT, place=self._maybe_cut))
+        elif not self._ended:
+            log.flaws.append(Flaw(FlawKind.UNFINISHED))
+        log.skipped = {why.value: count for why, count in self._skipped.items()}
+        if doubled := sum(stage.duplicates for stage in self._stages.values()):
+            log.flaws.append(Flaw(FlawKind.DUPLICATES, count=doubled))
+        if damaged := sum(log.skipped.values()):
+            log.flaws.append(Flaw(FlawKind.SKIPPED, count=damaged, place=self._first_skipped, kinds=tuple(log.skipped.items())))
+
+
+def _attempt(fields: Fields) -> tuple[int, int]:
+    """The stage and its attempt; the first where the log does not say, as Spark reads it."""
+    attempt = whole(fields, "Stage Attempt ID") or 0
+    if attempt < 0:
+        raise OddEventError("the attempt of its stage is not known")
+    return needed(fields, "Stage ID"), attempt
+
+
+def _needed_section(fields: Fields, key: str) -> Fields:
+    found = section(fields, key)
+    if found is None:
+        raise OddEventError(f"it has no {key!r}")
+    return found
+
+
+def _needed_text(fields: Fields, key: str) -> str:
+    found = text(fields, key)
+    if found is None:
+        raise OddEventError(f"it has no {key!r}")
+    return found

@@ -1,0 +1,207 @@
+"""Where a Spark job's time went, and what it would be if a part of it were free: blocked-time analysis.
+
+After K. Ousterhout et al., "Making Sense of Performance in Data Analytics Frameworks" (NSDI 2015): each task's time is what it was blocked on; a
+part taken out of all tasks, and the tasks laid out anew on the same cores in the same order, gives the ideal time without that part.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hydrotest.analysis.spark.tasks import Doubt, Group, Job, Outcome, Stage, Task, doubt_of
+from hydrotest.summary.event_log import StageRow
+from hydrotest.summary.spark import Doubt as DoubtRow
+from hydrotest.summary.spark import JobTime
+
+
+def _sum(*values: float | None) -> float | None:
+    """Of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _cpu(task: Task) -> float | None:
+    if task.cpu_s is None or task.run_s is None:
+        return task.cpu_s
+    return min(task.cpu_s, max(0.0, task.run_s - (task.gc_s or 0.0)))
+
+
+PARTS: dict[str, Callable[[Task], float | None]] = {
+    "cpu": _cpu,
+    "network wait": lambda task: task.fetch_wait_s,
+    "shuffle write": lambda task: task.shuffle_write_s,
+    "garbage collection": lambda task: task.gc_s,
+    "scheduler": lambda task: _sum(task.scheduler_delay_s, task.getting_result_s),
+    "serialisation": lambda task: _sum(task.deserialise_s, task.serialise_s),
+}
+"""Seconds of each task by what they were spent on; None is not known. What is left of its duration is `other`: disk reads and waiting for a core, and
+what is not known. CPU that compresses while a shuffle is written counts in both: parts are bounded by what is left, in this order."""
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """One attempt of a stage. Seconds summed over the tasks that it did, by part; its own length, and what that would be without each part. None: not
+    known."""
+
+    number: int
+    attempt: int
+    name: str | None
+    tasks: int
+    seconds: float
+    parts: dict[str, float | None]
+    ideal_s: dict[str, float | None]
+    longest_task_s: float
+    cores_used: float
+    """Cores that it kept busy on average."""
+    doubt: Doubt | None
+    """Tasks that are missing from all these sums."""
+
+
+def parts_of(task: Task) -> dict[str, float | None]:
+    """A task's duration by part; those that are known add up to it."""
+    left = task.duration_s
+    found: dict[str, float | None] = {}
+    for name, seconds in PARTS.items():
+        told = seconds(task)
+        found[name] = None if told is None else min(left, max(0.0, told))
+        left -= found[name] or 0.0
+    found[OTHER] = left
+    return found
+
+
+def share_of(parts_s: Mapping[str, float | None], part: str) -> float | None:
+    """A part's share of all of its tasks' time; None is not known, as where they took none."""
+    every, seconds = sum(value or 0.0 for value in parts_s.values()), parts_s[part]
+    return None if seconds is None or every <= 0 else seconds / every
+
+
+def makespan(durations: Sequence[float], slots: int) -> float:
+    """How long tasks take in so many slots, each taken in its turn by the slot that is free first."""
+    free = [0.0] * max(1, min(slots, len(durations)))
+    for duration in durations:
+        heapq.heapreplace(free, free[0] + duration)
+    return max(free)
+
+
+def stage_time(stage: Stage) -> StageTime:
+    """Its length is the time from its first launch to its last end. What it would be without a part is not known where its slots are not."""
+    tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
+    split = [parts_of(task) for task in tasks]
+    begin, end = min((task.launched_s for task in tasks), default=0.0), max((task.finished_s for task in tasks), default=0.0)
+    seconds = end - begin
+    busy = sum(task.duration_s for task in tasks)
+    totals = {part: _sum(*(one[part] for one in split)) if tasks else 0.0 for part in [*PARTS, OTHER]}
+    ideal: dict[str, float | None] = {}
+    laid_out = makespan([task.duration_s for task in tasks], stage.slots or 1) if tasks else 0.0
+    for part in [*PARTS, OTHER]:
+        if stage.slots is None or totals[part] is None:
+            ideal[part] = None
+            continue
+        without = (
+            makespan([task.duration_s - (one[part] or 0.0) for task, one in zip(tasks, split, strict=True)], stage.slots) if tasks else 0.0
+        )
+        ideal[part] = seconds * without / laid_out if laid_out > 0 else seconds
+    longest = max((task.duration_s for task in tasks), default=0.0)
+    cores_used = stage.cpus * busy / seconds if seconds > 0 else 0.0
+    return StageTime(stage.number, stage.attempt, stage.name, stage.done, seconds, totals, ideal, longest, cores_used, stage.doubt)
+
+
+def critical_path_s(stages: Sequence[Stage]) -> float:
+    """The longest chain of stages that wait for each other, each as long as its longest task: no number of cores makes it shorter.
+
+    A stage waits for its parents, an attempt for the one before it, and a job for those that had ended when the driver began it.
+    """
+    longest: dict[int, float] = defaultdict(float)
+    parents: dict[int, list[int]] = {}
+    jobs: dict[int, Job | None] = {}
+    for stage in stages:
+        longest[stage.number] += max((task.duration_s for task in stage.done_tasks), default=0.0)
+        parents[stage.number] = stage.parents
+        jobs[stage.number] = stage.job
+    stages_of: dict[Job, list[int]] = defaultdict(list)
+    for number in sorted(longest):
+        if (job := jobs[number]) is not None:
+            stages_of[job].append(number)
+    path: dict[int, float] = {}
+    before_now = 0.0
+    ends: dict[Job, float] = {}
+    moments = [(job.began, True, job) for job in stages_of] + [(job.ended, False, job) for job in stages_of if job.ended is not None]
+
+    def lay(numbers: Sequence[int], before: float) -> float:
+        for number in numbers:
+            path[number] = longest[number] + max((path.get(parent, 0.0) for parent in parents[number]), default=0.0)
+            path[number] = max(path[number], longest[number] + before)
+        return max((path[number] for number in numbers), default=before)
+
+    for _, is_begin, job in sorted(moments, key=lambda moment: moment[:2]):
+        if is_begin:
+            ends[job] = lay(stages_of[job], before_now)
+        else:
+            before_now = max(before_now, ends[job])
+    lay([number for number in sorted(longest) if jobs[number] is None], 0.0)
+    return max(path.values(), default=0.0)
+
+
+def cores_max(stages: Sequence[Stage]) -> float | None:
+    """The cores that it can use at most: all its work over its critical path; None where it did nothing."""
+    path = critical_path_s(stages)
+    work = sum(task.duration_s * stage.cpus for stage in stages for task in stage.done_tasks)
+    return work / path if path > 0 else None
+
+
+def job_time(group: Group) -> JobTime:
+    """A job's time: its tasks' seconds by part, how much shorter its stages would be in all without each part, and what cores can do."""
+    told = [stage_time(stage) for stage in group.stages]
+    seconds = sum(one.seconds for one in told)
+    parts = [*PARTS, OTHER]
+
+    def shorter_pct(part: str) -> float | None:
+        # A part that no task of one stage has could not be taken out there; one that no task has is not known.
+        ideal = [one.seconds if one.parts[part] is None else one.ideal_s[part] for one in told]
+        known = [value for value in ideal if value is not None]
+        if len(known) < len(ideal) or (told and all(one.parts[part] is None for one in told)):
+            return None
+        return (1 - sum(known) / seconds) * 100 if seconds > 0 else 0.0
+
+    return JobTime(
+        parts_s={part: _sum(*(one.parts[part] for one in told)) if told else 0.0 for part in parts},
+        shorter_pct={part: shorter_pct(part) for part in parts},
+        critical_path_s=critical_path_s(group.stages), cores_max=cores_max(group.stages), cores=group.cores or 0,
+        doubt=doubt_row(doubt_of(group.stages)),
+    )  # fmt: skip
+
+
+def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
+    """One row an attempt of a stage, as the report shows them. What the log does not have is null."""
+    return [_time_row(stage) for stage in stages]
+
+
+def _time_row(stage: Stage) -> StageRow:
+    told = stage_time(stage)
+    did = told if told.tasks else None
+
+    def whole(what: str) -> int | None:
+        value = stage.known_total(what)
+        return None if value is None else int(value)
+
+    return StageRow(
+        stage=told.number, attempt=told.attempt, name=told.name, tasks=told.tasks, planned=stage.planned,
+        failed_tasks=stage.count(Outcome.FAILED), killed_tasks=stage.count(Outcome.KILLED), repeated_tasks=stage.count(Outcome.REPEATED),
+        failure=stage.failure, seconds=did.seconds if did else None, parts_s=did.parts if did else dict.fromkeys(told.parts),
+        ideal_s=did.ideal_s if did else dict.fromkeys(told.ideal_s), longest_task_s=did.longest_task_s if did else None,
+        cores_used=did.cores_used if did else None, task_cpus=stage.cpus, slots=stage.slots, skew=stage.skew,
+        input_bytes=whole("input_bytes"), shuffle_read_bytes=whole("shuffle_read_bytes"), remote_bytes=whole("remote_bytes"),
+        shuffle_write_bytes=whole("shuffle_write_bytes"), spill_bytes=whole("spill_bytes"), result_bytes=whole("result_bytes"),
+        remote_blocks=whole("remote_blocks"), local_blocks=whole("local_blocks"),
+        max_shuffle_read_s=stage.largest("fetch_wait_s"), max_shuffle_write_s=stage.largest("shuffle_write_s"),
+        localities=stage.localities, doubt=doubt_row(told.doubt),
+    )  # fmt: skip
+
+
+def doubt_row(doubt: Doubt | None) -> DoubtRow | None:
+    """As the summary has it."""
+    return None if doubt is None else DoubtRow(started=doubt.started, known=doubt.known, left_out=doubt.left_out)

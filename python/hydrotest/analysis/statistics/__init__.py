@@ -1,0 +1,1 @@
+"""Intervals, percentiles, series of progress: what every answer is computed with."""

@@ -1,0 +1,403 @@
+"""What was found, in words: the sentences that show and report begin with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hydrotest.analysis.bottleneck.evidence import by_service
+from hydrotest.analysis.together.starvation import frees
+from hydrotest.report.advice import advice
+from hydrotest.report.bounds import bound_sentence, held_back_words
+from hydrotest.report.dataflow import promise_sentences, step_sentences
+from hydrotest.report.doubts import failed_in_times
+from hydrotest.report.files import files_sentences
+from hydrotest.report.sheet import rate
+from hydrotest.report.spark import job_sentences
+from hydrotest.report.unchecked import reads_sentences
+from hydrotest.report.wording.binding import COUNTED
+from hydrotest.report.wording.figures import MACHINE
+from hydrotest.summary.fault import Fault, FaultWorkload
+from hydrotest.summary.generator import Generator
+from hydrotest.summary.integrity import Integrity
+from hydrotest.summary.limits import Limit
+from hydrotest.summary.model import Summary
+from hydrotest.summary.profile import Profile
+from hydrotest.summary.soak import Soak, SoakWorkload
+from hydrotest.summary.spark import JobTest
+from hydrotest.summary.together import Doubling, Interference, Starved
+from hydrotest.units import show_duration, show_rate
+from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
+
+STOPPED = {
+    "latency": "above it the response time misses its objective",
+    "achieved": "above it the system does not keep up with the offered rate",
+    "backlog": "above it a backlog builds up",
+    "errors": "above it operations fail",
+    "loss": "above it records are lost",
+    "unsteady": "above it the rate does not hold steady",
+    "generator": "above it our own generator had no room, so the system may take more",
+    "closed-loop": "measured by catching up, without a schedule",
+    "search-end": "the search ended before anything stopped it",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One of the questions, and its answers: each of a workload, or of something else that stands by itself."""
+
+    question: str
+    answers: list[str]
+
+
+def headline(summary: Summary) -> list[Finding]:
+    """The answers to the five questions, in the order in which they are asked."""
+    return [
+        Finding("How much?", _how_much(summary)),
+        Finding("At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
+        Finding("Bound by what?", _bound_sentences(summary)),
+        Finding("What happens together?", _what_happens(summary)),
+        Finding("Was anything lost?", _whether_lost(summary)),
+    ]
+
+
+def _whether_lost(summary: Summary) -> list[str]:
+    rows = summary.integrity
+    return [integrity_sentence(rows), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
+
+
+def _what_happens(summary: Summary) -> list[str]:
+    found = together_sentences(summary) + fault_sentences(summary.faults)
+    return found or ["Nothing was pressed together in this run."]
+
+
+def _isolated(summary: Summary) -> list[Limit]:
+    return [row for row in summary.limits if row.tenancy == "isolated"]
+
+
+def _how_much(summary: Summary) -> list[str]:
+    out = [limit_sentence(row) for row in _isolated(summary)]
+    batch = batch_sentence(summary.spark)
+    out += [batch] if batch else []
+    levels = [row for row in summary.levels if row.tenancy == "isolated" and row.op in (None, "mix")]
+    if levels:
+        held = [row for row in levels if row.accepted]
+        missed = [row for row in levels if row.accepted is False]
+        top = max(levels, key=lambda row: row.achieved)
+        measured = f"{len(levels)} levels were measured, the highest rate" if len(levels) > 1 else "One level was measured,"
+        out.append(f"{measured} {show_rate(top.achieved)}/s by {top.workload} ({top.client} client)"
+                   + (f"; {len(held)} sustained, {len(missed)} not" if held or missed else "") + ".")  # fmt: skip
+    out += soak_sentences(summary.soak)
+    out += profile_sentences(summary.profiles)
+    out += files_sentences(summary.hdfs)
+    struck = len(summary.faults)
+    if not out and struck:
+        return [f"No limit was searched: all was pressed at given rates, while {struck} fault{'s' if struck > 1 else ''} struck."]
+    return out or ["Nothing was measured."]
+
+
+def limit_sentence(row: Limit) -> str:
+    """One limit: how much, and what was too much."""
+    name, unit = row.workload, row.unit
+    if row.limit is None:
+        return f"{name}: no limit was found ({'; '.join(row.invalid_because) or 'nothing was sustained'})."
+    amount = f"{show_rate(row.limit)} {unit}"
+    if row.at_least:
+        amount = f"at least {amount}"
+    if row.kind == "kafka-consume":
+        spread = f" ({rate(row.low)} to {rate(row.high)} over {row.repeats} repeats)" if row.low is not None else ""
+        return f"{name} reads {amount}{spread}."
+    return f"{name} sustains {amount}" + (f"; {show_rate(row.high)} was too much." if row.high is not None else ".")
+
+
+def _latency_sentence(summary: Summary) -> str:
+    parts = []
+    for row in _isolated(summary):
+        bound = row.objective.get("p99_ms")
+        if row.latency_ms:
+            asked = f" (objective {bound:g} ms)" if bound is not None else ""
+            parts.append(f"{row.workload} p99 {row.latency_ms.p99:.1f} ms{asked}, median {row.latency_ms.p50:.1f} ms")
+    if not parts:
+        elsewhere = any((summary.levels, summary.interference, summary.soak, summary.faults, summary.profiles))
+        return "No response times at a limit: see the tables." if elsewhere else "No response time was measured."
+    return "At its limit, from the intended start: " + "; ".join(parts) + "."
+
+
+def end_to_end_sentence(summary: Summary) -> str | None:
+    """What a consumer's response times are, and how exact; None where no consumer followed what was being written."""
+    followed = [
+        row.workload for row in summary.generator if (row.kind == "kafka-consume" and row.tenancy == "combined") or row.kind == "dataflow"
+    ]
+    if not followed:
+        return None
+    told = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "
+    bounds = sorted((abs(host.clock.offset_s) + host.clock.error_s for host in summary.hosts if host.clock), reverse=True)
+    if len(summary.hosts) == 1:
+        return told + "both read off one host's clock."
+    if len(bounds) < len(summary.hosts):
+        return told + "between hosts whose clocks were not compared."
+    return told + f"between hosts whose clocks differ by at most {sum(bounds[:2]) * 1e3:.2f} ms, as far as they were compared."
+
+
+def _bound_sentences(summary: Summary) -> list[str]:
+    out = []
+    for row in _isolated(summary):
+        if row.limit is not None:
+            stopped = STOPPED[row.stopped_by]
+            what_to_do = advice(row)
+            out.append(f"{row.workload}: {stopped}. {bound_sentence(row)}" + (f" {what_to_do}" if what_to_do else ""))
+    for job in summary.jobs:
+        tests = " and ".join(job.tests) + (" in turn" if len(job.tests) > 1 else "")
+        out.append(f"{job.workload}, {tests}: {bound_sentence(job)} {advice(job) or ''}".rstrip())
+    out += doubling_sentences(summary.doublings)
+    out += step_sentences(summary.queries)
+    out += job_sentences(summary.spark)
+    return out or ["No limit was searched, so nothing can be said to bind one."]
+
+
+def doubling_sentences(rows: Sequence[Doubling]) -> list[str]:
+    """Whether the generators were the limit, as twice as many showed."""
+    told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
+            None: "made no clear difference"}  # fmt: skip
+    return [
+        f"{row.workload}: {2 * row.generators} generators instead of {row.generators} {told[row.raised]} "
+        f"({row.change_pct:+.1f} %, 95 % interval {row.low_pct:+.1f} to {row.high_pct:+.1f} %, {row.n} pairs)."
+        for row in rows
+    ]
+
+
+def together_sentences(summary: Summary) -> list[str]:
+    """What happens when all press at once: the safe working point, the interference, who is starved of what."""
+    point = summary.safe_working_point
+    combined = [row for row in summary.limits if row.tenancy == "combined"]
+    if point is None and not summary.interference:
+        return ["Together: no fraction of the isolated limits was sustained by all at once."] if combined else []
+    out = []
+    if point is not None:
+        rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point.rates.items())
+        least, cause = ("at least ", "our own generators had no room") if point.at_least else ("", "some objective was missed")
+        upper = f"; at {point.high:.1%} {cause}" if point.high < 1 else ""
+        out.append(f"Together all hold their objectives up to {least}{point.fraction:.1%} of their isolated limits ({rates}){upper}.")
+        out += contested_sentences(combined)
+    telling = [row for row in summary.interference if row.significant or row.starved_pairs]
+    if telling:
+        shown = "; ".join(f"{row.workload} {_metric(row.metric)} {_change(row)}" for row in telling[:6])
+        out.append(f"Beside the others, at the same rates: {shown}.")
+    elif summary.interference:
+        pairs = max(row.n for row in summary.interference)
+        out.append(f"Beside the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
+    out += starved_sentences(summary.together.starved)
+    return out
+
+
+Named = tuple[tuple[str, str | None], ...]
+
+
+def _named(bound: BoundBy) -> Named:
+    """The resources that a verdict by use names, by host."""
+    near = [usage for cause in bound.because if isinstance(cause, NearCeiling) for usage in cause.usages]
+    return tuple((usage.host, usage.resource) for usage in near) or ((bound.host or MACHINE, bound.resource),)
+
+
+def contested_sentences(rows: Sequence[Limit]) -> list[str]:
+    """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
+    found: dict[Named, list[tuple[str, BoundBy]]] = defaultdict(list)
+    for row in rows:
+        bound = row.bound_by
+        if bound.kind in (Kind.RESOURCE, Kind.UNDECIDED):
+            found[_named(bound)].append((row.workload, bound))
+    out = []
+    for those in found.values():
+        who, bound = [name for name, _ in those], those[0][1]
+        there = by_service(bound.evidence)
+        had = "; ".join(f"{line.service} {line.value:.0%}" for line in there)
+        what = f"{bound.there} (of the {COUNTED[there[0].of]}: {had})" if had else bound.there
+        if len(who) == 1 and len(frees((line.service, line.value) for line in there)) < 2:
+            out.append(f"What {who[0]} is bound by there: {what}.")
+            continue
+        freed = _freed(frees((line.service, line.frees or 0.0) for line in there))
+        out.append(f"What {' and '.join(who)} {'competes' if len(who) == 1 else 'compete'} for there: {what}.{freed}")
+    return out
+
+
+def _metric(metric: str) -> str:
+    return {"achieved": "rate", "p50_ms": "median", "p99_ms": "p99"}.get(metric, metric.removesuffix(" s") + " time")
+
+
+def _change(row: Interference) -> str:
+    """× for large changes, percent for small ones; always with the interval, but of what was starved."""
+    starved = row.starved_pairs
+    if starved:
+        return f"nothing at all in {starved} of {row.n} pairs"
+    least = "at least " if row.at_least_pairs else ""
+    if row.change_pct >= 100:
+        low, middle, high = (1 + pct / 100 for pct in (row.low_pct, row.change_pct, row.high_pct))
+        return f"{least}× {middle:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{least}{row.change_pct:+.0f} % [{row.low_pct:+.0f}, {row.high_pct:+.0f}]"
+
+
+def _freed(shares: Mapping[str, float]) -> str:
+    """What moving each system (or workload) to other hosts would free."""
+    told = " or ".join(f"{system} away would free {share:.0%}" for system, share in shares.items())
+    return f" Moving {told} of what is used there." if told else ""
+
+
+def starved_sentences(rows: Sequence[Starved]) -> list[str]:
+    """Who is starved, of what: one sentence for all that are short of the same."""
+    short_of: dict[tuple[str | None, str | None], list[Starved]] = defaultdict(list)
+    for row in rows:
+        short_of[row.resource, row.host].append(row)
+    out = []
+    for (resource, host), own in short_of.items():
+        who, are = " and ".join(row.workload for row in own), "are" if len(own) > 1 else "is"
+        if resource is None:
+            out.append(
+                f"{who} {'get' if len(own) > 1 else 'gets'} worse together, though no resource was used up: what {who} {are} short of is not known."
+            )
+            continue
+        users = f" (cores used there: {', '.join(own[0].users)})" if own[0].users else ""
+        held_back = (own[0].throttled or 0.0) if resource == "cpu" else 0.0
+        waited = held_back_words(held_back, " and was ")
+        out.append(
+            f"{who} {are} short of {resource}: {host} used {own[0].share:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0].frees)}"
+        )
+    return out
+
+
+def batch_sentence(rows: Sequence[JobTest]) -> str | None:
+    """How long the batch tests took."""
+    if not rows:
+        return None
+    shown = "; ".join(f"{row.test} {row.total_s:.1f} s {'alone' if row.tenancy == 'isolated' else 'beside the others'}" for row in rows)
+    return f"Spark: {shown} (medians)."
+
+
+def soak_sentences(rows: Sequence[Soak]) -> list[str]:
+    """Whether a long level was held, and what changed over it."""
+    out = []
+    for row in rows:
+        held = [_held(load) for load in row.workloads if load.accepted is not None]
+        found = []
+        for load in row.workloads:
+            for metric, drift in load.drift_pct.items():
+                if drift is not None and drift.sure and abs(drift.per_hour) >= 1:
+                    found.append(
+                        f"{load.workload} {_metric(metric)} drifts by {drift.per_hour:+.0f} % an hour [{drift.low:+.0f}, {drift.high:+.0f}]"
+                    )
+            found += [f"{load.workload} {_metric(c.metric)} changed after {c.at_s / 60:.1f} min from {show_rate(c.before)} to {show_rate(c.after)}"
+                      for c in load.changes]  # fmt: skip
+        growth = [(s.service, s.growth_bytes_per_hour) for s in row.services if s.growth_bytes_per_hour and s.growth_bytes_per_hour.sure]
+        found += [f"{service} grows by {rise.per_hour / 1e6:,.0f} MB an hour" for service, rise in growth]
+        changed = found[:8] or ["no drift, no change and no growth was told apart from noise"]
+        out.append(f"Soak of {show_duration(row.seconds)}: {'; '.join(held + changed)}.")
+    return out
+
+
+def _held(load: SoakWorkload) -> str:
+    """Whether a workload's level was held over a soak; stretches that missed its latency are told even so, since the whole can hide them."""
+    missed, of = load.missed_at_s, len(load.buckets)
+    stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
+    at = f"{load.workload} at {rate(load.offered)}/s"
+    stalls = load.stalls or []
+    longest = max(stalls, key=lambda stall: stall.seconds, default=None)
+    stalled = f"it completed nothing for {longest.seconds:.1f} s after {longest.at_s / 60:.1f} min" if longest else ""
+    beside = [one for one in (stretches, stalled) if one]
+    if load.accepted:
+        return f"{at} was held" + (f", but {' and '.join(beside)}" if beside else "")
+    return f"{at} was not held: " + "; ".join([*load.reasons, *beside])
+
+
+def profile_sentences(rows: Sequence[Profile]) -> list[str]:
+    """What a changing rate cost at its worst."""
+    out = []
+    for row in rows:
+        told = [(s.latency_ms.p99, s) for s in row.stretches if s.latency_ms is not None and s.latency_ms.p99 is not None]
+        if told:
+            p99, worst = max(told, key=lambda one: one[0])
+            rates = " to ".join(dict.fromkeys(show_rate(one) for one in (worst.rate, worst.end_rate)))
+            out.append(
+                f"{row.workload} at a rate that changes: p99 {p99:,.1f} ms at the worst, from second {worst.from_s:.0f} "
+                f"to {worst.to_s:.0f}, at {rates}/s."
+            )
+    return out
+
+
+TAKEN_AWAY = {
+    "kill": "killed", "stop": "stopped in good order", "pause": "held still", "cut": "cut off from the others",
+    "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
+    "slow": "left with a tenth of its link", "fill": "left without room on its disk", "roll": "restarted service by service",
+}  # fmt: skip
+
+
+def fault_sentences(rows: Sequence[Fault]) -> list[str]:
+    """What a service's absence cost."""
+    return [
+        f"{row.service} was {TAKEN_AWAY[row.action]} and answered again after {row.ready_s - row.struck_s:.1f} s: "
+        + "".join(f"{one} ended by it and was started again; " for one in row.ended)
+        + "; ".join(_recovered(load) for load in row.workloads) + "."
+        for row in rows
+    ]  # fmt: skip
+
+
+def _recovered(load: FaultWorkload) -> str:
+    found = load.recovery
+    failed = f", {load.failed:,} operations failed" if load.failed else ""
+    if found is None:
+        return f"{load.workload} completed nothing before it, so nothing can be compared{failed}"
+    if found.recovered_s == 0:
+        return f"{load.workload} went on undisturbed{failed}"
+    stood = found.without_progress_s
+    stalled = f"{load.workload} stood still for {stood:.1f} s" if stood else f"{load.workload} never stood still, but fell behind"
+    if found.recovered_s is None:
+        return f"{stalled} and had not caught up when the test ended{failed}"
+    return f"{stalled} and was back after {found.recovered_s:.1f} s, {found.caught_up_s:.1f} s of them catching up{failed}"
+
+
+def integrity_sentence(rows: Sequence[Integrity]) -> str:
+    """Was anything lost?"""
+    if not rows:
+        return "No records were accounted for."
+    lost = [row for row in rows if row.lost]
+    flawed = [row for row in rows if row.corrupted or row.duplicated or row.out_of_order]
+    unknown = [row.workload for row in rows if row.lost is None]
+    acked = sum(row.acked for row in rows if row.lost is not None)
+    parts = []
+    if lost:
+        parts.append("LOST: " + ", ".join(f"{row.lost:,} of {row.acked:,} {row.unit} of {row.workload}" for row in lost))
+    elif len(unknown) < len(rows):
+        parts.append(f"Nothing was lost of {acked:,} acknowledged records and rows")
+    if flawed:
+        parts.append("flaws: " + ", ".join(
+            f"{row.workload} {row.corrupted or 0:,} corrupted, {row.duplicated or 0:,} doubled, {row.out_of_order or 0:,} out of order"
+            for row in flawed))  # fmt: skip
+    if unknown:
+        parts.append(f"{'not' if parts else 'Not'} known for {', '.join(unknown)}")
+    return "; ".join(parts) + "."
+
+
+def findings(summary: Summary) -> list[str]:
+    """The whole of it, as plain sentences."""
+    sentences = [f"{finding.question} {' '.join(finding.answers)}" for finding in headline(summary)]
+    if summary.status != "complete":
+        sentences.append(f"The run is {summary.status}" + (f": {summary.error}" if summary.error else "") + ".")
+    return sentences
+
+
+def _beside(row: Limit | Generator) -> str:
+    return ", combined" if row.tenancy == "combined" else ""
+
+
+def not_valid(summary: Summary) -> list[str]:
+    """What does not count, and why."""
+    out = list(summary.problems)
+    out += [f"{row.workload}{_beside(row)}: {reason}" for row in summary.limits for reason in row.invalid_because]
+    out += [f"{row.workload}{_beside(row)}: only “at least”: {'; '.join(row.at_least_because)}" for row in summary.limits if row.at_least]
+    out += [f"the generator of {row.workload}{_beside(row)} had no room: {'; '.join(row.why_not)}"
+            for row in summary.generator if row.has_room is False and not any(
+                (limit.workload, limit.tenancy) == (row.workload, row.tenancy) and limit.at_least for limit in summary.limits)]  # fmt: skip
+    out += [f"{warm_up.workload}: its system had not settled after {warm_up.seconds:.0f} s of warm-up; a longer one may find more"
+            for warm_up in summary.warm_ups if not warm_up.settled]  # fmt: skip
+    out += failed_in_times(summary)
+    out += [f"trial {trial.trial} ({trial.slug}): {trial.reason}" for trial in summary.failed_trials]
+    return out

@@ -1,0 +1,59 @@
+"""What is tried again while it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from hydrotest.errors import RunFailedError, TrialFailedError
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.store.records import Trial
+
+VOID_MAX = 3
+"""So many failed trials in a row, or void ones in a search, end it: something is broken."""
+
+T = TypeVar("T")
+
+
+class Told(Protocol):
+    """What somebody listens to: a bench."""
+
+    @property
+    def listener(self) -> Listener:
+        """Who listens."""
+        ...
+
+
+class TrialsFailedError(RunFailedError):
+    """What was to be measured failed several times in a row."""
+
+
+async def until_done(bench: Told, attempt: Callable[[], Awaitable[Trial]]) -> Trial:
+    """Runs a trial again while it fails, a few times: a generator that died costs its trial, not the run. Raises `TrialsFailedError` then."""
+
+    async def once() -> Trial:
+        trial = await attempt()
+        if trial.status != "done":
+            bench.listener.trial_ended(trial, None, trial.reason or "")
+            raise _VoidError(trial.reason or "")
+        return trial
+
+    return await until_through(bench, "the trial", once)
+
+
+async def until_through(bench: Told, what: str, attempt: Callable[[], Awaitable[T]]) -> T:
+    """Does something again while it raises `TrialFailedError`, a few times; also what is done before and between trials. Raises
+    `TrialsFailedError` then."""
+    reason = ""
+    for number in range(1, VOID_MAX + 1):
+        try:
+            return await attempt()
+        except TrialFailedError as error:
+            reason = error.message
+            if not isinstance(error, _VoidError):
+                bench.listener.say(f"{what} failed, {number} of {VOID_MAX} times: {reason}")
+    raise TrialsFailedError(f"{what} failed {VOID_MAX} times in a row; the last time: {reason}")
+
+
+class _VoidError(TrialFailedError):
+    """A trial failed, and that was told."""

@@ -1,0 +1,253 @@
+"""The life of a run: plan → prepare → warm up → measure → verify → tear down. Whatever happens on
+the way, what was started is ended and what was measured is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hydrotest import __version__
+from hydrotest.analysis.resources.rates import host_rates, service_rates
+from hydrotest.analysis.summary import summarise_run
+from hydrotest.clock import iso
+from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
+from hydrotest.hosts.catalogue import Testbed, make_testbed
+from hydrotest.kinds.registry import SYSTEMS
+from hydrotest.report.wording.summary import worded
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.sampling import Sampling
+from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
+from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_services
+from hydrotest.run.lifecycle.survey import survey
+from hydrotest.run.lifecycle.teardown import Teardown, each
+from hydrotest.run.tests.make import make_test
+from hydrotest.run.trials.trial import TrialRunner
+from hydrotest.run.workloads.base import Bench, Workload
+from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.plan import make_plan
+from hydrotest.store import layout
+from hydrotest.store.folder import STARTED, RunFolder
+from hydrotest.store.records import Trial
+from hydrotest.store.samples import read_samples
+from hydrotest.summary.model import Status, Summary
+from hydrotest.systems.base import System
+from hydrotest.systems.catalogue import make_systems
+from hydrotest.systems.java import find_java, java_major
+
+
+@dataclass
+class Ended:
+    """How a run ended."""
+
+    status: Status
+    error: HydrotestError | None
+    summary: Summary
+
+
+class Controller:
+    """Carries out one experiment into one run folder."""
+
+    def __init__(self, experiment: Experiment, folder: RunFolder, listener: Listener) -> None:
+        self.experiment = experiment
+        self.folder = folder
+        self.listener = listener
+        self.run_id = uuid.uuid4().hex[:8]
+        self.scratch = Scratch(scratch_root(experiment), self.run_id)
+        self.site = Testbed({})
+        self.systems: dict[str, System] = {}
+        self.teardown = Teardown(listener)
+        self.runner: TrialRunner | None = None
+        self.environment: dict[str, Any] = {}
+
+    async def execute(self, only: str | None = None) -> Ended:
+        """Runs everything that is not done yet. Cancelling the task ends it cleanly as a partial run."""
+        error: HydrotestError | None = None
+        status: Status = "partial"
+        earlier = self.folder.trials()
+        self.folder.journal(STARTED, format=layout.FORMAT, run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
+        try:
+            await self._prepare()
+            await self._measure(earlier, only)
+            status = "complete" if only is None else "partial"
+        except HydrotestError as caught:
+            error = caught
+        except OSError as caught:
+            error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
+        except Exception as caught:  # noqa: BLE001 - a fault of ours must not cost the data already taken
+            error = self._internal(caught)
+        except asyncio.CancelledError:
+            error = RunFailedError("interrupted", f"What was measured is kept; `hydrotest run --resume --out {self.folder.path}` goes on.")
+        finally:
+            await self.teardown.carry_out()
+        if self.runner is not None and self.runner.died.done() and not isinstance(error, SystemFailedError):
+            error = SystemFailedError(self.runner.died.result(), "Earlier trials are kept; `--resume` goes on after them.")
+        if error is not None and not self._has_trials():
+            status = "failed"
+        return self._conclude(status, error)
+
+    def _has_trials(self) -> bool:
+        return any((self.folder.path / layout.TRIALS).glob(f"*/{layout.TRIAL}"))
+
+    def _internal(self, caught: Exception) -> RunFailedError:
+        """What is told of a fault of ours; call it where it is handled."""
+        hint = "The journal holds the details; please report it."
+        try:
+            self.folder.journal("internal error", traceback=traceback.format_exc())
+        except OSError as full:
+            hint = f"Its details cannot be written: {full}"
+        return RunFailedError(f"hydrotest itself failed: {type(caught).__name__}: {caught}", hint)
+
+    async def _prepare(self) -> None:
+        self.listener.phase("preparing hosts")
+        for path in clear_abandoned(self.scratch.path.parent):
+            self.listener.say(f"removed what a killed run left: {path.name}")
+        self.teardown.add("removing data", partial(remove_data, self.scratch))
+        self.scratch.claim()
+        self.site = await make_testbed(self.experiment, self.scratch.path)
+        self.teardown.add("removing the lab", self.site.clear)
+        self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
+        await self._survey()
+        died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_death(how: str) -> None:
+            self.folder.journal("service died", how=how)
+            if not died.done():
+                died.set_result(how)
+
+        logs = self.folder.path / layout.SYSTEM_LOGS
+        logs.mkdir(exist_ok=True)
+        self.systems = make_systems(self.experiment, self.site.hosts, self.run_id, logs, on_death)
+
+        def started(system: System, seconds: float) -> None:
+            self.folder.journal("system ready", system=system.name, version=system.version, seconds=seconds)
+
+        await start_systems(self.site, self.systems, self.listener, started, self.teardown)
+        self.environment["systems"] = [
+            {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
+        ]
+        self._write_environment()
+        sampling = Sampling(self.site.hosts, self.listener)
+        self.teardown.add("stopping the samplers", sampling.stop)
+        await sampling.start()
+        await watch_services(sampling, self.systems)
+        taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
+        self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1)
+
+    async def _survey(self) -> None:
+        self.listener.phase("measuring what this machine gives")
+        hosts = await survey(self.experiment.hosts, self.site.hosts, self.run_id, self.listener.say)
+        self.environment = {
+            "hosts": hosts, "systems": [], "overhead": None,
+            "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": self._java()},
+            "platform": platform.platform(), "argv": sys.argv[1:],
+        }  # fmt: skip
+
+    def _java(self) -> int | None:
+        """The version that systems run on; None where none of them does."""
+        needed = any(SYSTEMS[name].needs_java for name in self.experiment.systems.present())
+        return java_major(find_java()) if needed else None
+
+    async def _measure(self, earlier: list[Trial], only: str | None) -> None:
+        assert self.runner is not None
+        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota)
+        workloads = make_workloads(bench)
+        plan = make_plan(self.experiment)
+        begin = time.monotonic()
+        self.listener.progress(0.0, plan.seconds)
+        try:
+            for index, test in enumerate(self.experiment.tests):
+                if only is not None and test.test != only:
+                    continue
+                await make_test(index, bench, workloads, list(earlier)).run()
+                self.listener.progress(time.monotonic() - begin, plan.seconds)
+        finally:
+            if not self.runner.died.done():
+                await self._account(workloads)
+
+    async def _account(self, workloads: dict[str, Workload]) -> None:
+        await each("not everything could be accounted for", [workload.finish for workload in workloads.values()])
+
+    def _write_environment(self) -> None:
+        if self.runner is not None:
+            self.environment["overhead"] = self._overhead()
+        self.folder.write_json(layout.ENVIRONMENT, self.environment)
+
+    def _overhead(self) -> dict[str, Any]:
+        """What hydrotest itself used while pressing, in cores."""
+        assert self.runner is not None
+        sampler: list[float] = []
+        exporters: dict[str, list[float]] = {}
+        for trial in self.folder.trials():
+            hosts = read_samples(self.folder.folder_of(trial), layout.HOST_SAMPLES)
+            # Each host has a sampler of its own; on emulated hosts all are this machine's.
+            rates = [host_rates(hosts, name) for name in self.site.hosts]
+            known = [float(mean) for own in rates if not own.is_empty() and isinstance(mean := own["sampler_cores"].mean(), float)]
+            sampler += [sum(known)] if known else []
+            services = service_rates(read_samples(self.folder.folder_of(trial), layout.SERVICE_SAMPLES))
+            exporting = services.select("service", "exporter_cores").drop_nulls() if not services.is_empty() else services
+            for service, cores in exporting.iter_rows():
+                exporters.setdefault(service, []).append(cores)
+        return {
+            "controller_cores": self.runner.overhead.cores,
+            "sampler_cores": sum(sampler) / len(sampler) if sampler else None,
+            "exporter_cores": {service: sum(cores) / len(cores) for service, cores in exporters.items()},
+        }
+
+    def _conclude(self, status: Status, error: HydrotestError | None) -> Ended:
+        """Writes what is told of the run at its end; the summary also where the rest cannot be. Raises `RunFailedError` if not even that."""
+        unwritten: list[str] = []
+
+        def attempt(work: Callable[[], object]) -> None:
+            try:
+                work()
+            except Exception as caught:  # noqa: BLE001 - the summary matters more; what it lacks is told
+                unwritten.append(f"at the end of the run: {type(caught).__name__}: {caught}")
+
+        if self.teardown.problems:
+            attempt(lambda: self.folder.journal("teardown", problems=self.teardown.problems))
+        # A resumed run whose systems did not start says nothing new of those that earlier trials ran on.
+        if self.environment and (self.runner is not None or not self.folder.has(layout.ENVIRONMENT)):
+            attempt(self._write_environment)
+        finished = iso(time.time())  # where the journal cannot be written any more
+
+        def end() -> None:
+            nonlocal finished
+            finished = self.folder.journal("run ended", status=status, error=error.message if error else None)
+
+        attempt(end)
+        try:
+            summary = worded(summarise_run(self.folder, self.experiment, status, finished))
+        except Exception as caught:  # noqa: BLE001 - that the run ended, and how, is told all the same
+            error = error or self._internal(caught)
+            unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
+            summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, finished))
+            summary = summary.model_copy(update={"problems": [*summary.problems, unwritten[-1]]})
+        if error is not None:
+            summary = summary.model_copy(update={"error": error.message})
+        try:
+            self.folder.write_json(layout.SUMMARY, summary.written())
+        except OSError as caught:
+            told = f"; the run had ended with: {error.message}" if error is not None else ""
+            raise RunFailedError(
+                f"the summary cannot be written: {caught}{told}", "`hydrotest show` makes it anew from what is there."
+            ) from caught
+        for problem in list(unwritten):
+            attempt(partial(self.listener.say, problem))
+        return Ended(status, error, summary)
+
+
+class _Untried(RunFolder):
+    """A run folder as if no trial had ended."""
+
+    def trials(self) -> list[Trial]:
+        return []

@@ -1,0 +1,106 @@
+"""A sampler on every host for the whole run, its readings in one buffer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from hydrotest.analysis.resources.rates import CPU_BUSY
+from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Counting, Host
+from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.hosts.node import Node
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.store.samples import SampleBuffer
+
+SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
+SPEED_MS = 500
+"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
+SILENCE = Patience.of(a_reading_each_second=60.0)
+DROPS = Patience.of(a_question_to_the_kernel=30.0)
+HEARD_S_MAX = 5.0
+"""From the end of a sampler to where its last readings have been taken in."""
+
+
+class Sampling:
+    """The samplers of all hosts."""
+
+    def __init__(self, hosts: Mapping[str, Host], listener: Listener) -> None:
+        self.buffer = SampleBuffer()
+        self._hosts = hosts
+        self._listener = listener
+        self._nodes: dict[str, Node] = {}
+        self._drops: dict[str, Counting] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = False
+        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Resolved with the reason when a sampler has ended unasked, or can no longer be heard."""
+
+    async def start(self) -> None:
+        """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
+        for number, (name, host) in enumerate(self._hosts.items()):
+            # All hosts so far are on one machine: its speed is measured once.
+            own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": None if number else SPEED_MS}
+            node = await host.node("sample", SETTINGS | own)
+            self._nodes[name] = node
+            if (drops := await asyncio.to_thread(host.queue_drops)) is not None:
+                self._drops[name] = drops
+            try:
+                await node.expect("ready")
+            except TrialFailedError as error:
+                raise RunFailedError(f"the sampler on {name} did not start: {error.message}") from error
+            self._tasks.append(asyncio.create_task(self._follow(name, node)))
+
+    async def watch(self, host: str, service: str, pid: int, gauges_url: str | None = None) -> None:
+        """Follows a process tree under a service's name."""
+        await self._nodes[host].command("watch", service=service, pid=pid, gauges_url=gauges_url)
+
+    async def unwatch(self, host: str, service: str) -> None:
+        """Stops following it."""
+        await self._nodes[host].command("unwatch", service=service)
+
+    async def stop(self) -> list[str]:
+        """Ends all samplers, each whatever became of the others; what went wrong with it."""
+        self._stopping = True
+        problems = [problem for node in self._nodes.values() if (problem := await node.close()) is not None]
+        for task in self._tasks:
+            await cancelled(task, HEARD_S_MAX)
+        for name, drops in self._drops.items():
+            try:
+                await within(asyncio.to_thread(drops.close), DROPS, f"the counter of {name}'s queues", "end")
+            except Exception as error:  # noqa: BLE001 - of a namespace that is gone; the others are left all the same
+                problems.append(f"the counter of {name}'s queues: {error}")
+        return problems
+
+    async def _follow(self, name: str, node: Node) -> None:
+        """Takes in a sampler's readings. Nobody awaits this: whatever ends it unasked is told by `lost`."""
+        try:
+            while (event := await node.next_event(SILENCE)) is not None:
+                if event["event"] == "sample":
+                    if name in self._drops:
+                        event["host"] |= await within(self._drops[name].read(), DROPS, f"the counter of {name}'s queues", "answer")
+                    self.buffer.add(name, event)
+                    self._show(name)
+                elif event["event"] == "failed":
+                    raise RunFailedError(event["error"])
+            reason = await node.exit_status_text()
+        except Exception as error:  # noqa: BLE001 - see above
+            reason = str(error) if isinstance(error, HydrotestError) else f"{type(error).__name__}: {error}"
+        if not self._stopping and not self.lost.done():
+            self.lost.set_result(f"the sampler on {name} is lost: {reason}")
+
+    def _show(self, name: str) -> None:
+        rows = self.buffer.newest_hosts(name)
+        if len(rows) < 2:
+            return
+        before, now = rows
+        wall_us = (now["wall_s"] - before["wall_s"]) * 1e6
+        idle, busy = (
+            sum(now[counter] - before[counter] for counter in counters) for counters in (("cpu_idle_us", "cpu_iowait_us"), CPU_BUSY)
+        )
+        shares = {
+            "cpu": busy / max(1, busy + idle),
+            "memory": 1 - now["memory_available_bytes"] / now["memory_total_bytes"],
+            "disk": (now["disk_busy_ms"] - before["disk_busy_ms"]) * 1e3 / wall_us,
+        }
+        self._listener.host(name, {resource: min(1.0, max(0.0, share)) for resource, share in shares.items()})

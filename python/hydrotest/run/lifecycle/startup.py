@@ -1,0 +1,74 @@
+"""Systems on a site's hosts: started, watched, stopped and cleared away, in the order in which that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from hydrotest.hosts.catalogue import Testbed
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.sampling import Sampling
+from hydrotest.run.lifecycle.scratch import Scratch
+from hydrotest.run.lifecycle.teardown import Teardown
+from hydrotest.systems.base import System
+
+
+async def start_systems(
+    site: Testbed, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
+) -> None:
+    """Starts all at once, since none needs another and most of a start is waiting; `started` hears of each, with the seconds that it took.
+    `teardown` stops them. Raises `SystemFailedError` when one does not start; the others are no longer being started then."""
+
+    async def start(system: System) -> None:
+        begin = time.monotonic()
+        await system.start(listener.say)
+        started(system, time.monotonic() - begin)
+
+    with site.without_cpu_quota():
+        listener.phase(f"starting {', '.join(systems)}")
+        for system in systems.values():
+            teardown.add(f"stopping {system.name}", partial(_stop, site, system))
+        starts = [asyncio.create_task(start(system)) for system in systems.values()]
+        try:
+            await asyncio.gather(*starts)
+        finally:
+            for task in starts:
+                task.cancel()
+            await asyncio.gather(*starts, return_exceptions=True)
+
+
+async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> None:
+    """Has all their services sampled."""
+    for system in systems.values():
+        for service in system.services:
+            await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+
+
+async def _stop(site: Testbed, system: System) -> Sequence[str]:
+    """Stops a system, with all of the machine's cores for it where its hosts can be given them. What went wrong."""
+    problems: list[str] = []
+    block = contextlib.ExitStack()
+    try:
+        block.enter_context(site.without_cpu_quota())
+    except OSError as error:  # a host's group that is gone, or cannot be written to, stops nobody
+        problems.append(f"its hosts keep their quotas: {error}")
+    problems += await system.stop()
+    try:
+        block.close()
+    except OSError as error:
+        problems.append(f"its hosts do not have their quotas again: {error}")
+    return problems
+
+
+async def remove_data(scratch: Scratch) -> Sequence[str]:
+    """Removes all that stopped systems kept; what resists."""
+    if not scratch.path.exists():
+        return []
+    try:
+        scratch.remove()
+    except OSError as error:
+        return [f"{scratch.path} stays ({error}); `hydrotest down` removes it later"]
+    return []

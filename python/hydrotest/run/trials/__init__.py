@@ -1,0 +1,1 @@
+"""One trial and what is made of several: searches, squeezes, pairs."""

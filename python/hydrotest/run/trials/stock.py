@@ -1,0 +1,139 @@
+"""Levels pressed by the systems' own tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from hydrotest.hosts.command import run_command
+from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.files import place
+from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.load import kafka as kafka_load
+from hydrotest.load import stock
+from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
+from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
+from hydrotest.run.trials.trial import TrialPlan, log_path
+from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.store import layout
+from hydrotest.store.records import Load, StockResult, Trial
+from hydrotest.systems.fetch import KAFKA, STRESS, fetch
+from hydrotest.systems.java import find_java
+from hydrotest.systems.kafka.secured import TOOL_PROPERTIES, render_tool
+
+SATURATED_GUESS_PER_S = 600_000
+"""Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
+SATURATED_GUESS_BYTES_PER_S = 200e6
+"""Of large records it makes fewer, and their number takes the disk's room: so many bytes a second at most are reckoned with."""
+RECORDS_PER_S_MIN, BYTES_PER_S_MIN = 1_000.0, 1e6
+"""Kafka's tools take a number of records, which takes as long as it takes; a broker with a tenth of a core brings more a second."""
+SILENCE = Patience.of(a_line_every_five_seconds=SLOW * 60.0)
+"""ProducerPerformance prints its progress, and so does cassandra-stress once it is warm."""
+TOOL_S_MAX = SLOW * 100.0
+"""For a JVM to start, and to sum up."""
+STRESS_WARM_UP_S_MAX = 2 * 50_000 / 100.0
+"""cassandra-stress warms each of its operations up by 50,000, of which a ring with a small part of a core answers hundreds a second."""
+JVM_WARM_UP_S = 10.0
+"""Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a tool is to do; neither rate nor number in flight: as fast as it can."""
+
+    number: int
+    """Of its trial."""
+    rate: float | None
+    in_flight: int | None
+    log: Path
+    """Where its output goes."""
+
+
+async def run_stock_level(bench: Bench, workload: Rated, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
+    """One level by the stock client. Neither rate nor count: as fast as it can."""
+    number, kind = bench.runner.claim(), workload.spec.kind
+    tool = WORKLOADS[kind].stock
+    assert tool is not None  # the experiment's check refuses a stock client where there is none
+    empty = [Load(workload=workload.name, kind=kind, client="stock", offered=rate, in_flight=in_flight)]
+    log = log_path(bench.runner.folder, number, plan.slug, layout.stock_output(workload.name))
+
+    async def body() -> list[Load]:
+        result = await tool.run.load()(bench, workload, plan, Level(number, rate, in_flight, log))
+        return [empty[0].model_copy(update={"stock": result})]
+
+    bench.listener.trial_started(number, f"{plan.purpose} {workload.name} by {tool.name}", plan.seconds)
+    return await bench.runner.record(number, plan, empty, body)
+
+
+def _kafka_classpath(bench: Bench) -> str:
+    return f"{fetch(KAFKA, bench.listener.say)}/*"
+
+
+async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
+    """What a tool must know to be let in; beside the systems' own files, not in the run folder: it may hold a password."""
+    host, tls = workload.host, workload.cluster.tls
+    folder = host.scratch(bench.run)
+    identity = None
+    if tls is not None and tls.certificate is not None and tls.key is not None:
+        identity = (await host.get(tls.key) + await host.get(tls.certificate)).decode()
+    rendered = render_tool(workload.cluster, folder, identity)
+    await place(host, folder, rendered)
+    return folder / TOOL_PROPERTIES if rendered else None
+
+
+def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_PER_S_MIN) -> Patience:
+    """For a tool of Kafka's that has so many records to write or to read."""
+    slowest = min(planned_per_s, RECORDS_PER_S_MIN, BYTES_PER_S_MIN / source.spec.record_bytes)
+    return Patience.of(its_records=records / slowest, the_tool_itself=TOOL_S_MAX)
+
+
+async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level) -> StockResult:
+    """By ProducerPerformance."""
+    rate, topic = level.rate, workload.topic(level.number)
+    await kafka_load.create_topic(workload.host, workload.cluster, topic, workload.spec)
+    try:
+        speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / workload.spec.record_size.low)
+        warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
+        records = warm_up + round(speed * plan.window_s)
+        command = stock.producer_command(
+            find_java(), _kafka_classpath(bench), workload.cluster.addresses, await _tool_config(bench, workload), topic, workload.spec, records,
+            rate, warm_up,
+        )  # fmt: skip
+        patience = _for_records(records, workload, speed)
+        return parse_producer(*await run_command(command.name, command.argv, workload.host, level.log, patience, SILENCE), asked=records)
+    finally:
+        await remove_quietly(bench, kafka_load.delete_topic(workload.host, workload.cluster, topic), topic)
+
+
+async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Level) -> StockResult:
+    """By ConsumerPerformance."""
+    group = f"hydrotest-{bench.run}-{level.number}"
+    source = workload.source
+    command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, await _tool_config(bench, source),
+                                     workload.topic, workload.records, group)  # fmt: skip
+    # It prints nothing before its end, and ends itself where nothing comes for a minute.
+    patience = _for_records(workload.records, source)
+    return parse_consumer(*await run_command(command.name, command.argv, workload.host, level.log, patience))
+
+
+async def stress(bench: Bench, workload: Store, plan: TrialPlan, level: Level) -> StockResult:
+    """By cassandra-stress."""
+    log = level.log
+    folder = next(fetch(STRESS, bench.listener.say).glob("apache-cassandra-*"))
+    # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
+    newer = folder.parent.glob("HdrHistogram-*.jar")
+    classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
+    java, endpoint = find_java(), workload.cluster.addresses[0]
+    scratch = log.parent
+    threads = level.in_flight or SATURATING_IN_FLIGHT
+    keyspace = workload.stock_keyspace
+    if not workload.stock_filled:
+        filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, workload.spec, threads, scratch)
+        filled = Patience.of(all_rows=POPULATE_S_MAX, the_tool_itself=TOOL_S_MAX)
+        await run_command(filling.name, filling.argv, workload.host, log.with_suffix(".populate.out"), filled, SILENCE)
+        workload.stock_filled = True
+    command = stock.stress_command(java, classpath, endpoint, keyspace, workload.spec, plan.window_s, threads, level.rate, scratch)
+    patience = Patience.of(its_window=plan.window_s, its_warm_up=STRESS_WARM_UP_S_MAX, the_tool_itself=TOOL_S_MAX)
+    return parse_stress(*await run_command(command.name, command.argv, workload.host, log, patience))
