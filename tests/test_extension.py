@@ -111,10 +111,10 @@ KINDS = (HostKind("twin", Ref("flawed_kinds:Twin"), Ref("flawed_kinds:make")),)
 MADE = """
 import asyncio, sys
 from pathlib import Path
-from hydrotest.hosts.catalogue import make_testbed
+from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.spec.load import load_experiment
 experiment, _ = load_experiment(Path(sys.argv[1]))
-site = asyncio.run(make_testbed(experiment, Path("/data")))
+site = asyncio.run(make_host_pool(experiment, Path("/data")))
 print(*(f"{name} {host.data_directory}" for name, host in site.hosts.items()), sep=chr(10))
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.base import Service
-from hydrotest.hosts.catalogue import Testbed
+from hydrotest.hosts.catalogue import HostPool
 from hydrotest.hosts.local import LocalHost
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.startup import start_systems
@@ -77,7 +77,7 @@ async def test_systems_are_started_at_once_and_their_services_stopped_at_once(tm
     systems: dict[str, System] = {"one": Waiting(tmp_path, "one", [two]), "two": Waiting(tmp_path, "two", [one])}
     started: list[str] = []
     try:
-        await start_systems(Testbed({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
+        await start_systems(HostPool({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
     finally:
         problems = [problem for system in systems.values() for problem in await system.stop()]
     assert sorted(started) == ["one", "two"]
@@ -94,7 +94,7 @@ async def test_when_one_does_not_start_no_other_is_being_started_any_more(tmp_pa
     started: list[str] = []
     try:
         with pytest.raises(SystemFailedError, match="bad did not start"):
-            await start_systems(Testbed({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
+            await start_systems(HostPool({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
         assert [service.death for service in other.services] == [None, None]
     finally:
         assert await other.stop() == []

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.catalogue import Testbed, lab_of, make_testbed
+from hydrotest.hosts.catalogue import HostPool, lab_of, make_host_pool
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import until
 from hydrotest.hosts.lab.netns import HostAway, NetnsHost
@@ -68,11 +68,11 @@ def scratch(tmp_path: Path) -> Iterator[Scratch]:
     assert traces(made.path.name) == []
 
 
-async def site_of(tmp_path: Path, scratch: Scratch) -> Testbed:
+async def site_of(tmp_path: Path, scratch: Scratch) -> HostPool:
     file = tmp_path / "lab.yaml"
     file.write_text(EXPERIMENT)
     experiment, _ = load_experiment(file)
-    return await make_testbed(experiment, scratch.path)
+    return await make_host_pool(experiment, scratch.path)
 
 
 async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) -> None:

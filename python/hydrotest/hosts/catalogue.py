@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass
-class Testbed:
+class HostPool:
     """The hosts of a run, and what was made for them."""
 
     hosts: dict[str, Host]
@@ -81,7 +81,7 @@ def check_rights(experiment: Experiment) -> None:
         )
 
 
-async def make_testbed(experiment: Experiment, scratch: Path) -> Testbed:
+async def make_host_pool(experiment: Experiment, scratch: Path) -> HostPool:
     """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
     then."""
     groups: list[Group] = []
@@ -91,10 +91,10 @@ async def make_testbed(experiment: Experiment, scratch: Path) -> Testbed:
             if specs:
                 groups.append(await kind.make.load()(specs, scratch))
     except BaseException:
-        await Testbed({}, groups).clear()
+        await HostPool({}, groups).clear()
         raise
     made = {name: host for group in groups for name, host in group.hosts.items()}
-    return Testbed({name: made[name] for name in experiment.hosts}, groups)
+    return HostPool({name: made[name] for name in experiment.hosts}, groups)
 
 
 async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:

@@ -20,7 +20,7 @@ from hydrotest.analysis.resources.rates import host_rates, service_rates
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
-from hydrotest.hosts.catalogue import Testbed, make_testbed
+from hydrotest.hosts.catalogue import HostPool, make_host_pool
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.report.wording.summary import worded
 from hydrotest.run.lifecycle.events import Listener
@@ -63,7 +63,7 @@ class Controller:
         self.listener = listener
         self.run_id = uuid.uuid4().hex[:8]
         self.scratch = Scratch(scratch_root(experiment), self.run_id)
-        self.site = Testbed({})
+        self.site = HostPool({})
         self.systems: dict[str, System] = {}
         self.teardown = Teardown(listener)
         self.runner: TrialRunner | None = None
@@ -113,7 +113,7 @@ class Controller:
             self.listener.say(f"removed what a killed run left: {path.name}")
         self.teardown.add("removing data", partial(remove_data, self.scratch))
         self.scratch.claim()
-        self.site = await make_testbed(self.experiment, self.scratch.path)
+        self.site = await make_host_pool(self.experiment, self.scratch.path)
         self.teardown.add("removing the lab", self.site.clear)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()

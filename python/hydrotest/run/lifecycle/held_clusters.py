@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from hydrotest.errors import OverdueError, RunFailedError, SystemFailedError
-from hydrotest.hosts.catalogue import make_testbed
+from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.hosts.deadlines import SLOW, Patience, until_here
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.scratch import PREFIX, Scratch, clear_abandoned, is_owned, scratch_root
@@ -64,7 +64,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
     async with Teardown(listener) as teardown:
         teardown.add("removing data", partial(remove_data, scratch))
         scratch.claim()
-        site = await make_testbed(experiment, scratch.path)
+        site = await make_host_pool(experiment, scratch.path)
         teardown.add("removing the lab", site.clear)
         systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
         if any(host.is_emulated for host in experiment.hosts.values()):

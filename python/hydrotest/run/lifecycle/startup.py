@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from hydrotest.hosts.catalogue import Testbed
+from hydrotest.hosts.catalogue import HostPool
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
@@ -17,7 +17,7 @@ from hydrotest.systems.base import System
 
 
 async def start_systems(
-    site: Testbed, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
+    site: HostPool, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
 ) -> None:
     """Starts all at once, since none needs another and most of a start is waiting; `started` hears of each, with the seconds that it took.
     `teardown` stops them. Raises `SystemFailedError` when one does not start; the others are no longer being started then."""
@@ -47,7 +47,7 @@ async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> N
             await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
 
 
-async def _stop(site: Testbed, system: System) -> Sequence[str]:
+async def _stop(site: HostPool, system: System) -> Sequence[str]:
     """Stops a system, with all of the machine's cores for it where its hosts can be given them. What went wrong."""
     problems: list[str] = []
     block = contextlib.ExitStack()

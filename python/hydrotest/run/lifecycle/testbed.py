@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from hydrotest.errors import RunFailedError
-from hydrotest.hosts.catalogue import make_testbed
+from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
@@ -40,7 +40,7 @@ async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterat
     async with Teardown(listener) as teardown:
         teardown.add("removing data", partial(remove_data, scratch))
         scratch.claim()
-        site = await make_testbed(experiment, scratch.path)
+        site = await make_host_pool(experiment, scratch.path)
         teardown.add("removing the lab", site.clear)
         hosts = site.hosts
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
