@@ -64,7 +64,7 @@ class NetnsHost(LocalFiles):
         self._place = place
 
     async def node(self, subcommand: str, settings: Mapping[str, Any]) -> Node:
-        options = ["--place", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
+        options = ["--enter-namespace", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
         return await start_node(self.name, subcommand, settings, options)
 
     async def facts(self) -> HostFacts:
