@@ -109,7 +109,7 @@ pub enum Command {
     /// For a supervisor: signal its service.
     Signal { name: SignalName },
     /// For a clock: report the time.
-    Tell,
+    Report,
 }
 
 /// The signals that a service can be sent.
