@@ -133,7 +133,7 @@ class FakeHost(MemoryFiles):
         self._ports = itertools.count(FREE_PORT_MIN + 1)
 
     async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
-        if subcommand == "ask":
+        if subcommand == "query":
             self.asked.append(settings)
             return FakeNode(subcommand, [{"event": "done", "result": self.answer(settings)}])
         assert subcommand == "supervise"

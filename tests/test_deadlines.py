@@ -146,20 +146,20 @@ async def test_a_condition_is_waited_for_and_its_failure_is_raised() -> None:
 )
 async def test_a_node_that_does_not_answer_is_named_and_killed(body: str, host: LocalHost, fake_node: FakeNode) -> None:
     fake_node(body)
-    node = await host.node("ask", {})
+    node = await host.node("query", {})
     with pytest.raises(OverdueError) as caught:
         await node.expect("done", SHORT)
     assert (caught.value.who, caught.value.seconds) == ("ask on here", 0.3)
     assert is_gone(node)
     assert await node.close() is None
     with pytest.raises(OverdueError):
-        await ask(host, "ask", {}, SHORT)
+        await ask(host, "query", {}, SHORT)
 
 
 @pytest.mark.usefixtures("short")
 async def test_a_node_that_takes_nothing_in_is_killed(host: LocalHost, fake_node: FakeNode) -> None:
     fake_node("hang()")
-    node = await host.node("ask", {})
+    node = await host.node("query", {})
     with pytest.raises(OverdueError):
         await node.send({"more": "x" * (4 << 20)})
     assert is_gone(node)
@@ -171,7 +171,7 @@ async def test_a_node_that_takes_nothing_in_is_killed(host: LocalHost, fake_node
 )
 async def test_what_is_no_event_is_told_and_ends_the_node(line: str, error: type[Exception], host: LocalHost, fake_node: FakeNode) -> None:
     fake_node(f"print({line!r}, flush=True); hang()")
-    node = await host.node("ask", {})
+    node = await host.node("query", {})
     with pytest.raises(error, match="ask on here"):
         await node.expect("done", LONG)
     assert is_gone(node)
@@ -179,7 +179,7 @@ async def test_what_is_no_event_is_told_and_ends_the_node(line: str, error: type
 
 async def test_a_line_cut_by_a_death_tells_of_the_death(host: LocalHost, fake_node: FakeNode) -> None:
     fake_node("sys.stdout.write('{\"event\": \"do'); sys.stdout.flush(); print('out of luck', file=sys.stderr); sys.exit(7)")
-    node = await host.node("ask", {})
+    node = await host.node("query", {})
     with pytest.raises(TrialFailedError, match="exit code 7: out of luck"):
         await node.expect("done", LONG)
 

@@ -23,8 +23,8 @@ def golden(name: str) -> Any:
     return json.loads((MESSAGES / name).read_text())
 
 
-def pressure(load: dict[str, Any], give_up: float | None, cap: int) -> dict[str, Any]:
-    return {"load": load, "seconds": 5.0, "give_up_s": give_up, "in_flight_max": cap}
+def load_settings(model: dict[str, Any], give_up: float | None, cap: int) -> dict[str, Any]:
+    return {"model": model, "seconds": 5.0, "give_up_s": give_up, "in_flight_max": cap}
 
 
 def test_produce_settings() -> None:
@@ -36,11 +36,11 @@ def test_produce_settings() -> None:
         Cluster(["127.0.0.1:9092"]),
         "hydrotest-x-ingest-1",
         1,
-        pressure({"open": {"rate_per_s": 1000.0, "arrivals": "even"}}, 2.05, 100_000),
+        load_settings({"open": {"rate_per_s": 1000.0, "arrivals": "even"}}, 2.05, 100_000),
     )
     assert made.settings == golden("produce.settings.json")
     assert made.offered == first.offered == 1000
-    assert (first.settings["pressure"]["first_share"], first.number, made.number) == (0, 0, 1)
+    assert (first.settings["load"]["first_share"], first.number, made.number) == (0, 0, 1)
 
 
 def test_consume_settings() -> None:
@@ -49,7 +49,7 @@ def test_consume_settings() -> None:
 
 def test_cql_settings() -> None:
     workload = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 3}, "keys": "uniform(0, 1M)"})
-    load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
+    load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
     _, made = cassandra.generators("store", workload, [HOST, HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, load, filled=True)
     assert made.settings == golden("cql.settings.json")
     assert made.in_flight == 128
@@ -69,7 +69,7 @@ def test_own_statements_settings() -> None:
             "values": {"customer": "row", "id": "uniform(0, 10)", "note": "uniform(10 B, 1 KiB)"},
         }
     )
-    load = pressure({"closed": {"in_flight": 128}}, None, 50_000)
+    load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
     (made,) = cassandra.generators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1, load, filled=True)
     assert made.settings == golden("cql-own.settings.json")
     assert workload.filling == "place"

@@ -17,7 +17,7 @@ from hydrotest.hosts.local import start_node
 from hydrotest.hosts.protocol import PROTOCOL, understood
 
 Plant = Callable[[str], None]
-SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "sink", "clock", "burden", "ask"]
+SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "sink", "clock", "cpu-hog", "query"]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ async def test_one_that_says_nothing_is_late_and_not_of_another_version(plant: P
     plant("exec sleep 600")
     monkeypatch.setattr(node_module, "ANSWER", Patience(0.2, "a test"))
     with pytest.raises(OverdueError):
-        await start_node("here", "ask", {})
+        await start_node("here", "query", {})
 
 
 @pytest.mark.parametrize("script", [NEWER, OLDER, "exit 2"])
@@ -70,7 +70,7 @@ def test_so_is_one_that_runs_a_command_here(script: str, plant: Plant, tmp_path:
 
 async def test_an_event_that_is_not_known_is_an_error(plant: Plant) -> None:
     plant(f"{said(event='hello', protocol=PROTOCOL)}; {said(event='dance')}; cat")
-    node = await start_node("here", "ask", {})
+    node = await start_node("here", "query", {})
     with pytest.raises(MissingToolError, match="dance"):
         await node.expect("done")
     await node.close()

@@ -119,6 +119,6 @@ async def test_rows_are_expected_only_where_each_was_written(acked: list[list[in
     await store._populate()
     pressing = Mock(times=1)
     pressing.load.return_value = {"open": {"rate_per_s": 1.0, "arrivals": "even"}}
-    bench.pressure.return_value = {"load": pressing.load.return_value}
+    bench.load_settings.return_value = {"model": pressing.load.return_value}
     (generator,) = store.part(2, Mock(), pressing).generators
     assert generator.settings["filled"] is is_filled

@@ -169,7 +169,7 @@ async def test_secrets_of_a_broker_are_in_private_files_of_its_host_only(sasl: s
     key = hosts[0].files[cluster.tls.key].decode().splitlines()[1]
     assert cluster.login.password not in visible(hosts)
     assert key not in visible(hosts)
-    asked = [one["kafka"]["ask"] for one in hosts[0].asked]
+    asked = [one["kafka"]["query"] for one in hosts[0].asked]
     assert asked == (["brokers"] if sasl == "PLAIN" else ["brokers", "set_scram", "brokers"])
 
 

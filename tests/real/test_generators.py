@@ -181,7 +181,9 @@ async def test_only_our_own_topics_and_keyspaces_are_removed(bench: Bench) -> No
         await kafka_load.delete_topic(host, bench.systems["kafka"].cluster, "orders")
     with pytest.raises(TrialFailedError, match="not hydrotest's own"):
         await ask(
-            host, "ask", {"cassandra": {"ask": "drop_keyspace", "cluster": bench.systems["cassandra"].cluster.wire(), "keyspace": "shop"}}
+            host,
+            "query",
+            {"cassandra": {"query": "drop_keyspace", "cluster": bench.systems["cassandra"].cluster.wire(), "keyspace": "shop"}},
         )
 
 

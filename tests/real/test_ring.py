@@ -127,7 +127,7 @@ async def counted(bench: Bench, gauge: str) -> list[float]:
     """The sum of a gauge of each node."""
     sums = []
     for service in bench.systems["cassandra"].services:
-        page = (await ask(service.host, "ask", {"http": {"url": service.gauges_url}}))["body"]
+        page = (await ask(service.host, "query", {"http": {"url": service.gauges_url}}))["body"]
         sums.append(sum(float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith(f"{gauge}{{")))
     return sums
 

@@ -102,7 +102,7 @@ async def _is_let_in_with_the_stock_tool(bench: Bench, ingest: Rated) -> None:
 async def _let_in(host: Host, system: str, cluster: Cluster) -> None:
     """Asks what everybody is told who is let in. Raises `TrialFailedError` for anybody else."""
     what = {"kafka": "brokers", "cassandra": "nodes"}[system]
-    await ask(host, "ask", {system: {"ask": what, "cluster": cluster.wire()}})
+    await ask(host, "query", {system: {"query": what, "cluster": cluster.wire()}})
 
 
 async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder: Path) -> None:

@@ -28,7 +28,7 @@ async def clock_offset(host: Host) -> ClockOffset:
         found = []
         for _ in range(EXCHANGES):
             asked = time.time()
-            await node.command("tell")
+            await node.command("report")
             told = float((await node.expect("clock"))["wall_s"])
             heard = time.time()
             found.append(ClockOffset(told - (asked + heard) / 2, (heard - asked) / 2))

@@ -64,7 +64,7 @@ class LocalHost(LocalFiles):
     def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
         self.name = name
         self._may_squeeze = may_squeeze
-        self._burden: Node | None = None
+        self._cpu_hog: Node | None = None
         self.address = address
         self._scratch = scratch.resolve()
 
@@ -97,22 +97,22 @@ class LocalHost(LocalFiles):
 
     async def give(self, resource: str, factor: float) -> None:
         """See `Host`. Cores are taken from all that runs on this machine, but for generators. Raises `TrialFailedError` where that is refused."""
-        if self._burden is not None:
-            burden, self._burden = self._burden, None
-            has_lasted = burden.is_running
-            problem = await burden.close()
+        if self._cpu_hog is not None:
+            cpu_hog, self._cpu_hog = self._cpu_hog, None
+            has_lasted = cpu_hog.is_running
+            problem = await cpu_hog.close()
             if not has_lasted:
-                raise TrialFailedError(await burden.exit_status_text())
+                raise TrialFailedError(await cpu_hog.exit_status_text())
             if problem is not None:
                 raise TrialFailedError(problem)
         if factor < 1:
-            burden = await self.node("burden", {"left": factor})
+            cpu_hog = await self.node("cpu-hog", {"left": factor})
             try:
-                await burden.expect("ready")
+                await cpu_hog.expect("ready")
             except BaseException:  # refused, or a run that is being ended: it takes nothing any longer
-                await burden.close()
+                await cpu_hog.close()
                 raise
-            self._burden = burden
+            self._cpu_hog = cpu_hog
 
     async def facts(self) -> HostFacts:
         return HostFacts(

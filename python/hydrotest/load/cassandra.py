@@ -21,7 +21,7 @@ WRITERS_PER_TRIAL = SHARES_MAX
 
 
 def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, Any]:
-    """`Content` of rust/cassandra/src/content.rs; what fills the tables before is one statement. The others are known to it all the
+    """`Content` of rust/cassandra/src/settings.rs; what fills the tables before is one statement. The others are known to it all the
     same: which columns are keys, and so what they hold, follows from all of them."""
     if workload.mix is not None:
         return {"standard": {"shape": _shape(workload), "write_share": 1.0 if is_filling else workload.mix.write_share}}
@@ -29,8 +29,8 @@ def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, 
         {"name": name, "cql": one.cql, "weight": float(name == workload.filling) if is_filling else one.weight}
         for name, one in workload.statements.items()
     ]
-    makers = {name: maker.wire() for name, maker in workload.values.items()}
-    return {"own": {"statements": statements, "makers": makers, "filling": workload.filling}}
+    generated = {name: maker.wire() for name, maker in workload.values.items()}
+    return {"own": {"statements": statements, "generators": generated, "filling": workload.filling}}
 
 
 def _shape(workload: CassandraLoad) -> dict[str, int]:
@@ -42,29 +42,29 @@ async def create_table(host: Host, cluster: Cluster, keyspace: str, workload: Ca
     replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.replication}}}"
     question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication}
     if workload.table:
-        question |= {"ask": "create_own", "statements": workload.table}
+        question |= {"query": "create_own", "statements": workload.table}
     else:
-        question |= {"ask": "create_table", "shape": _shape(workload)}
-    await ask(host, "ask", {"cassandra": question})
+        question |= {"query": "create_table", "shape": _shape(workload)}
+    await ask(host, "query", {"cassandra": question})
 
 
 async def drop_keyspace(host: Host, cluster: Cluster, keyspace: str) -> None:
     """Drops a keyspace of our own."""
-    await ask(host, "ask", {"cassandra": {"ask": "drop_keyspace", "cluster": cluster.wire(), "keyspace": keyspace}})
+    await ask(host, "query", {"cassandra": {"query": "drop_keyspace", "cluster": cluster.wire(), "keyspace": keyspace}})
 
 
 async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> dict[str, Any]:
     """Reads and checks every row of the table."""
     level = workload.consistency if workload.consistency not in ("ANY", "EACH_QUORUM") else "ONE"
-    question = {"ask": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level}
+    question = {"query": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level}
     row_s = max(1 / SCAN_ROWS_PER_S_MIN, workload.columns * workload.column_size / SCAN_BYTES_PER_S_MIN)
     patience = Patience.of(an_answer=ASK.seconds, all_rows=workload.keys.size * row_s)
-    result: dict[str, Any] = await ask(host, "ask", {"cassandra": question}, patience)
+    result: dict[str, Any] = await ask(host, "query", {"cassandra": question}, patience)
     return result
 
 
 def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
-               pressure: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
+               load: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
     """A reading and writing generator on each host. With `filled` each row of `keys` has been written before, and acknowledged: one that
     a read does not find is missing."""
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
@@ -75,15 +75,15 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         "seed": trial, "operations": None, "connections": workload.connections,
         "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
-    return [Generator.pressing(name, workload, share, "cql", settings, client) for share in shared(pressure, workload.threads, hosts)]
+    return [Generator.pressing(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]
 
 
 def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:
     """Write every row of the workload's range once, to all its replicas: a read at a weak level that asked one which a write has not
     reached yet would take it for lost."""
-    pressure = {"load": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
+    load = {"model": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
                 "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
-    filling = generators(name, workload, hosts, cluster, keyspace, trial, pressure, filled=False)
+    filling = generators(name, workload, hosts, cluster, keyspace, trial, load, filled=False)
     keys = {"shape": "sequential", "min": workload.keys.low, "max": workload.keys.high - 1}
     for one in filling:
         one.settings.update(

@@ -40,20 +40,20 @@ class Parted(Protocol):
 
 async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parted, config: Mapping[str, str] | None = None) -> None:
     """Makes a topic and waits until it can be used. `config` are settings of the topic itself."""
-    question = {"ask": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
+    question = {"query": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
-    await ask(host, "ask", {"kafka": question})
+    await ask(host, "query", {"kafka": question})
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
     """How many records were written to a topic, with what transactions add."""
-    answer = await ask(host, "ask", {"kafka": {"ask": "ends", "cluster": cluster.wire(), "topic": topic}})
+    answer = await ask(host, "query", {"kafka": {"query": "ends", "cluster": cluster.wire(), "topic": topic}})
     return int(answer["records"])
 
 
 async def delete_topic(host: Host, cluster: Cluster, topic: str) -> None:
     """Deletes a topic of our own."""
-    await ask(host, "ask", {"kafka": {"ask": "delete_topic", "cluster": cluster.wire(), "topic": topic}})
+    await ask(host, "query", {"kafka": {"query": "delete_topic", "cluster": cluster.wire(), "topic": topic}})
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
@@ -64,8 +64,8 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
 
 
 def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
-              pressure: dict[str, Any], retries: bool = False) -> list[Generator]:  # fmt: skip
-    """A producing generator on each host. `pressure` is `Pressure` of rust/core/src/wire.rs without shares and priority. With
+              load: dict[str, Any], retries: bool = False) -> list[Generator]:  # fmt: skip
+    """A producing generator on each host. `load` is `LoadSettings` of rust/core/src/wire.rs without shares and priority. With
     `retries` they outlive a broker's absence."""
     settings = {
         "cluster": cluster.wire(), "topic": topic, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
@@ -73,7 +73,7 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
         "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
         "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
     }  # fmt: skip
-    return [Generator.pressing(name, workload, share, "produce", settings) for share in shared(pressure, workload.threads, hosts)]
+    return [Generator.pressing(name, workload, share, "produce", settings) for share in shared(load, workload.threads, hosts)]
 
 
 def _transactions(workload: KafkaProduce) -> dict[str, float] | None:

@@ -43,14 +43,14 @@ class Share:
 
     number: int
     host: Host
-    pressure: dict[str, Any]
-    """`Pressure` of rust/core/src/wire.rs."""
+    load: dict[str, Any]
+    """`LoadSettings` of rust/core/src/wire.rs."""
 
 
-def shared(pressure: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[Share]:
-    """A generator with so many threads on each of the hosts, all keeping one schedule. `pressure` says neither shares nor priority."""
+def shared(load: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[Share]:
+    """A generator with so many threads on each of the hosts, all keeping one schedule. `load` has neither shares nor priority."""
     return [
-        Share(number, host, {**pressure, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE})
+        Share(number, host, {**load, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE})
         for number, host in enumerate(hosts)
     ]
 
@@ -82,26 +82,26 @@ class Generator:
     @property
     def seconds(self) -> float:
         """The longest that it presses, or reads."""
-        return float(self.settings.get("pressure", self.settings)["seconds"])
+        return float(self.settings.get("load", self.settings)["seconds"])
 
     @property
     def give_up_s(self) -> float:
         """The age at which its oldest operation ends its load."""
-        return float(self.settings.get("pressure", {}).get("give_up_s") or 0.0)
+        return float(self.settings.get("load", {}).get("give_up_s") or 0.0)
 
     @classmethod
     def pressing(cls, name: str, workload: Scheduled, share: Share, subcommand: str, settings: dict[str, Any],
                  client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
-        """A generator that presses with its share; its `pressure` is put among the settings."""
-        load = share.pressure["load"]
-        offered: float | None = load.get("open", {}).get("rate_per_s")
-        if "profile" in load:
-            stretches = load["profile"]["stretches"]
+        """A generator that presses with its share; its `load` is put among the settings."""
+        model = share.load["model"]
+        offered: float | None = model.get("open", {}).get("rate_per_s")
+        if "profile" in model:
+            stretches = model["profile"]["stretches"]
             due = sum((s["from_per_s"] + s["to_per_s"]) / 2 * s["seconds"] for s in stretches)
             offered = due / sum(s["seconds"] for s in stretches)
-        is_even = workload.arrivals.shape == "even" and "profile" not in load
-        return cls(name, workload.kind, share.host, subcommand, {**settings, "pressure": share.pressure}, share.number, offered,
-                   load.get("closed", {}).get("in_flight"), client, is_even, workload.arrivals.size or 0)  # fmt: skip
+        is_even = workload.arrivals.shape == "even" and "profile" not in model
+        return cls(name, workload.kind, share.host, subcommand, {**settings, "load": share.load}, share.number, offered,
+                   model.get("closed", {}).get("in_flight"), client, is_even, workload.arrivals.size or 0)  # fmt: skip
 
 
 OnSecond = Callable[[Generator, Event], None]

@@ -22,7 +22,7 @@ class Arrivals(BaseModel):
     """Operations of a burst."""
 
     def wire(self, seed: int) -> Any:
-        """`Arrivals` of rust/core/src/course.rs. The same seed gives the same arrivals."""
+        """`Arrivals` of rust/core/src/arrival_process.rs. The same seed gives the same arrivals."""
         match self.shape:
             case "even":
                 return "even"

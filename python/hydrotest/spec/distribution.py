@@ -128,7 +128,7 @@ class Maker(BaseModel):
     drawn: Distribution | None = None
 
     def wire(self) -> Any:
-        """`Maker` of rust/cassandra/src/values.rs."""
+        """`ValueGenerator` of rust/cassandra/src/value_generator.rs."""
         return "row" if self.drawn is None else {self.make: self.drawn.wire()}
 
 

@@ -144,7 +144,7 @@ class System(ABC):
                 if service.death is not None:
                     raise SystemFailedError(f"{self.name} did not start: {service.death}")
             try:
-                answer = await ask(self.hosts[0], "ask", ready.question)
+                answer = await ask(self.hosts[0], "query", ready.question)
             except TrialFailedError as error:
                 reason = error.message
                 return None

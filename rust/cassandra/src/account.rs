@@ -5,15 +5,14 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
 use hydrotest_core::draw::{Distribution, Draw};
-use hydrotest_core::drive::part;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
 use hydrotest_core::runs::Runs;
+use hydrotest_core::schedule::share_of;
 use hydrotest_core::trial::Window;
 
 use crate::checks::Reason;
-use crate::content::{Content, Statement};
-use crate::press::CqlSettings;
+use crate::settings::{Content, CqlSettings, Statement};
 use crate::unchecked::{Unchecked, What};
 
 /// The recorders of one thread: all operations, and those of each statement.
@@ -48,7 +47,7 @@ impl Recorders {
 
 /// What one thread found.
 #[derive(Default)]
-pub(crate) struct Pressed {
+pub(crate) struct Findings {
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) unanswered: u64,
     pub(crate) completed_late: u64,
@@ -59,7 +58,7 @@ pub(crate) struct Pressed {
     pub(crate) corrupted: u64,
     /// Reads of which something was checked.
     pub(crate) checked: u64,
-    /// Operations that were answered well, by their statement's place.
+    /// Operations that were answered well, by the index of their statement.
     pub(crate) answered: Vec<u64>,
     /// Of these, writes whose condition did not hold.
     pub(crate) not_applied: Vec<u64>,
@@ -75,7 +74,7 @@ pub(crate) struct Operation {
     pub(crate) intended_ns: u64,
     /// When it was handed to the client; not yet where it still queues behind our own tasks.
     pub(crate) actual_ns: Option<u64>,
-    /// Place of its statement.
+    /// Index of its statement.
     pub(crate) statement: usize,
     /// The number of its row.
     pub(crate) key: u64,
@@ -124,9 +123,9 @@ pub(crate) struct Account {
     recorders: Recorders,
     /// The load is over: what ends now counts as late.
     ended: bool,
-    /// By the statement's place.
+    /// By the index of the statement.
     uncounted: Vec<Uncounted>,
-    pub(crate) found: Pressed,
+    pub(crate) found: Findings,
 }
 
 impl Account {
@@ -139,7 +138,7 @@ impl Account {
         unchecked: Vec<Unchecked>,
     ) -> Self {
         let statements = settings.statements();
-        let shares = u64::from(settings.pressure.shares);
+        let shares = u64::from(settings.load.shares);
         Self {
             row_bytes: match &settings.content {
                 Content::Standard { shape, .. } => shape.bytes(),
@@ -153,17 +152,17 @@ impl Account {
             recorders,
             ended: false,
             uncounted: vec![Uncounted::default(); statements.len()],
-            found: Pressed {
+            found: Findings {
                 answered: vec![0; statements.len()],
                 not_applied: vec![0; statements.len()],
                 unchecked,
-                ..Pressed::default()
+                ..Findings::default()
             },
             statements,
         }
     }
 
-    /// The place of a statement, by the shares.
+    /// The index of a statement, drawn by the shares.
     fn statement(&mut self) -> usize {
         let drawn = self.keys.fraction();
         let mut sum = 0.0;
@@ -263,7 +262,7 @@ impl Account {
     }
 
     /// What was found, taken out at the end.
-    pub(crate) fn take_found(&mut self) -> Pressed {
+    pub(crate) fn take_found(&mut self) -> Findings {
         self.found.overflows = lock(&self.recorders.all).overflows();
         let mut found = std::mem::take(&mut self.found);
         for (at, (statement, counts)) in self.statements.iter().zip(&self.uncounted).enumerate() {
@@ -293,5 +292,5 @@ impl Account {
 pub(crate) fn operations_of(settings: &CqlSettings, share: u64) -> u64 {
     settings
         .operations
-        .map_or(u64::MAX, |all| part(all, share, u64::from(settings.pressure.shares)))
+        .map_or(u64::MAX, |all| share_of(all, share, u64::from(settings.load.shares)))
 }

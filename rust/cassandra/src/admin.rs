@@ -21,10 +21,10 @@ const PAGE_ROWS: i32 = 5_000;
 /// Parts of the token ring that are scanned one after the other.
 const SCAN_PARTS: i128 = 32;
 
-/// What the controller may ask.
+/// The admin queries of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Ask {
+#[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AdminQuery {
     /// The release that the contact point runs, and how many nodes it knows: the sign that it serves.
     Nodes { cluster: ClusterSettings },
     /// Gives a user another password.
@@ -49,7 +49,8 @@ pub enum Ask {
     },
     /// Drops a keyspace of our own.
     DropKeyspace { cluster: ClusterSettings, keyspace: String },
-    /// Reads every row of standard1, checks each, and says which row numbers are there and intact, and which are corrupted.
+    /// Reads every row of standard1, checks each, and reports the row numbers that are intact, and those that are
+    /// corrupted.
     Scan {
         cluster: ClusterSettings,
         keyspace: String,
@@ -58,13 +59,13 @@ pub enum Ask {
     },
 }
 
-/// Answers one question as plain data.
-pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
+/// Answers one query as plain data.
+pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        match ask {
-            Ask::Nodes { cluster } => nodes(cluster).await,
-            Ask::SetPassword {
+        match query {
+            AdminQuery::Nodes { cluster } => nodes(cluster).await,
+            AdminQuery::SetPassword {
                 cluster,
                 user,
                 password,
@@ -78,7 +79,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                     .map_err(|_| anyhow::anyhow!("the password of {user} was not changed"))?;
                 Ok(serde_json::json!({}))
             }
-            Ask::CreateTable {
+            AdminQuery::CreateTable {
                 cluster,
                 keyspace,
                 replication,
@@ -93,13 +94,13 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                 );
                 create(cluster, keyspace, replication, &[table]).await
             }
-            Ask::CreateOwn {
+            AdminQuery::CreateOwn {
                 cluster,
                 keyspace,
                 replication,
                 statements,
             } => create(cluster, keyspace, replication, statements).await,
-            Ask::DropKeyspace { cluster, keyspace } => {
+            AdminQuery::DropKeyspace { cluster, keyspace } => {
                 ensure!(
                     keyspace.starts_with(OWN_PREFIX),
                     "keyspace {keyspace} is not hydrotest's own and stays"
@@ -110,7 +111,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
                     .await?;
                 Ok(serde_json::json!({}))
             }
-            Ask::Scan {
+            AdminQuery::Scan {
                 cluster,
                 keyspace,
                 shape,

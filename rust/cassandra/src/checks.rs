@@ -1,6 +1,6 @@
-//! What of a read can be checked, decided before the load begins, by the statements and the tables: a value follows from the
-//! number of its row, which holds only where no other row, and no other writer, can have put something else there. What is not
-//! sure is not checked, for a reason that the report gives.
+//! What of a read can be checked, decided before the load begins, by the statements and the tables: a value follows
+//! from the number of its row, which holds only where no other row, and no other writer, can have put something else
+//! there. What is not sure is not checked, for a reason that the report gives.
 
 use serde::Serialize;
 
@@ -187,7 +187,8 @@ impl Reading<'_> {
         self.table.of(ColumnKind::Clustering).next().is_none() || change.equal.iter().chain(&change.set).any(is_of_row)
     }
 
-    /// True if the partition holds one row at most: it is a row's own, and each write gives the rest of the key by marks.
+    /// True if the partition holds one row at most: it is a row's own, and each write gives the rest of the key by
+    /// marks.
     fn is_one_in_partition(&self) -> bool {
         self.table.of(ColumnKind::Partition).any(|name| self.is_own(name))
             && self.writes().all(|change| self.key().all(|name| change.binds(name)))

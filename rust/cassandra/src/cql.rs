@@ -1,5 +1,6 @@
-//! Statements as far as they must be understood to know what a read is to find: which table, which columns by which values,
-//! and whether rows are deleted, expire, or are written under a condition. What is not understood is said to be so.
+//! Statements as far as they must be understood to know what a read is to find: which table, which columns by which
+//! values, and whether rows are deleted, expire, or are written under a condition. What is not understood is reported
+//! as such.
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]

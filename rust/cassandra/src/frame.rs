@@ -1,11 +1,12 @@
-//! Frames of Cassandra's native protocol, version 4 (`doc/native_protocol_v4.spec` in Cassandra's source): the few that a
-//! load generator speaks on its hot path.
+//! Frames of Cassandra's native protocol, version 4 (`doc/native_protocol_v4.spec` in Cassandra's source): the few that
+//! a load generator speaks on its hot path.
 
 mod columns;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 
+pub(crate) use columns::ColumnSpec;
 pub use columns::Preparation;
 use columns::described;
 
@@ -197,7 +198,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The stream and the answer of the whole frame at the start of `data`, and the frame's length; None while it is not all there.
+/// The stream and the answer of the whole frame at the start of `data`, and the frame's length; None while it is not
+/// all there.
 pub fn take(data: &[u8]) -> Result<Option<(i16, Response<'_>, usize)>> {
     if data.len() < HEADER_BYTES {
         return Ok(None);

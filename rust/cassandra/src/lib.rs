@@ -1,24 +1,25 @@
-//! Cassandra as a target: on the hot path its native protocol spoken directly, many requests out on few connections; set-up,
-//! schema and topology through the `scylla` driver, which can also carry the load. No retries and no speculation: what is
-//! measured is one request and one answer.
+//! Cassandra as a target: on the hot path its native protocol spoken directly, many requests out on few connections;
+//! set-up, schema and topology through the `scylla` driver, which can also carry the load. No retries and no
+//! speculation: what is measured is one request and one answer.
 
 mod account;
 pub mod admin;
+mod bound_statement;
 mod checks;
-pub mod content;
+mod connection;
 mod cql;
-mod driver;
+mod driver_client;
 mod frame;
-mod link;
-mod native;
-pub mod press;
+pub mod load_driver;
+mod native_client;
 mod ring;
+mod row_values;
 pub mod rows;
 mod schema;
 pub mod session;
-mod shape;
+pub mod settings;
 #[cfg(test)]
 mod stub;
 mod timer;
 mod unchecked;
-pub mod values;
+pub mod value_generator;

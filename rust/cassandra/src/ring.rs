@@ -1,5 +1,5 @@
-//! Which nodes hold a row: the token ring as the cluster tells it, looked up for each operation, so that a request goes to a
-//! node that answers it itself. Nodes come and go in mid-run: `watch` tells of each change.
+//! Which nodes hold a row: the token ring as the cluster reports it, looked up for each operation, so that a request
+//! goes to a node that answers it itself. Nodes come and go in mid-run: `watch` reports each change.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use anyhow::Result;
+use hydrotest_core::background::BackgroundTask;
 use hydrotest_core::cluster::ClusterSettings;
-use hydrotest_core::seek::Seeker;
 use scylla::cluster::{ClusterState, Node};
 use scylla::routing::partitioner::{Murmur3Partitioner, Partitioner};
 use scylla::statement::Consistency;
 
 use crate::session::connect;
 
-/// How often the driver's session, which hears of changes from the nodes, is given time to.
+/// How often the driver's session, which receives changes from the nodes, is given time to do so.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// All nodes, and who holds which part of the ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Topology {
     pub(crate) nodes: Vec<SocketAddr>,
-    /// The last token of each arc of the ring, in rising order, with the places (in `nodes`) of those that hold it.
+    /// The last token of each arc of the ring, in rising order, with the indices (in `nodes`) of those that hold it.
     arcs: Vec<(i64, Vec<usize>)>,
 }
 
@@ -82,12 +82,12 @@ fn address(node: &Node) -> SocketAddr {
     SocketAddr::new(node.address.ip(), node.address.port())
 }
 
-/// The cluster as it is now, and what tells of each change to it until it is dropped.
+/// The cluster as it is now, and a task that reports each change to it until it is dropped.
 pub(crate) fn watch(
     settings: &ClusterSettings,
     keyspace: &str,
     timeout: Duration,
-) -> Result<(Topology, Seeker<Topology>)> {
+) -> Result<(Topology, BackgroundTask<Topology>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let session = runtime.block_on(connect(settings, 1, timeout, Consistency::One, Some(keyspace)))?;
     let contact = settings.addresses.first().and_then(|address| address.parse().ok());
@@ -106,10 +106,10 @@ pub(crate) fn watch(
         let now = Topology::of(&state, &keyspace, contact);
         let is_change = now != known;
         known = now.clone();
-        // Nobody hears it where the trial is over.
+        // Nobody receives it where the trial is over.
         is_change && sender.send(now).is_err()
     };
-    Ok((first, Seeker::begin(Duration::ZERO, round)))
+    Ok((first, BackgroundTask::spawn(Duration::ZERO, round)))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use bytes::{BufMut, BytesMut};
 use hydrotest_core::checksum::crc32c_of_parts;
+use hydrotest_core::splitmix::SplitMix64;
 
 /// Shape of a row.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -60,15 +61,11 @@ impl RowShape {
     }
 
     fn put_filler(&self, out: &mut BytesMut, key: u64, column: usize) {
-        let mut state = key ^ ((column as u64 + 1) << 56);
+        let mut stream = SplitMix64::new(key ^ ((column as u64 + 1) << 56));
         let mut left = self.column_bytes;
         while left > 0 {
-            // SplitMix64 (Steele et al. 2014): cheap, and does not compress.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             let taken = left.min(8);
-            out.put_slice(&(z ^ (z >> 31)).to_be_bytes()[..taken]);
+            out.put_slice(&stream.number().to_be_bytes()[..taken]);
             left -= taken;
         }
     }

@@ -54,7 +54,7 @@ impl Table {
     }
 }
 
-/// What the cluster says of the tables in a keyspace of our own.
+/// The cluster's description of the tables in a keyspace of our own.
 pub(crate) fn read(cluster: &ClusterSettings, keyspace: &str, timeout: Duration) -> Result<Schema> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

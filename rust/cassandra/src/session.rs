@@ -1,5 +1,5 @@
 //! A driver session as a measuring tool needs it: no retries, no speculation, nothing in the background
-//! that would press on the server unasked.
+//! that would load the server unasked.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use scylla::statement::Consistency;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REFRESH: Duration = Duration::from_secs(24 * 3600);
 
-/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error. Of the schema it learns
-/// `keyspace` only, or nothing: no more is asked of it.
+/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error. Of the schema it
+/// learns `keyspace` only, or nothing: no more is asked of it.
 pub async fn connect(
     cluster: &ClusterSettings,
     connections: usize,

@@ -1,5 +1,5 @@
-//! A node for unit tests: it greets, prepares anything, and answers executions as a test says. Real nodes are pressed by
-//! tests/real/test_generators.py.
+//! A node for unit tests: it greets, prepares anything, and answers executions as a test requires. Real nodes are
+//! tested by tests/real/test_generators.py.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    /// Answers on a port of its own, until the test process ends. `reply` is told how many executions came before.
+    /// Answers on a port of its own, until the test process ends. `reply` receives the number of executions before it.
     pub(crate) fn listen(reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

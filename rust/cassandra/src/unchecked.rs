@@ -1,4 +1,4 @@
-//! What was not checked, and how often: what the report says of it.
+//! What was not checked, and how often: what the report shows of it.
 
 use serde::Serialize;
 
@@ -40,7 +40,8 @@ impl Unchecked {
         }
     }
 
-    /// What is not checked of a statement's reads: nothing of them, or what `check` leaves out. None of it has been counted yet.
+    /// What is not checked of a statement's reads: nothing of them, or what `check` leaves out. None of it has been
+    /// counted yet.
     pub(crate) fn of(statement: &str, check: &Result<Check, Reason>) -> Vec<Self> {
         let check = match check {
             Err(reason) => return vec![Self::new(statement, What::Read, *reason, Vec::new())],

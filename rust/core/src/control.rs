@@ -1,5 +1,5 @@
-//! Stdin, the node's only ear: which protocol the controller speaks on the first line, settings on the second, commands after
-//! them, and its end as the sign that the controller is gone.
+//! Stdin, the node's only input: the controller's protocol version on the first line, settings on the second, commands
+//! after them, and its end as the sign that the controller is gone.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::wire::{Command, Event, Greeting, PROTOCOL, emit};
 /// What a node returns that could not do what it was asked.
 pub const FAILED: i32 = 3;
 
-/// Says which protocol this node speaks, and hears which the controller does. The error names both.
+/// Sends the protocol version of this node, and checks that of the controller. The error names both.
 pub fn greet() -> Result<(), String> {
     emit(&Event::Hello { protocol: PROTOCOL });
     let line = read_line("the version of the protocol")?;
@@ -43,16 +43,16 @@ fn read_line(what: &str) -> Result<String, String> {
     }
 }
 
-/// A command; the error is in words. `takes` tells those that this node knows what to do with.
+/// A command; the error is in words. `takes` is true for those that this node supports.
 pub fn parse_command(line: &str, takes: impl Fn(&Command) -> bool) -> Result<Command, String> {
     match serde_json::from_str::<Command>(line) {
         Ok(command) if takes(&command) => Ok(command),
-        Ok(command) => Err(format!("a command that means nothing here: {command:?}")),
-        Err(error) => Err(format!("a command that is not known: {error}")),
+        Ok(command) => Err(format!("this subcommand does not support the command {command:?}")),
+        Err(error) => Err(format!("unknown command: {error}")),
     }
 }
 
-/// What the end of stdin says.
+/// What the end of stdin means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
     /// That it is enough: the node has done what it is for.
@@ -72,8 +72,8 @@ pub struct Control {
     answered: Arc<AtomicBool>,
 }
 
-/// Listens on stdin in a thread of its own, for commands that it `takes`; another is a failure. When stdin ends, the process
-/// exits: a node must not outlive its controller.
+/// Listens on stdin in a thread of its own, for commands that it `takes`; another is a failure. When stdin ends, the
+/// process exits: a node must not outlive its controller.
 pub fn listen(takes: impl Fn(&Command) -> bool + Send + 'static, at_end: AtEnd) -> Control {
     let (sender, commands) = mpsc::channel();
     let control = Control {
@@ -109,7 +109,7 @@ pub fn listen(takes: impl Fn(&Command) -> bool + Send + 'static, at_end: AtEnd) 
     control
 }
 
-/// Says why the node cannot go on, and ends it.
+/// Reports why the node cannot go on, and ends it.
 pub fn fail(error: String) -> ! {
     emit(&Event::Failed { error });
     std::process::exit(FAILED)
@@ -122,7 +122,7 @@ impl Control {
         emit(&Event::Done { result });
     }
 
-    /// Waits for `go` and tells the wall time to begin at, in seconds since the epoch; None if `stop` came first.
+    /// Waits for `go` and returns the wall time to begin at, in seconds since the epoch; None if `stop` came first.
     pub fn wait_for_go(&self) -> Option<f64> {
         loop {
             match self.commands.recv() {
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn a_command_for_somebody_else_is_refused_like_an_unknown_one() {
-        let takes = |command: &Command| matches!(command, Command::Tell);
-        assert_eq!(parse_command(r#"{"command": "tell"}"#, takes), Ok(Command::Tell));
+        let takes = |command: &Command| matches!(command, Command::Report);
+        assert_eq!(parse_command(r#"{"command": "report"}"#, takes), Ok(Command::Report));
         for line in [r#"{"command": "stop"}"#, r#"{"command": "dance"}"#, "tell", ""] {
             assert!(parse_command(line, takes).is_err(), "{line}");
         }

@@ -1,14 +1,14 @@
-//! The drive loop: starts operations when they are due, whatever the target does, and gives the
-//! target the time in between. One thread; the loop itself neither allocates nor locks. What it drives does: a target's wait
-//! lists its sockets anew (`socket::wait`), and what has ended is recorded under the recorder's lock, which nobody else takes but
+//! The drive loop: starts operations when they are due, whatever the target does, and gives the target the time in
+//! between. One thread; the loop itself neither allocates nor locks. What it drives does: a target's wait lists its
+//! sockets anew (`socket::wait`), and what has ended is recorded under the recorder's lock, which nobody else takes but
 //! the reporter, once a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::arrival_process::ArrivalProcess;
 use crate::clock::monotonic_ns;
-use crate::course::Course;
-use crate::schedule::Schedule;
-use crate::wire::{Load, Pressure};
+use crate::schedule::{Schedule, share_of};
+use crate::wire::{LoadModel, LoadSettings};
 
 /// How operations are started.
 #[derive(Clone, Debug)]
@@ -21,17 +21,19 @@ pub enum Pace {
 
 impl Pace {
     /// The pace of one thread, which keeps share `share` of a load whose schedule begins at `start_ns`.
-    pub fn of(pressure: &Pressure, start_ns: u64, share: u64) -> Self {
-        let shares = u64::from(pressure.shares);
-        let open = |course| Self::Open {
-            schedule: Schedule::new(start_ns, course).split(share, shares),
-            in_flight_max: part(pressure.in_flight_max, share, shares).max(1),
+    pub fn of(load: &LoadSettings, start_ns: u64, share: u64) -> Self {
+        let shares = u64::from(load.shares);
+        let open = |process| Self::Open {
+            schedule: Schedule::new(start_ns, process).split(share, shares),
+            in_flight_max: share_of(load.in_flight_max, share, shares).max(1),
         };
-        match &pressure.load {
-            Load::Open { rate_per_s, arrivals } => open(Course::steady(*rate_per_s, *arrivals, pressure.seconds)),
-            Load::Profile { stretches } => open(Course::profile(stretches)),
-            Load::Closed { in_flight } => Self::Closed {
-                in_flight: part(*in_flight, share, shares).max(1),
+        match &load.model {
+            LoadModel::Open { rate_per_s, arrivals } => {
+                open(ArrivalProcess::steady(*rate_per_s, *arrivals, load.seconds))
+            }
+            LoadModel::Profile { stretches } => open(ArrivalProcess::profile(stretches)),
+            LoadModel::Closed { in_flight } => Self::Closed {
+                in_flight: share_of(*in_flight, share, shares).max(1),
             },
         }
     }
@@ -51,11 +53,6 @@ impl Pace {
             Self::Closed { .. } => None,
         }
     }
-}
-
-/// What one of several gets of a whole number: all parts together are the whole.
-pub fn part(whole: u64, share: u64, shares: u64) -> u64 {
-    whole / shares + u64::from(share < whole % shares)
 }
 
 /// Something that operations can be started on, without ever blocking the loop.
@@ -115,10 +112,10 @@ impl Limits {
         }
     }
 
-    /// What a load asks for.
-    pub fn of(pressure: &Pressure, end_ns: u64, tick_ns: u64) -> Self {
+    /// The limits of a load.
+    pub fn of(load: &LoadSettings, end_ns: u64, tick_ns: u64) -> Self {
         Self {
-            give_up_ns: pressure.give_up_s.map(|seconds| (seconds * 1e9) as u64),
+            give_up_ns: load.give_up_s.map(|seconds| (seconds * 1e9) as u64),
             ..Self::until(end_ns, tick_ns)
         }
     }

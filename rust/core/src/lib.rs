@@ -2,11 +2,12 @@
 //! latencies, the drive loop, the null target, and the messages to the controller.
 //! It knows no client library and no system under test.
 
+pub mod arrival_process;
+pub mod background;
 pub mod checksum;
 pub mod clock;
 pub mod cluster;
 pub mod control;
-pub mod course;
 pub mod draw;
 pub mod drive;
 pub mod null;
@@ -14,8 +15,8 @@ pub mod recorder;
 pub mod reporter;
 pub mod runs;
 pub mod schedule;
-pub mod seek;
 pub mod socket;
+pub mod splitmix;
 pub mod threads;
 pub mod tls;
 pub mod trial;

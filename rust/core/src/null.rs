@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
+use crate::arrival_process::ArrivalProcess;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
-use crate::course::Course;
 use crate::drive::{Limits, Pace, Target, drive};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
@@ -54,7 +54,7 @@ pub fn ceiling_per_core_s(seconds: f64) -> f64 {
     let cpu_before = thread_cpu_ns();
     // 256 at a time: about what one look at the schedule finds due at a million a second.
     let pace = Pace::Open {
-        schedule: Schedule::new(start, Course::Even { rate_per_s: 1e9 }),
+        schedule: Schedule::new(start, ArrivalProcess::Even { rate_per_s: 1e9 }),
         in_flight_max: 256,
     };
     let driven = match drive(&mut target, pace, limits, &AtomicBool::new(false)) {
@@ -76,7 +76,7 @@ mod tests {
         };
         let limits = Limits::until(start + 200_000_000, 200_000);
         let pace = Pace::Open {
-            schedule: Schedule::new(start, Course::Even { rate_per_s: 10_000.0 }),
+            schedule: Schedule::new(start, ArrivalProcess::Even { rate_per_s: 10_000.0 }),
             in_flight_max: 1_000_000,
         };
         let driven = drive(&mut target, pace, limits, &AtomicBool::new(false)).unwrap();
@@ -113,7 +113,7 @@ mod tests {
         };
         let limits = Limits::until(start + 20_000_000, 0);
         let pace = Pace::Open {
-            schedule: Schedule::new(start, Course::Even { rate_per_s: 1e9 }),
+            schedule: Schedule::new(start, ArrivalProcess::Even { rate_per_s: 1e9 }),
             in_flight_max: 10,
         };
         let driven = drive(&mut target, pace, limits, &AtomicBool::new(false)).unwrap();

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hdrhistogram::Histogram;
 
-/// Values are recorded in microseconds; the highest that can be told is ten minutes.
+/// Values are recorded in microseconds; the highest is ten minutes.
 pub const HIGHEST_US: u64 = 600_000_000;
 /// Three decimal digits: a reported percentile is within 0.1 % of the true value.
 pub const DIGITS: u8 = 3;
@@ -19,8 +19,8 @@ pub const DIGITS: u8 = 3;
 const OPEN_SECONDS: usize = 8;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The three histograms of one second (or of any merged span). They grow with what they hold: a generator has dozens of them, and
-/// ten minutes take nearly three times what a tenth of a second does.
+/// The three histograms of one second (or of any merged span). They grow with what they hold: a generator has dozens of
+/// them, and ten minutes take nearly three times what a tenth of a second does.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     pub response: Histogram<u32>,

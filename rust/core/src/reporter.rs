@@ -27,13 +27,15 @@ pub struct SharedCounts {
     pub cap_hits: AtomicU64,
 }
 
-/// Tries of a snapshot. What it waits for is a generator that goes on between two loads; the second try nearly always agrees.
+/// Tries of a snapshot. What it waits for is a generator that goes on between two loads; the second try nearly always
+/// agrees.
 const TRIES: usize = 1_000;
 
 impl SharedCounts {
-    /// A snapshot of one moment: none of the counters that what is in flight is told from moved while it was taken. Else a reporter that is held back
-    /// between two loads tells of operations as in flight that were started in place of others that it has not yet seen completed: up to twice the cap.
-    /// If the counters never rest, in flight is told too high rather than negative.
+    /// A snapshot of one moment: none of the counters that give what is in flight moved while it was taken. Else a
+    /// reporter that is held back between two loads counts operations as in flight that were started in place of others
+    /// that it has not yet seen completed: up to twice the cap. If the counters never rest, in flight comes out too
+    /// high rather than negative.
     pub fn read(&self) -> Counts {
         let ended = || {
             (

@@ -1,28 +1,27 @@
-//! The schedule of intended start times. It is fixed before the first operation and never moves: operation `n` is due at
-//! `start + course(n)`, however late the system or the generator is.
+//! The schedule of intended start times. It is fixed before the first operation and never moves: operation `n` is due
+//! at `start + process(n)`, however late the system or the generator is.
 //!
 //! Source of the rule: G. Tene, "How NOT to measure latency" (coordinated omission); the form
 //! `base + n·interval` is cql-stress's.
 
-use crate::course::Course;
-use crate::drive::part;
+use crate::arrival_process::ArrivalProcess;
 
 /// A schedule, optionally one of several interleaved shares of it.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     start_ns: u64,
-    course: Course,
+    process: ArrivalProcess,
     /// This share holds operations `share, share + shares, share + 2·shares, …` of the whole.
     share: u64,
     shares: u64,
 }
 
 impl Schedule {
-    /// A schedule of `course` beginning at `start_ns` (monotonic).
-    pub fn new(start_ns: u64, course: Course) -> Self {
+    /// A schedule of `process` beginning at `start_ns` (monotonic).
+    pub fn new(start_ns: u64, process: ArrivalProcess) -> Self {
         Self {
             start_ns,
-            course,
+            process,
             share: 0,
             shares: 1,
         }
@@ -37,26 +36,31 @@ impl Schedule {
     /// Intended start of this share's `n`-th operation, in monotonic nanoseconds; `u64::MAX` if it is never due.
     pub fn intended_ns(&self, n: u64) -> u64 {
         self.start_ns
-            .saturating_add(self.course.offset_ns(n * self.shares + self.share))
+            .saturating_add(self.process.offset_ns(n * self.shares + self.share))
     }
 
     /// How many of this share's operations are due at or before `now_ns`.
     pub fn due_by(&self, now_ns: u64) -> u64 {
         match now_ns.checked_sub(self.start_ns) {
-            Some(offset_ns) => part(self.course.due_by(offset_ns), self.share, self.shares),
+            Some(offset_ns) => share_of(self.process.due_by(offset_ns), self.share, self.shares),
             None => 0,
         }
     }
 }
 
+/// What one of several gets of a whole number: all parts together are the whole.
+pub fn share_of(whole: u64, share: u64, shares: u64) -> u64 {
+    whole / shares + u64::from(share < whole % shares)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::course::Arrivals;
+    use crate::arrival_process::Arrivals;
     use proptest::prelude::*;
 
-    fn even(rate_per_s: f64) -> Course {
-        Course::steady(rate_per_s, Arrivals::Even, 1.0)
+    fn even(rate_per_s: f64) -> ArrivalProcess {
+        ArrivalProcess::steady(rate_per_s, Arrivals::Even, 1.0)
     }
 
     proptest! {
@@ -73,7 +77,7 @@ mod tests {
         #[test]
         fn shares_add_up(rate in 1.0f64..1e6, at in 0u64..10_000_000_000, shares in 1u64..9, which in 0usize..3) {
             let arrivals = [Arrivals::Even, Arrivals::Poisson { seed: 1 }, Arrivals::Bursts { size: 7 }][which];
-            let whole = Schedule::new(5, Course::steady(rate, arrivals, 2.0));
+            let whole = Schedule::new(5, ArrivalProcess::steady(rate, arrivals, 2.0));
             let sum: u64 = (0..shares).map(|i| whole.clone().split(i, shares).due_by(5 + at)).sum();
             prop_assert_eq!(sum, whole.due_by(5 + at));
         }

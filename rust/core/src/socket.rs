@@ -1,5 +1,5 @@
-//! A TCP connection for hot loops: what is to be sent queues until the socket takes it, and what has arrived lies in one
-//! buffer until whole frames of it are taken. Blocking at first, for handshakes; encrypted where that is asked for.
+//! A TCP connection for hot loops: what is to be sent queues until the socket takes it, and what has arrived lies in
+//! one buffer until whole frames of it are taken. Blocking at first, for handshakes; encrypted where that is asked for.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,8 +20,8 @@ const READ_BYTES: usize = 256 << 10;
 pub struct Socket {
     stream: TcpStream,
     received: BytesMut,
-    /// Where a read lands before it is appended: zeroed once, not per read. It stays in the core's cache; reading straight into
-    /// `received`, megabytes at a time, saved this copy and made a consumer slower.
+    /// Where a read lands before it is appended: zeroed once, not per read. It stays in the core's cache; reading
+    /// straight into `received`, megabytes at a time, saved this copy and made a consumer slower.
     scratch: Vec<u8>,
     to_send: VecDeque<Bytes>,
     tls: Option<Tls>,
@@ -161,8 +161,8 @@ fn closed() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, "the peer closed the connection")
 }
 
-/// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed; the indexes of those
-/// that have something to do. None stands for one that is not connected.
+/// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed; the indexes of
+/// those that have something to do. None stands for one that is not connected.
 pub fn wait<'a>(sockets: impl Iterator<Item = Option<&'a Socket>>, timeout_ns: u64) -> io::Result<Vec<usize>> {
     let (indexes, mut polled): (Vec<usize>, Vec<PollFd<'_>>) = sockets
         .enumerate()

@@ -33,7 +33,8 @@ pub fn own_threads() -> Vec<ThreadUse> {
     threads
 }
 
-/// The most memory that this process has had resident, in bytes (`VmHWM` of `/proc/self/status`); 0 where it is not told.
+/// The most memory that this process has had resident, in bytes (`VmHWM` of `/proc/self/status`); 0 where the kernel
+/// does not report it.
 pub fn peak_memory_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -53,10 +54,10 @@ pub struct Priority {
 /// Above what takes cores away from others in a squeeze.
 const PRIORITY: i32 = 2;
 
-/// Asks for real-time scheduling, and for `nice` where that is refused; tells what was got. Refusal is
-/// no error: the room checks tell whether it mattered. At `nice` 0 nothing is asked for.
+/// Asks for real-time scheduling, and for `nice` where that is refused; returns what was granted. Refusal is
+/// no error: the room checks show whether it mattered. At `nice` 0 nothing is asked for.
 ///
-/// Why real-time: beside a busy JVM on two cores a thread at nice −10 was seen to wait for a core a quarter
+/// Why real-time: next to a busy JVM on two cores a thread at nice −10 was seen to wait for a core a quarter
 /// of the time, which would be reported as the system's latency. The kernel's real-time
 /// limit (95 % by default) keeps a runaway generator from taking the machine.
 pub fn raise_priority(nice: i32) -> Priority {

@@ -85,7 +85,7 @@ fn begin(control: &Control) -> Result<Option<(WallOffset, u64)>, String> {
     let lead_s = start_wall_s - wall.wall_s(monotonic_ns());
     if lead_s.abs() > LEAD_S_MAX {
         return Err(format!(
-            "told to begin {lead_s:.1} s from now: this host's clock differs from the controller's; set it (chrony, NTP)"
+            "the trial is to begin {lead_s:.1} s from now: this host's clock differs from the controller's; set it (chrony, NTP)"
         ));
     }
     Ok(Some((wall, wall.monotonic_ns((start_wall_s * 1e9) as u64))))
@@ -94,8 +94,8 @@ fn begin(control: &Control) -> Result<Option<(WallOffset, u64)>, String> {
 /// Says `ready`, waits for `go`, runs the threads for `seconds` and reports meanwhile.
 /// `None` if the controller stopped the trial before it began; an error in words if the hosts' clocks do not agree.
 ///
-/// Second 0 comes with `go`, so that all generators of a trial begin together. One that hears of it late begins late, and
-/// its `wait` says so.
+/// Second 0 comes with `go`, so that all generators of a trial begin together. One that receives it late begins late,
+/// and its `wait` shows it.
 pub fn conduct<R: Send + 'static>(
     control: &Control,
     seconds: f64,

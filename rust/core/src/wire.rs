@@ -1,6 +1,6 @@
-//! What the controller and a node say to each other: one JSON object a line. Each first says which version of this protocol it
-//! speaks (`Greeting`, `Event::Hello`); they refuse each other where that is not the same. The controller then writes
-//! the settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these
+//! The messages between the controller and a node: one JSON object a line. Each first sends the version of this
+//! protocol that it speaks (`Greeting`, `Event::Hello`); they refuse each other where that is not the same. The
+//! controller then writes the settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these
 //! messages lie in `contract/messages/`, and the tests of both sides read them.
 
 use std::collections::BTreeMap;
@@ -9,10 +9,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::course::{Arrivals, Stretch};
+use crate::arrival_process::{Arrivals, Stretch};
 
-/// To be raised with every change that the other side would not understand, here and in `python/hydrotest/hosts/protocol.py`.
-pub const PROTOCOL: u32 = 1;
+/// To be raised with every change that the other side would not understand, here and in
+/// `python/hydrotest/hosts/protocol.py`.
+pub const PROTOCOL: u32 = 2;
 
 /// The controller's first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,10 +22,10 @@ pub struct Greeting {
     pub protocol: u32,
 }
 
-/// How a generator presses.
+/// The load model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Load {
+pub enum LoadModel {
     /// Operations start by a schedule of this many a second, whatever the system does.
     Open { rate_per_s: f64, arrivals: Arrivals },
     /// The same, at a rate that changes.
@@ -33,16 +34,17 @@ pub enum Load {
     Closed { in_flight: u64 },
 }
 
-/// What every generator is told, whatever it presses on.
+/// The load of a generator, for every kind of system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pressure {
-    pub load: Load,
+pub struct LoadSettings {
+    pub model: LoadModel,
     /// Length of the trial in seconds, warm-up included.
     pub seconds: f64,
     /// A trial whose oldest unanswered operation is older than this is hopeless and ends early.
     pub give_up_s: Option<f64>,
-    /// Operations in flight, of all shares together, that an open loop may never exceed; reaching it is reported and voids the trial.
+    /// Operations in flight, of all shares together, that an open loop may never exceed; reaching it is reported and
+    /// voids the trial.
     pub in_flight_max: u64,
     /// Generator threads of this node.
     pub threads: u32,
@@ -54,27 +56,27 @@ pub struct Pressure {
     pub nice: i32,
 }
 
-impl Pressure {
+impl LoadSettings {
     /// The shares that this node's threads keep.
     pub fn own_shares(&self) -> Range<u32> {
         self.first_share..self.first_share + self.threads
     }
 
-    /// An error in words if no generator can press so.
+    /// An error in words if no generator can offer this load.
     pub fn check(&self) -> Result<(), String> {
         let is_rate = |rate_per_s: f64| rate_per_s.is_finite() && rate_per_s >= 0.0;
-        match &self.load {
-            Load::Open { rate_per_s, .. } if !(is_rate(*rate_per_s) && *rate_per_s > 0.0) => {
+        match &self.model {
+            LoadModel::Open { rate_per_s, .. } if !(is_rate(*rate_per_s) && *rate_per_s > 0.0) => {
                 Err(format!("a rate of {rate_per_s} a second cannot be offered"))
             }
-            Load::Profile { stretches } => stretches
+            LoadModel::Profile { stretches } => stretches
                 .iter()
                 .find(|stretch| {
                     let is_time = stretch.seconds.is_finite() && stretch.seconds > 0.0;
                     !(is_time && is_rate(stretch.from_per_s) && is_rate(stretch.to_per_s))
                 })
                 .map_or(Ok(()), |stretch| Err(format!("{stretch:?} cannot be offered"))),
-            Load::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
+            LoadModel::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
             _ if self.threads == 0 => Err("a generator needs at least one thread".into()),
             _ if self.own_shares().end > self.shares => Err(format!(
                 "shares {:?} of {} are not there to be kept",
@@ -106,11 +108,11 @@ pub enum Command {
     Unwatch { service: String },
     /// For a supervisor: signal its service.
     Signal { name: SignalName },
-    /// For a clock: tell the time.
-    Tell,
+    /// For a clock: report the time.
+    Report,
 }
 
-/// What a service can be told by signal.
+/// The signals that a service can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalName {
@@ -140,8 +142,8 @@ pub struct Counts {
     pub completed: u64,
     pub failed: u64,
     pub bytes: u64,
-    /// Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and records that
-    /// were aborted. It is done with, and neither completed nor in flight.
+    /// Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and
+    /// records that were aborted. It is done with, and neither completed nor in flight.
     #[serde(default)]
     pub skipped: u64,
     /// Times an open loop found the in-flight cap reached.
@@ -155,11 +157,11 @@ impl Counts {
     }
 }
 
-/// What a node says.
+/// What a node reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The first thing that a node says.
+    /// The first event of every node.
     Hello { protocol: u32 },
     /// What this host's clock shows.
     Clock { wall_s: f64 },
@@ -230,7 +232,7 @@ pub struct Outcome {
     pub gave_up: bool,
     /// The most memory that the node had (resident), in bytes.
     pub memory_bytes_max: u64,
-    /// What only this kind of generator can tell.
+    /// What only this kind of generator reports.
     pub extra: serde_json::Value,
 }
 

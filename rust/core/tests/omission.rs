@@ -1,5 +1,5 @@
-//! Coordinated omission, shown: a target that stands still for a tenth of the time, whose true distribution of response times is
-//! known. An open loop must tell it; a client that waits with the system does not.
+//! Coordinated omission, shown: a target that stands still for a tenth of the time, whose true distribution of response
+//! times is known. An open loop must report it; a client that waits with the system does not.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
+use hydrotest_core::arrival_process::ArrivalProcess;
 use hydrotest_core::clock::monotonic_ns;
-use hydrotest_core::course::Course;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::recorder::{Latencies, Recorder};
 use hydrotest_core::schedule::Schedule;
@@ -101,7 +101,7 @@ impl Target for Stalling {
 }
 
 fn pressed(operations_max: u64, pace: impl FnOnce(u64) -> Pace) -> Latencies {
-    // One after the other: a client that is descheduled for another test would tell of that.
+    // One after the other: a client that is descheduled for another test would measure that.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start_ns = monotonic_ns();
@@ -121,11 +121,11 @@ fn an_open_loop_tells_what_a_stall_costs() {
         let intended_ns = (op as f64 * 1e9 / RATE_PER_S) as u64;
         truth.record((answered_ns(intended_ns) - intended_ns) / 1_000).unwrap();
     }
-    // The test's own thread shares its cores: a try in which it was kept from them tells of that.
+    // The test's own thread shares its cores: a try in which it was kept from them measures that.
     let mut told = Vec::new();
     for _ in 0..3 {
         let found = pressed(OPERATIONS, |start_ns| Pace::Open {
-            schedule: Schedule::new(start_ns, Course::Even { rate_per_s: RATE_PER_S }),
+            schedule: Schedule::new(start_ns, ArrivalProcess::Even { rate_per_s: RATE_PER_S }),
             in_flight_max: u64::MAX,
         });
         assert_eq!(found.response.len(), OPERATIONS);

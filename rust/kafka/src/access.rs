@@ -68,7 +68,7 @@ fn log_in(connection: &mut Connection, login: &Login) -> Result<()> {
     let mechanism = Mechname::parse(login.mechanism.as_bytes()).context("no such SASL mechanism")?;
     let mut session = SASLClient::new(config)
         .start_suggested(&[mechanism])
-        .with_context(|| format!("{} is not spoken here", login.mechanism))?;
+        .with_context(|| format!("{} is not supported", login.mechanism))?;
     let mut challenge: Option<Vec<u8>> = None;
     loop {
         let mut token = Vec::new();

@@ -34,10 +34,10 @@ const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 /// Where a topic's partitions are led: partition → broker address.
 pub type Leaders = BTreeMap<i32, String>;
 
-/// What the controller may ask.
+/// The admin queries of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Ask {
+#[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AdminQuery {
     /// Which brokers are registered, and of how many partitions a copy is behind.
     Brokers { cluster: ClusterSettings },
     /// Makes a topic and waits until every partition has a leader.
@@ -63,10 +63,10 @@ pub enum Ask {
     DeleteTopic { cluster: ClusterSettings, topic: String },
 }
 
-/// Answers one question as plain data.
-pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
-    match ask {
-        Ask::Brokers { cluster } => {
+/// Answers one query as plain data.
+pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
+    match query {
+        AdminQuery::Brokers { cluster } => {
             let metadata = Access::new(cluster)?
                 .open_any()?
                 .call(&MetadataRequest::default().with_topics(None))?;
@@ -75,7 +75,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
             let behind = partitions.filter(|one| one.isr_nodes.len() < one.replica_nodes.len());
             Ok(serde_json::json!({ "brokers": brokers, "behind": behind.count() }))
         }
-        Ask::CreateTopic {
+        AdminQuery::CreateTopic {
             cluster,
             topic,
             partitions,
@@ -85,7 +85,7 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
             create_topic(&Access::new(cluster)?, topic, *partitions, *replication, config)?;
             Ok(serde_json::json!({}))
         }
-        Ask::SetScram {
+        AdminQuery::SetScram {
             cluster,
             user,
             mechanism,
@@ -107,11 +107,11 @@ pub fn answer(ask: &Ask) -> Result<serde_json::Value> {
             }
             Ok(serde_json::json!({}))
         }
-        Ask::Ends { cluster, topic } => {
+        AdminQuery::Ends { cluster, topic } => {
             let (_, ends) = await_ends(&Access::new(cluster)?, topic)?;
             Ok(serde_json::json!({ "records": ends.values().sum::<i64>() }))
         }
-        Ask::DeleteTopic { cluster, topic } => {
+        AdminQuery::DeleteTopic { cluster, topic } => {
             delete_topic(&Access::new(cluster)?, topic)?;
             Ok(serde_json::json!({}))
         }
@@ -177,7 +177,8 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
     }
 }
 
-/// Which end of a partition (`isolation_level`): that of all records, or that of those that no undecided transaction holds back.
+/// Which end of a partition (`isolation_level`): that of all records, or that of those that no undecided transaction
+/// holds back.
 pub const END: i8 = 0;
 pub const COMMITTED_END: i8 = 1;
 
@@ -214,7 +215,7 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -
     }
     ensure!(
         ends.len() == leaders.len(),
-        "brokers told the ends of {} of {} partitions",
+        "brokers reported the ends of {} of {} partitions",
         ends.len(),
         leaders.len()
     );

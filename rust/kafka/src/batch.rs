@@ -35,7 +35,8 @@ impl Record<'_> {
     }
 }
 
-/// As whom an idempotent producer writes: the broker stores each of its batches once, and in the order of their sequences.
+/// As whom an idempotent producer writes: the broker stores each of its batches once, and in the order of their
+/// sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub producer_id: i64,
@@ -100,8 +101,8 @@ impl BatchWriter {
         self.count += 1;
     }
 
-    /// Completes the header and returns the batch as it goes on the wire. `as_whom` with the sequence of the first record,
-    /// for an idempotent producer.
+    /// Completes the header and returns the batch as it goes on the wire. `as_whom` with the sequence of the first
+    /// record, for an idempotent producer.
     pub fn finish(self, timestamp_ms: i64, codec: Codec, as_whom: Option<(Identity, i32)>) -> Result<Vec<u8>> {
         let mut bytes = self.bytes;
         if codec != Codec::None {

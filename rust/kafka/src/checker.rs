@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use hydrotest_core::runs::Runs;
 use serde::Serialize;
 
+use crate::batch_reader::{Aborted, read_batches};
 use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, widen};
-use crate::walk::{Aborted, walk};
 
 /// Sequences of one producer in one partition.
 #[derive(Debug, Default)]
@@ -37,8 +37,8 @@ impl Tracker {
     }
 }
 
-/// Records that are not as they were written, or not where they belong; of these nobody can tell whose they are, or it does not
-/// matter.
+/// Records that are not as they were written, or not where they belong; of these the producer cannot be identified, or
+/// it does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Flaws {
     pub(crate) corrupted: u64,
@@ -52,7 +52,8 @@ pub(crate) struct Checked {
     pub(crate) records: u64,
     /// Of their values.
     pub(crate) bytes: u64,
-    /// Offsets that were passed and held no record for this reader: markers of transactions, aborted records, unreadable batches.
+    /// Offsets that were passed and held no record for this reader: markers of transactions, aborted records,
+    /// unreadable batches.
     pub(crate) skipped: u64,
     /// Of these, records of aborted transactions.
     pub(crate) aborted: u64,
@@ -71,12 +72,13 @@ impl AddAssign for Checked {
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub(crate) index: i32,
-    pub(crate) link: usize,
+    pub(crate) slot: usize,
     pub(crate) next_offset: i64,
     pub(crate) end_offset: i64,
-    /// End of the topic as the broker last told it.
+    /// End of the topic as the broker last reported it.
     pub(crate) written_offset: i64,
-    /// Up to where this reader may read, as the broker last told it: the end, or where the first undecided transaction begins.
+    /// Up to where this reader may read, as the broker last reported it: the end, or where the first undecided
+    /// transaction begins.
     pub(crate) readable_offset: i64,
     /// Nothing is asked before this time: the last answer was a refusal that may pass.
     pub(crate) not_before_ns: u64,
@@ -92,13 +94,15 @@ impl Partition {
         self.next_offset >= self.end_offset
     }
 
-    /// Takes in how far the broker says that its log reaches; `stable`: up to where all transactions are decided, where only that is read.
+    /// Takes in how far the broker's log reaches; `stable`: up to where all transactions are decided, where only that
+    /// is read.
     pub(crate) fn reaches(&mut self, end: i64, stable: Option<i64>) {
         self.written_offset = self.written_offset.max(end);
         self.readable_offset = self.readable_offset.max(stable.unwrap_or(end));
     }
 
-    /// Checks the records of one answer, but for those of `aborted` transactions. `level`: that of all log records in the topic.
+    /// Checks the records of one answer, but for those of `aborted` transactions. `level`: that of all log records in
+    /// the topic.
     pub(crate) fn check(
         &mut self,
         data: &[u8],
@@ -112,7 +116,7 @@ impl Partition {
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
         let trackers = &mut self.trackers;
-        let walked = walk(data, self.next_offset, aborted, |value| {
+        let read = read_batches(data, self.next_offset, aborted, |value| {
             let Some(opened) = open(value) else {
                 flawed += 1;
                 return;
@@ -130,21 +134,21 @@ impl Partition {
                     arrived(&stamp);
                     tracker.note(stamp.sequence);
                 }
-                // It has no time: how long it took cannot be told.
+                // It has no time: how long it took is unknown.
                 Opened::Short { sequence_low, .. } => tracker.note_low(sequence_low),
             }
         })
         .with_context(|| format!("partition {} at offset {}", self.index, self.next_offset))?;
         self.trackers.extend(current);
-        flaws.corrupted += flawed + walked.corrupt_records;
+        flaws.corrupted += flawed + read.corrupt_records;
         flaws.wrong_branch += strayed;
-        let passed = (walked.next_offset - self.next_offset).max(0).cast_unsigned();
-        self.next_offset = walked.next_offset;
+        let passed = (read.next_offset - self.next_offset).max(0).cast_unsigned();
+        self.next_offset = read.next_offset;
         Ok(Checked {
-            records: walked.records,
-            bytes: walked.bytes,
-            skipped: passed.saturating_sub(walked.records),
-            aborted: walked.aborted_records,
+            records: read.records,
+            bytes: read.bytes,
+            skipped: passed.saturating_sub(read.records),
+            aborted: read.aborted_records,
         })
     }
 
@@ -183,12 +187,12 @@ impl Stopped {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::walk::tests::{Kind, log_of};
+    use crate::batch_reader::tests::{Kind, log_of};
 
     pub(crate) fn partition(index: i32) -> Partition {
         Partition {
             index,
-            link: 0,
+            slot: 0,
             next_offset: 0,
             end_offset: i64::MAX,
             written_offset: 0,
@@ -224,7 +228,7 @@ pub(crate) mod tests {
             (checked.records, checked.skipped, checked.aborted)
         };
         assert_eq!(check(&[(0, 1)]), (3, 4, 2));
-        // A reader of all that is there is told of no aborted transaction.
+        // A reader of all that is there receives no aborted transaction.
         assert_eq!(check(&[]), (5, 2, 0));
     }
 

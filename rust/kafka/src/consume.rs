@@ -1,6 +1,6 @@
 //! The consuming generator: reads a topic's partitions as fast as the brokers give, and checks the
 //! checksum and the sequence of every single record. Following a topic that is being written, it also
-//! tells each record's end-to-end latency, from its intended start to its arrival here.
+//! measures each record's end-to-end latency, from its intended start to its arrival here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
-use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::{Channel, lock};
@@ -22,14 +21,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
+use crate::batch_reader::Aborted;
 use crate::checker::{Checked, Flaws, Partition, Stopped};
-use crate::finder::Finder;
+use crate::connection_pool::ConnectionPool;
 use crate::lag::count_followed;
-use crate::links::Links;
+use crate::metadata_refresher::MetadataRefresher;
 use crate::payload::{Level, Stamp, level};
 use crate::protocol::{error_name, topic_name};
+use crate::settings::{ConsumeSettings, Reading};
 use crate::throttle::Throttled;
-use crate::walk::Aborted;
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
@@ -40,45 +40,6 @@ const DRAIN_NS: u64 = 15_000_000_000;
 
 /// A transaction's end is written to its partitions after the producer has its answer; this long, at most.
 const DECISION_WAIT: Duration = Duration::from_secs(10);
-
-/// When to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reading {
-    /// At the end that the topic had in the beginning.
-    Once,
-    /// When the time is over; at the topic's end begin again, so that the rate can be measured.
-    Repeat,
-    /// When the time is over, the producers have ended, and all that they wrote is read.
-    Follow,
-}
-
-/// What to consume, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConsumeSettings {
-    pub cluster: ClusterSettings,
-    pub topic: String,
-    /// Longest time to read, in seconds.
-    pub seconds: f64,
-    pub reading: Reading,
-    /// Most bytes of one partition in one answer (`max.partition.fetch.bytes`).
-    pub partition_bytes: i32,
-    /// Connections per broker; each has one request out at a time.
-    pub connections: usize,
-    /// Leave out what was aborted, and what no transaction has committed yet (Kafka's `isolation.level=read_committed`).
-    pub committed: bool,
-    /// The level of all log records in the topic; what has another is in a wrong branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<String>,
-    /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends the trial.
-    pub retries: bool,
-    /// Of so many consumers of the topic …
-    pub shares: u32,
-    /// … this one reads partitions `share, share + shares, …`.
-    pub share: u32,
-    pub nice: i32,
-}
 
 /// What was seen of one producer in one partition, in the first pass over it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,7 +99,7 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
 /// Waits until every transaction in a topic that nobody writes to any more is committed or aborted.
 fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTreeMap<i32, i64>) -> Result<()> {
     let give_up = Instant::now() + DECISION_WAIT;
-    // What is undecided for longer stays unread, and is told as in flight.
+    // What is undecided for longer stays unread, and is reported as in flight.
     while end_offsets(access, leaders, topic, COMMITTED_END)? != *ends && Instant::now() < give_up {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -150,7 +111,7 @@ struct Consumer {
     access: Access,
     topic: TopicName,
     /// Each has at most one request out.
-    links: Links<()>,
+    pool: ConnectionPool<()>,
     /// In the order of their indices.
     partitions: Vec<Partition>,
     level: Option<Level>,
@@ -173,20 +134,20 @@ impl Consumer {
         if settings.committed && !follows {
             await_decisions(&access, &leaders, &settings.topic, &ends)?;
         }
-        let finder = || Finder::new(&access, &settings.topic, settings.connections);
-        let mut links = Links::new(settings.retries.then(finder));
-        // Per broker: its links, and how many of its partitions were given out.
+        let refresher = || MetadataRefresher::new(&access, &settings.topic, settings.connections);
+        let mut pool = ConnectionPool::new(settings.retries.then(refresher));
+        // Per broker: its slots, and how many of its partitions were given out.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
         let mut partitions = Vec::new();
         let own = |index: i32| index.cast_unsigned() % settings.shares == settings.share;
         for (&index, address) in leaders.iter().filter(|(index, _)| own(**index)) {
             let (opened, led) = of_broker.entry(address).or_default();
             if opened.len() < settings.connections {
-                opened.push(links.add(access.open(address)?)?);
+                opened.push(pool.add(access.open(address)?)?);
             }
             partitions.push(Partition {
                 index,
-                link: opened[*led % settings.connections],
+                slot: opened[*led % settings.connections],
                 next_offset: 0,
                 end_offset: if follows { i64::MAX } else { ends[&index] },
                 written_offset: ends[&index],
@@ -202,7 +163,7 @@ impl Consumer {
             settings: settings.clone(),
             access,
             topic: topic_name(&settings.topic),
-            links,
+            pool,
             partitions,
             level: settings
                 .level
@@ -229,8 +190,8 @@ impl Consumer {
         (self, fatal.map(|error| format!("{error:#}")))
     }
 
-    /// Reads what the producers have still written, so that fates are known: a record that is acknowledged late, behind a leader
-    /// that was away, comes late too, and that nothing came for a while does not say that nothing will.
+    /// Reads what the producers have still written, so that fates are known: a record that is acknowledged late, behind
+    /// a leader that was away, comes late too, and that nothing came for a while does not say that nothing will.
     fn drain(&mut self, window: &Window) -> Result<()> {
         while !window.written.load(Acquire) && !window.stop.load(Relaxed) {
             self.read_all(window, monotonic_ns() + RETRY_NS)?;
@@ -252,27 +213,27 @@ impl Consumer {
             if now >= end_ns || window.stop.load(Relaxed) || self.partitions.iter().all(Partition::is_read) {
                 return Ok(());
             }
-            self.links
-                .mend(&mut self.partitions, |partition| (partition.index, &mut partition.link))?;
-            for link in 0..self.links.len() {
-                self.request(link)?;
+            self.pool
+                .refresh(&mut self.partitions, |partition| (partition.index, &mut partition.slot))?;
+            for slot in 0..self.pool.len() {
+                self.request(slot)?;
             }
-            for link in self.links.wait((end_ns - now).min(RETRY_NS))? {
-                if let Err(error) = self.links.pump(link) {
-                    self.links.lose(link, error)?;
+            for slot in self.pool.wait((end_ns - now).min(RETRY_NS))? {
+                if let Err(error) = self.pool.pump(slot) {
+                    self.pool.lose(slot, error)?;
                 }
-                while let Some(((), response)) = self.links.take::<FetchRequest>(link)? {
+                while let Some(((), response)) = self.pool.take::<FetchRequest>(slot)? {
                     self.take(response, window)?;
                     // The broker reads the next part while we check this one's successors.
-                    self.request(link)?;
+                    self.request(slot)?;
                 }
             }
         }
     }
 
-    /// Asks for what is next on a link that has nothing out.
-    fn request(&mut self, link: usize) -> Result<()> {
-        if !self.links.is_up(link) || self.links.requests_out(link) > 0 {
+    /// Asks for what is next on a connection that has nothing out.
+    fn request(&mut self, slot: usize) -> Result<()> {
+        if !self.pool.is_up(slot) || self.pool.requests_out(slot) > 0 {
             return Ok(());
         }
         let now = monotonic_ns();
@@ -280,7 +241,7 @@ impl Consumer {
         let open: Vec<FetchPartition> = self
             .partitions
             .iter()
-            .filter(|partition| partition.link == link && !partition.is_read() && partition.not_before_ns <= now)
+            .filter(|partition| partition.slot == slot && !partition.is_read() && partition.not_before_ns <= now)
             .map(|partition| {
                 FetchPartition::default()
                     .with_partition(partition.index)
@@ -302,8 +263,8 @@ impl Consumer {
                     .with_topic(self.topic.clone())
                     .with_partitions(open),
             ]);
-        if let Err(error) = self.links.send(link, &request, ()) {
-            self.links.lose(link, error)?;
+        if let Err(error) = self.pool.send(slot, &request, ()) {
+            self.pool.lose(slot, error)?;
         }
         Ok(())
     }
@@ -327,14 +288,14 @@ impl Consumer {
             };
             let partition = &mut self.partitions[at];
             match error_name(data.error_code) {
-                Some(_) if self.links.passes(data.error_code) => {
+                Some(_) if self.pool.passes(data.error_code) => {
                     partition.not_before_ns = now + RETRY_NS;
                     continue;
                 }
                 Some(name) => bail!("partition {index} cannot be read: {name}"),
                 None => {}
             }
-            // Brokers that do not tell the last stable offset say −1.
+            // Brokers that do not report the last stable offset send −1.
             let stable = (self.settings.committed && data.last_stable_offset >= 0).then_some(data.last_stable_offset);
             partition.reaches(data.high_watermark, stable);
             // A consumer has no start of its own: its service time is the whole way from the intended start.

@@ -7,10 +7,10 @@ use hydrotest_core::recorder::Recorder;
 use hydrotest_core::runs::Runs;
 use hydrotest_core::schedule::Schedule;
 
+use crate::acked_offsets::AckedOffsets;
 use crate::batch::BatchWriter;
 use crate::payload::{Stamp, tagged};
-use crate::places::Places;
-use crate::record::Made;
+use crate::record::NewRecord;
 
 /// Consecutive operations that were handed to a batch in the same moment.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub(crate) struct Records {
     pub(crate) count: u64,
     pub(crate) spans: Vec<Span>,
     pub(crate) value_bytes: u64,
-    /// Where the broker put the first one, once it has said so.
+    /// Where the broker put the first one, once it has answered.
     pub(crate) offset: Option<i64>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Batch {
 
 pub(crate) struct Partition {
     pub(crate) index: i32,
-    pub(crate) link: usize,
+    pub(crate) slot: usize,
     pub(crate) next_sequence: u64,
     /// The batch that takes records now.
     pub(crate) open: Option<OpenBatch>,
@@ -68,12 +68,12 @@ pub(crate) struct Partition {
     /// Nothing is sent before this time: the last answer was a refusal that may pass.
     pub(crate) not_before_ns: u64,
     pub(crate) acked: Runs,
-    pub(crate) places: Places,
+    pub(crate) offsets: AckedOffsets,
 }
 
 impl Partition {
     /// Appends a record, to a new batch of at most `batch_bytes` if none is open.
-    pub(crate) fn push(&mut self, batch_bytes: usize, made: &Made<'_>, op: Op) {
+    pub(crate) fn push(&mut self, batch_bytes: usize, made: &NewRecord<'_>, op: Op) {
         let open = self.open.get_or_insert_with(|| OpenBatch {
             writer: BatchWriter::new(batch_bytes),
             opened_ns: op.handed_ns,
@@ -108,7 +108,7 @@ impl Partition {
         }
     }
 
-    /// Puts a sealed batch into its place: behind all others, or back where it was before it was sent, so that nothing is
+    /// Inserts a sealed batch in order: behind all others, or back where it was before it was sent, so that nothing is
     /// reordered that no broker refused out of turn.
     pub(crate) fn put_in_place(&mut self, batch: Batch) {
         let behind = |other: &Batch| other.records.first_sequence < batch.records.first_sequence;
@@ -147,13 +147,13 @@ mod tests {
         };
         let mut partition = Partition {
             index: 0,
-            link: 0,
+            slot: 0,
             next_sequence: 50,
             open: None,
             ready: VecDeque::from([batch(20), batch(40)]),
             not_before_ns: 0,
             acked: Runs::default(),
-            places: Places::of(1),
+            offsets: AckedOffsets::of(1),
         };
         for sequence in [30, 0, 10] {
             partition.put_in_place(batch(sequence));

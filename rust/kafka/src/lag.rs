@@ -6,8 +6,9 @@ use hydrotest_core::reporter::SharedCounts;
 
 use crate::checker::{Checked, Partition};
 
-/// Counts what an answer brought to a follower. What it may read counts as started, and what it has passed as completed or skipped:
-/// in flight is its lag in offsets, as Kafka's own consumer tells it (`records-lag`), whatever the offsets hold.
+/// Counts what an answer brought to a follower. What it may read counts as started, and what it has passed as completed
+/// or skipped: in flight is its lag in offsets, as Kafka's own consumer reports it (`records-lag`), whatever the
+/// offsets hold.
 pub(crate) fn count_followed(counts: &SharedCounts, partitions: &[Partition], checked: Checked) {
     let readable: i64 = partitions.iter().map(|partition| partition.readable_offset).sum();
     counts.started.fetch_max(readable.max(0).cast_unsigned(), Release);
@@ -19,9 +20,9 @@ pub(crate) fn count_followed(counts: &SharedCounts, partitions: &[Partition], ch
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch_reader::Aborted;
     use crate::checker::Flaws;
     use crate::checker::tests::{partition, two_transactions};
-    use crate::walk::Aborted;
 
     /// An answer that holds both transactions of `two_transactions`, seven offsets, of a log that reaches further.
     fn answered(aborted: &[(i64, i64)], end: i64, stable: Option<i64>) -> SharedCounts {

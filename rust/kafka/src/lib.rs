@@ -2,24 +2,25 @@
 //! the hot path. The `kafka-protocol` crate encodes and decodes the control messages.
 
 pub mod access;
+mod acked_offsets;
 pub mod admin;
 pub mod batch;
+pub mod batch_reader;
 mod checker;
 pub mod compression;
 pub mod connection;
+mod connection_pool;
 pub mod consume;
-mod finder;
 mod flight;
 mod lag;
-mod links;
+mod metadata_refresher;
 mod murmur;
-mod outbox;
 pub mod payload;
-mod places;
 pub mod produce;
 mod producer;
 pub mod protocol;
 pub mod record;
+mod record_accumulator;
+pub mod settings;
 pub mod throttle;
 mod transaction;
-pub mod walk;

@@ -3,16 +3,18 @@
 //! `crc32c (4) | producer (2) | sequence, low half (4) | filler`.
 //! The checksum covers everything after itself. Sequences count from 0 per producer and partition.
 //!
-//! A log record has its level behind the stamp, in capitals and filled up with spaces: `stamp (24) | level (8) | filler`. Since a
-//! pipeline carries it on to other topics and stores, its producer says where it was first: `partition (2) | producer (2)`.
+//! A log record has its level behind the stamp, in capitals and filled up with spaces: `stamp (24) | level (8) |
+//! filler`. Since a pipeline carries it on to other topics and stores, its producer field holds where it was first:
+//! `partition (2) | producer (2)`.
 
 use hydrotest_core::checksum::crc32c;
+use hydrotest_core::splitmix::SplitMix64;
 
 /// Bytes taken by the whole stamp.
 pub const STAMP_BYTES: usize = 24;
 /// Bytes taken by the short one: no record can be smaller.
 pub const SHORT_STAMP_BYTES: usize = 10;
-/// Producer ids are below this, so that both stamps tell the same one.
+/// Producer ids are below this, so that both stamps hold the same one.
 pub const PRODUCERS_MAX: u32 = 1 << 16;
 
 /// Bytes of a log record's level.
@@ -43,7 +45,7 @@ pub struct Stamp {
     pub intended_wall_ns: u64,
 }
 
-/// What a record's value says of itself.
+/// The stamp of a record's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
     Whole(Stamp),
@@ -96,16 +98,12 @@ pub fn widen(sequence_low: u32, expected: u64) -> u64 {
         .unwrap_or_else(|| u64::from(sequence_low))
 }
 
-/// Bytes that do not compress, the same for the same seed (SplitMix64, Steele et al. 2014).
+/// Bytes that do not compress, the same for the same seed.
 pub fn filler(length: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed;
+    let mut stream = SplitMix64::new(seed);
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bytes.extend_from_slice(&(z ^ (z >> 31)).to_be_bytes());
+        bytes.extend_from_slice(&stream.number().to_be_bytes());
     }
     bytes.truncate(length);
     bytes

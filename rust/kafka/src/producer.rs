@@ -11,16 +11,17 @@ use hydrotest_core::recorder::Recorder;
 use hydrotest_core::reporter::lock;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::trial::Window;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::admin::Leaders;
 use crate::compression::Codec;
 use crate::flight::{Op, Records, record_span};
 use crate::murmur::partition_of;
-use crate::outbox::{End, Outbox};
 use crate::payload::tagged;
-use crate::produce::{Acked, ProduceSettings};
-use crate::record::Maker;
+use crate::record::RecordGenerator;
+use crate::record_accumulator::{End, RecordAccumulator};
+use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
 
 /// How long acknowledgements are awaited after the load has ended.
@@ -29,6 +30,18 @@ const DRAIN_NS: u64 = 15_000_000_000;
 const LOOKS_PER_LINGER: f64 = 5.0;
 const TICK_NS_MIN: f64 = 100_000.0;
 const TICK_NS_MAX: f64 = 1_000_000.0;
+
+/// Acknowledged sequences of one producer in one partition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Acked {
+    pub producer: u32,
+    pub partition: i32,
+    /// Records given a sequence, acknowledged or not.
+    pub sent: u64,
+    pub runs: Vec<(u64, u64)>,
+    /// Where the newest of them lie: (first sequence, end, first offset).
+    pub places: Vec<(u64, u64, i64)>,
+}
 
 /// What one thread found.
 pub(crate) struct Produced {
@@ -51,8 +64,8 @@ pub(crate) struct Producer {
     settings: ProduceSettings,
     id: u32,
     share: u64,
-    maker: Maker,
-    outbox: Outbox,
+    generator: RecordGenerator,
+    accumulator: RecordAccumulator,
     /// The partition whose batch takes records without a key; batches go round, records stick (Kafka's uniform sticky
     /// partitioner).
     turn: usize,
@@ -71,15 +84,15 @@ impl Producer {
         Ok(Self {
             id,
             share: u64::from(share),
-            maker: Maker::new(
+            generator: RecordGenerator::new(
                 &settings.records,
                 settings.codec != Codec::None,
                 id,
                 u64::from(share),
-                u64::from(settings.pressure.shares),
+                u64::from(settings.load.shares),
             )?,
             turn: share as usize % leaders.len(),
-            outbox: Outbox::connect(settings, access, id, leaders)?,
+            accumulator: RecordAccumulator::connect(settings, access, id, leaders)?,
             in_flight: 0,
             completed_late: 0,
             ended: false,
@@ -102,11 +115,11 @@ impl Producer {
 
     /// The thread's whole life: load, account for what is unanswered, drain.
     pub(crate) fn work(mut self) -> Produced {
-        let pressure = self.settings.pressure.clone();
+        let load = self.settings.load.clone();
         let window = self.window().clone();
         let tick = (self.settings.linger_ms * 1e6 / LOOKS_PER_LINGER).clamp(TICK_NS_MIN, TICK_NS_MAX);
-        let limits = Limits::of(&pressure, window.end_ns, tick as u64);
-        let pace = Pace::of(&pressure, window.start_ns, self.share);
+        let limits = Limits::of(&load, window.end_ns, tick as u64);
+        let pace = Pace::of(&load, window.start_ns, self.share);
         self.schedule = pace.schedule();
         let (driven, mut fatal) = match drive(&mut self, pace, limits, &window.stop) {
             Ok(driven) => (driven, None),
@@ -120,12 +133,12 @@ impl Producer {
         }
         let overflows = lock(&self.recorder).overflows();
         let (id, is_log) = (self.id, !self.settings.records.levels.is_empty());
-        let acked = self.outbox.partitions.iter().map(|partition| Acked {
+        let acked = self.accumulator.partitions.iter().map(|partition| Acked {
             producer: if is_log { tagged(id, partition.index) } else { id },
             partition: partition.index,
             sent: partition.next_sequence,
             runs: partition.acked.to_vec(),
-            places: partition.places.to_vec(),
+            places: partition.offsets.to_vec(),
         });
         Produced {
             driven,
@@ -133,10 +146,10 @@ impl Producer {
             unanswered,
             completed_late: self.completed_late,
             overflows,
-            resent: self.outbox.resent,
-            throttled: self.outbox.throttled,
-            committed: self.outbox.transactions.as_ref().map_or(0, |one| one.committed),
-            aborted: self.outbox.transactions.as_ref().map_or(0, |one| one.aborted),
+            resent: self.accumulator.resent,
+            throttled: self.accumulator.throttled,
+            committed: self.accumulator.transactions.as_ref().map_or(0, |one| one.committed),
+            aborted: self.accumulator.transactions.as_ref().map_or(0, |one| one.aborted),
             fatal,
             errors: self.errors,
         }
@@ -147,7 +160,7 @@ impl Producer {
         self.ended = true;
         let now = monotonic_ns().min(self.window().end_ns);
         let mut recorder = lock(&self.recorder);
-        for span in self.outbox.under_way().flat_map(|records| &records.spans) {
+        for span in self.accumulator.under_way().flat_map(|records| &records.spans) {
             record_span(&mut recorder, self.schedule.as_ref(), *span, now);
         }
         if let Some(schedule) = &self.schedule {
@@ -172,10 +185,10 @@ impl Producer {
         self.in_flight -= records.count;
         if matches!(end, End::Stored) && self.settings.acks != 0 {
             let range = (records.first_sequence, records.first_sequence + records.count);
-            let partition = &mut self.outbox.partitions[records.partition];
+            let partition = &mut self.accumulator.partitions[records.partition];
             partition.acked.insert_range(range.0, range.1);
             if let Some(offset) = records.offset {
-                partition.places.put(range.0, records.count, offset);
+                partition.offsets.put(range.0, records.count, offset);
             }
         }
         if self.ended {
@@ -211,16 +224,16 @@ impl Target for Producer {
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<()> {
         let wall = self.window().wall;
         let timestamp_ms = (wall.wall_ns(now_ns) / 1_000_000) as i64;
-        let smallest = self.maker.smallest();
-        let partitions = self.outbox.partitions.len();
+        let smallest = self.generator.smallest();
+        let partitions = self.accumulator.partitions.len();
         for number in first..first + count {
-            let made = self.maker.make();
+            let made = self.generator.make();
             let keyed = made.key.map(|key| partition_of(&key, partitions));
             let mut partition = keyed.unwrap_or(self.turn);
-            if self.outbox.is_full(partition, made.record_bytes()) {
-                self.outbox.seal(partition, timestamp_ms)?;
+            if self.accumulator.is_full(partition, made.record_bytes()) {
+                self.accumulator.seal(partition, timestamp_ms)?;
             }
-            if keyed.is_none() && !self.outbox.is_open(partition) {
+            if keyed.is_none() && !self.accumulator.is_open(partition) {
                 self.turn = (self.turn + 1) % partitions;
                 partition = self.turn;
             }
@@ -232,9 +245,9 @@ impl Target for Producer {
                 handed_ns: now_ns,
                 intended_wall_ns: wall.wall_ns(intended_ns),
             };
-            self.outbox.push(&made, op);
-            if self.outbox.is_full(partition, smallest) {
-                self.outbox.seal(partition, timestamp_ms)?;
+            self.accumulator.push(&made, op);
+            if self.accumulator.is_full(partition, smallest) {
+                self.accumulator.seal(partition, timestamp_ms)?;
             }
         }
         self.in_flight += count;
@@ -250,15 +263,18 @@ impl Target for Producer {
         let wall = self.window().wall;
         loop {
             let now = monotonic_ns();
-            self.outbox
+            self.accumulator
                 .seal_due(now.saturating_sub(linger_ns), || (wall.wall_ns(now) / 1_000_000) as i64)?;
-            self.outbox.mend()?;
-            self.outbox.send_ready(now, self.schedule.is_none() || self.ended)?;
+            self.accumulator.refresh()?;
+            self.accumulator
+                .send_ready(now, self.schedule.is_none() || self.ended)?;
             let due = self
-                .outbox
+                .accumulator
                 .opened_ns()
                 .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
-            let ended = self.outbox.wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
+            let ended = self
+                .accumulator
+                .wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
             let answered = !ended.is_empty();
             for (records, end) in ended {
                 self.complete(records, end);
@@ -274,7 +290,7 @@ impl Target for Producer {
     }
 
     fn oldest_intended_ns(&self) -> Option<u64> {
-        self.outbox
+        self.accumulator
             .oldest()
             .filter_map(|records| records.spans.first())
             .map(|span| {

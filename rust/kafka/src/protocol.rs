@@ -1,5 +1,5 @@
-//! Which requests we speak, in which versions, and their frames. The newest are the highest that name topics (later Fetch and
-//! Produce versions use topic ids); the oldest are those of Kafka 2.8.
+//! Which requests we speak, in which versions, and their frames. The newest are the highest that name topics (later
+//! Fetch and Produce versions use topic ids); the oldest are those of Kafka 2.8.
 
 use std::ops::RangeInclusive;
 

@@ -9,9 +9,9 @@ use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, filler, l
 
 /// Values begin anywhere in so many bytes that do not compress.
 const POOL_BYTES: usize = 4 << 20;
-/// From one value's beginning in the pool to the next one's: the golden ratio of it, so that the beginnings of any number of
-/// successive values lie as far from each other as can be (V. T. Sós, "On the distribution mod 1 of the sequence nα", 1958). No
-/// value of a batch of up to 1 MiB overlaps another of it: a codec finds no repetition.
+/// From one value's beginning in the pool to the next one's: the golden ratio of it, so that the beginnings of any
+/// number of successive values lie as far from each other as can be (V. T. Sós, "On the distribution mod 1 of the
+/// sequence nα", 1958). No value of a batch of up to 1 MiB overlaps another of it: a codec finds no repetition.
 const POOL_STEP: usize = 2_592_241;
 
 /// Levels are drawn from so many steps.
@@ -38,7 +38,7 @@ pub struct RecordSettings {
     pub headers: u32,
     /// Size of each header's value, in bytes.
     pub header_bytes: usize,
-    /// Of log records: their levels, and how often each comes beside the others. Empty for records that are none.
+    /// Of log records: their levels, and how often each comes relative to the others. Empty for records that are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<(String, f64)>,
 }
@@ -87,7 +87,7 @@ impl RecordSettings {
 }
 
 /// Makes one thread's records.
-pub(crate) struct Maker {
+pub(crate) struct RecordGenerator {
     sizes: Draw,
     /// The size of all, where there is but one, and how much of it is random: nothing is drawn then.
     fixed: Option<(usize, usize)>,
@@ -105,7 +105,7 @@ pub(crate) struct Maker {
 }
 
 /// One record to be: its key, and its value's size and content.
-pub(crate) struct Made<'a> {
+pub(crate) struct NewRecord<'a> {
     /// Big-endian.
     pub(crate) key: Option<[u8; KEY_BYTES]>,
     pub(crate) random: &'a [u8],
@@ -115,7 +115,7 @@ pub(crate) struct Made<'a> {
     pub(crate) level: Option<Level>,
 }
 
-impl Made<'_> {
+impl NewRecord<'_> {
     /// Size of the value.
     pub(crate) fn value_bytes(&self) -> usize {
         self.random.len() + self.zeros
@@ -137,9 +137,9 @@ impl Made<'_> {
     }
 }
 
-impl Maker {
-    /// For thread `share` of `shares`, which is producer `id`. `varies`: no two values near each other are alike, as it must
-    /// be where they are compressed.
+impl RecordGenerator {
+    /// For thread `share` of `shares`, which is producer `id`. `varies`: no two values near each other are alike, as it
+    /// must be where they are compressed.
     pub(crate) fn new(settings: &RecordSettings, varies: bool, id: u32, share: u64, shares: u64) -> Result<Self> {
         settings.check()?;
         let draw = |distribution, seed| Draw::new(distribution, seed, share, shares).map_err(anyhow::Error::msg);
@@ -176,14 +176,14 @@ impl Maker {
     }
 
     /// The next record.
-    pub(crate) fn make(&mut self) -> Made<'_> {
+    pub(crate) fn make(&mut self) -> NewRecord<'_> {
         let (size, random) = self.fixed.unwrap_or_else(|| {
             let size = self.sizes.number() as usize;
             (size, random_bytes(size, self.random_share))
         });
         self.at = (self.at + self.step) % POOL_BYTES;
         let level = self.draw_level();
-        Made {
+        NewRecord {
             key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
             random: &self.pool[self.at..self.at + random],
             zeros: size - random,
@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn records_are_as_asked_for() {
-        let mut maker = Maker::new(&settings(), true, 7, 0, 1).unwrap();
+        let mut generator = RecordGenerator::new(&settings(), true, 7, 0, 1).unwrap();
         let mut before = Vec::new();
         for _ in 0..1_000 {
-            let made = maker.make();
+            let made = generator.make();
             let size = made.value_bytes();
             assert!((10..=200).contains(&size));
             assert_eq!(made.random.len(), (size as f64 * 0.75).round() as usize);
@@ -250,8 +250,8 @@ mod tests {
                 header_bytes: 0,
                 levels: Vec::new(),
             };
-            let mut maker = Maker::new(&settings, true, 7, 0, 1).unwrap();
-            let values = std::iter::repeat_with(|| maker.make().random.to_vec());
+            let mut generator = RecordGenerator::new(&settings, true, 7, 0, 1).unwrap();
+            let values = std::iter::repeat_with(|| generator.make().random.to_vec());
             let plain: Vec<u8> = values.take(batch_bytes / size.range().0 as usize).flatten().collect();
             for codec in [Codec::Gzip, Codec::Lz4, Codec::Zstd] {
                 let mut packed = Vec::new();
@@ -269,9 +269,9 @@ mod tests {
             key: Some(range),
             ..settings()
         };
-        let mut maker = Maker::new(&settings, true, 7, 0, 1).unwrap();
+        let mut generator = RecordGenerator::new(&settings, true, 7, 0, 1).unwrap();
         let alike = (0..1_000).filter(|_| {
-            let made = maker.make();
+            let made = generator.make();
             u64::from_be_bytes(made.key.unwrap()) == made.value_bytes() as u64
         });
         // One in a hundred by chance: ten, and five standard deviations.
@@ -285,8 +285,10 @@ mod tests {
             levels: vec![("info".into(), 8.0), ("error".into(), 2.0)],
             ..settings()
         };
-        let mut maker = Maker::new(&settings, false, 7, 0, 1).unwrap();
-        let errors = (0..10_000).filter(|_| maker.make().level == Some(*b"ERROR   ")).count();
+        let mut generator = RecordGenerator::new(&settings, false, 7, 0, 1).unwrap();
+        let errors = (0..10_000)
+            .filter(|_| generator.make().level == Some(*b"ERROR   "))
+            .count();
         // A fifth, within five standard deviations.
         assert!((1_800..2_200).contains(&errors), "{errors}");
     }

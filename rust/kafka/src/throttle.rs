@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What brokers have said of it so far.
+/// What brokers have reported of it so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Throttled {
     /// Answers that named a delay.
@@ -20,7 +20,7 @@ impl Throttled {
         }
     }
 
-    /// Takes what another connection was told in.
+    /// Adds what another connection received.
     pub(crate) fn add(&mut self, other: Self) {
         self.answers += other.answers;
         self.ms += other.ms;

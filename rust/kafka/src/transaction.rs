@@ -22,8 +22,8 @@ use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing};
 const COORDINATOR_WAIT: Duration = Duration::from_secs(30);
 /// `FindCoordinator`'s key type for transactions.
 const OF_TRANSACTIONS: i8 = 1;
-/// Before the coordinator is asked again that was not ready: the end of the last transaction is still being written. Kafka's
-/// own producer waits as long.
+/// Before the coordinator is asked again that was not ready: the end of the last transaction is still being written.
+/// Kafka's own producer waits as long.
 const RETRY_NS: u64 = 20_000_000;
 
 /// How records are put into transactions.
@@ -57,7 +57,7 @@ pub(crate) struct Over {
 pub(crate) struct Transactions {
     pub(crate) id: TransactionalId,
     /// Link to the coordinator.
-    pub(crate) link: usize,
+    pub(crate) slot: usize,
     identity: Identity,
     settings: TransactionSettings,
     joined: BTreeSet<usize>,
@@ -75,10 +75,10 @@ pub(crate) struct Transactions {
 }
 
 impl Transactions {
-    pub(crate) fn new(id: TransactionalId, link: usize, identity: Identity, settings: TransactionSettings) -> Self {
+    pub(crate) fn new(id: TransactionalId, slot: usize, identity: Identity, settings: TransactionSettings) -> Self {
         Self {
             id,
-            link,
+            slot,
             identity,
             settings,
             joined: BTreeSet::new(),
@@ -103,8 +103,8 @@ impl Transactions {
         self.broken.get_or_insert_with(|| name.to_owned());
     }
 
-    /// What to ask the coordinator now. `waiting` are the partitions that have batches to send, `is_quiet` says that no batch is
-    /// out, `at_once` that the transaction need not grow older.
+    /// What to ask the coordinator now. `waiting` are the partitions that have batches to send, `is_quiet` is true if
+    /// no batch is out, `at_once` that the transaction need not grow older.
     pub(crate) fn step(
         &mut self,
         now_ns: u64,

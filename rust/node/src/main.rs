@@ -1,9 +1,11 @@
 //! The one binary that hydrotest starts on a host. It takes its settings as a JSON line on stdin,
 //! answers with JSON lines on stdout, listens on nothing, and ends when stdin does.
 
-mod asks;
-mod burden;
-mod place;
+mod admin_query;
+mod ceiling;
+mod clock;
+mod cpu_hog;
+mod namespace;
 mod sample;
 mod supervise;
 
@@ -17,11 +19,11 @@ use serde::de::DeserializeOwned;
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
-    /// The host that this process is to belong to, where hosts are emulated on one machine.
-    #[arg(long)]
-    place: Option<PathBuf>,
-    /// Of that host take the network and the names, but not the limits.
-    #[arg(long, requires = "place")]
+    /// A file that describes the emulated host whose namespaces and control groups this process enters.
+    #[arg(long, value_name = "FILE")]
+    enter_namespace: Option<PathBuf>,
+    /// Enter the namespaces of that host, but not its control groups.
+    #[arg(long, requires = "enter_namespace")]
     unlimited: bool,
     #[command(subcommand)]
     command: Command,
@@ -29,11 +31,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Press a Kafka topic with records.
+    /// Produce records to a Kafka topic at a given load.
     Produce,
     /// Read a Kafka topic and check every record.
     Consume,
-    /// Press a Cassandra table with reads and writes.
+    /// Read and write a Cassandra table at a given load.
     Cql,
     /// Read this host's and its services' counters once a second.
     Sample,
@@ -41,42 +43,44 @@ enum Command {
     Ceiling,
     /// Start a service and end it, and all it started, when stdin ends.
     Supervise,
-    /// Take what `ceiling` on another host sends, and tell how fast it came.
+    /// Receive what `ceiling` on another host sends, and report the rate.
     Sink,
-    /// Tell what this host's clock shows, as often as asked.
+    /// Report this host's wall time, as often as asked.
     Clock,
-    /// Take a part of this machine's cores away from all but generators, until stdin ends.
-    Burden,
-    /// Ask a system one question: readiness, set-up, the state of what was stored.
-    Ask,
+    /// Occupy a share of each core, ahead of all but generators, until stdin ends.
+    CpuHog,
+    /// Send a system one admin query: readiness, set-up, the state of what was stored.
+    Query,
 }
 
 fn main() {
     std::panic::set_hook(Box::new(|fault| {
-        // Also of a thread at the side, without which the rest would go on and tell half of the truth.
+        // Also of a thread at the side, without which the rest would go on and report only a part.
         emit(&Event::Failed {
             error: format!("a fault in hydrotest itself: {fault}"),
         });
         std::process::exit(FAILED);
     }));
     let arguments = Arguments::parse();
-    let placed = || {
+    let enter_namespace = || {
         arguments
-            .place
-            .map_or(Ok(()), |file| place::enter(&file, arguments.unlimited))
+            .enter_namespace
+            .map_or(Ok(()), |file| namespace::enter(&file, arguments.unlimited))
     };
-    let result = greet().and_then(|()| placed()).and_then(|()| match arguments.command {
-        Command::Produce => generator(hydrotest_kafka::produce::run),
-        Command::Consume => generator(hydrotest_kafka::consume::run),
-        Command::Cql => generator(hydrotest_cassandra::press::run),
-        Command::Sample => sample::run(),
-        Command::Ceiling => asks::ceiling(),
-        Command::Supervise => supervise::run(),
-        Command::Sink => asks::sink(),
-        Command::Clock => asks::clock(),
-        Command::Burden => burden::run(),
-        Command::Ask => asks::ask(),
-    });
+    let result = greet()
+        .and_then(|()| enter_namespace())
+        .and_then(|()| match arguments.command {
+            Command::Produce => generator(hydrotest_kafka::produce::run),
+            Command::Consume => generator(hydrotest_kafka::consume::run),
+            Command::Cql => generator(hydrotest_cassandra::load_driver::run),
+            Command::Sample => sample::run(),
+            Command::Ceiling => ceiling::ceiling(),
+            Command::Supervise => supervise::run(),
+            Command::Sink => ceiling::sink(),
+            Command::Clock => clock::run(),
+            Command::CpuHog => cpu_hog::run(),
+            Command::Query => admin_query::run(),
+        });
     if let Err(error) = result {
         fail(error);
     }

@@ -14,8 +14,9 @@ use hydrotest_sampler::clock::own_cpu_us;
 use hydrotest_sampler::disk::Disk;
 use hydrotest_sampler::emulated::{Emulated, overlay};
 use hydrotest_sampler::gauges::{Gauges, Scraped, Scraper, held};
-use hydrotest_sampler::host::{Units, read};
+use hydrotest_sampler::host::read;
 use hydrotest_sampler::process::{Table, thread_cpu_ns};
+use hydrotest_sampler::procfs::Units;
 use hydrotest_sampler::speed;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,7 +29,8 @@ const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 Compil
 struct Settings {
     proc_root: PathBuf,
     sys_root: PathBuf,
-    /// Where the host's data lie: of that disk the counters are; without it, or where it lies on no disk of this machine, those of all disks.
+    /// Where the host's data lie: of that disk the counters are; without it, or where it lies on no disk of this
+    /// machine, those of all disks.
     #[serde(default)]
     directory: Option<PathBuf>,
     interval_ms: u64,

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use hydrotest_core::control::{parse_command, read_settings};
 use hydrotest_core::wire::{Command, Event, SignalName, emit};
-use hydrotest_sampler::host::Units;
 use hydrotest_sampler::process::{Table, ended_children_cpu_us};
+use hydrotest_sampler::procfs::Units;
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper,
     set_parent_process_death_signal, wait,
@@ -64,7 +64,7 @@ pub fn run() -> Result<(), String> {
         match asked_at {
             None if ended.load(Ordering::Acquire) => {
                 signal(child, Signal::TERM);
-                // A service that holds still would not hear it.
+                // A stopped service would not receive it.
                 signal_group(child, Signal::CONT);
                 asked_at = Some(Instant::now());
             }
@@ -113,8 +113,8 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     Pid::from_raw(child.id() as i32).ok_or_else(|| "the service has no pid".to_owned())
 }
 
-/// What stdin says after the settings: signals for the service. Its end means: stop; so does a command that is not understood, which is
-/// `refused`.
+/// Reads stdin after the settings: signals for the service. Its end means: stop; so does a command that is not
+/// understood, which is `refused`.
 fn watch_stdin(ended: Arc<AtomicBool>, refused: Arc<Mutex<Option<String>>>) -> Receiver<SignalName> {
     let (sender, signals) = mpsc::channel();
     let body = move || {
@@ -152,7 +152,7 @@ fn as_signal(name: SignalName) -> Signal {
     }
 }
 
-/// Takes in every ended child; tells how `child` ended once it did.
+/// Takes in every ended child; returns how `child` ended once it did.
 fn reap(child: Pid) -> Option<Event> {
     while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
         if pid == child {

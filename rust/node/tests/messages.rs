@@ -1,12 +1,11 @@
-//! The golden messages: what the controller sends is understood here, and what is said here is what it understands
+//! The golden messages: what the controller sends is understood here, and what is sent here is what it understands
 //! (tests/test_messages.py reads the same files).
 
 use std::path::PathBuf;
 
-use hydrotest_cassandra::press::CqlSettings;
+use hydrotest_cassandra::settings::CqlSettings;
 use hydrotest_core::wire::{Command, Event, Greeting, Outcome, PROTOCOL};
-use hydrotest_kafka::consume::ConsumeSettings;
-use hydrotest_kafka::produce::ProduceSettings;
+use hydrotest_kafka::settings::{ConsumeSettings, ProduceSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! The binary as the controller meets it: what it says first, what it refuses, and how it ends when its stdin does.
+//! The binary as the controller meets it: what it sends first, what it refuses, and how it ends when its stdin does.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -15,11 +15,11 @@ const SUBCOMMANDS: [&str; 10] = [
     "supervise",
     "sink",
     "clock",
-    "burden",
-    "ask",
+    "cpu-hog",
+    "query",
 ];
 
-/// What a node says that hears these lines and then the end of its stdin, and its exit code.
+/// What a node sends that reads these lines and then the end of its stdin, and its exit code.
 fn told(subcommand: &str, lines: &[Value]) -> (Vec<Value>, Option<i32>) {
     let mut node = Command::new(env!("CARGO_BIN_EXE_hydrotest-node"))
         .arg(subcommand)
@@ -94,7 +94,7 @@ fn a_question_without_anybody_who_waits_for_the_answer_is_a_failure() {
     // Nobody answers there, so that stdin ends first whatever the machine does.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
-    let (events, code) = told("ask", &[greeting(PROTOCOL), json!({ "http": { "url": url } })]);
+    let (events, code) = told("query", &[greeting(PROTOCOL), json!({ "http": { "url": url } })]);
     failure(&events);
     assert_eq!(code, Some(3));
 }
@@ -115,7 +115,7 @@ fn an_unknown_command_is_a_failure() {
             "sample",
             json!({ "proc_root": "/proc", "sys_root": "/sys", "interval_ms": 60_000, "speed_ms": null, "gauges_ms": 60_000, "emulated": null }),
         ),
-        ("ask", json!({ "http": { "url": url } })),
+        ("query", json!({ "http": { "url": url } })),
         (
             "supervise",
             json!({ "argv": ["sleep", "60"], "env": {}, "directory": "/", "log": "/dev/null", "grace_s": 20.0 }),

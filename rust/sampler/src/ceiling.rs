@@ -36,8 +36,8 @@ pub fn cpu_cores() -> f64 {
     median(&mut ratios).min(count as f64)
 }
 
-/// How many cores' worth of CPU time the host is given: threads that want more than that, their time over the wall's. It is
-/// measured over whole periods of a quota, once what was saved up before them is spent.
+/// How many cores' worth of CPU time the host is given: threads that want more than that, their time over the wall's.
+/// It is measured over whole periods of a quota, once what was saved up before them is spent.
 pub fn cpu_delivered() -> f64 {
     cpu_over(QUOTA_TIME / 5);
     cpu_over(QUOTA_TIME)
@@ -63,8 +63,9 @@ fn cpu_over(time: Duration) -> f64 {
     spent / begin.elapsed().as_secs_f64()
 }
 
-/// CPU time, in microseconds, that one sleep of a quarter of a millisecond costs the thread that sleeps: what a client pays for each
-/// time it is woken, before it has done anything. Where the processor is virtual that is mostly the hypervisor's doing.
+/// CPU time, in microseconds, that one sleep of a quarter of a millisecond costs the thread that sleeps: what a client
+/// pays for each time it is woken, before it has done anything. Where the processor is virtual that is mostly the
+/// hypervisor's doing.
 pub fn wake_cpu_us() -> f64 {
     thread::spawn(|| {
         let begin = read_ns(ClockId::ThreadCPUTime);
@@ -137,8 +138,8 @@ fn disk_at(path: &Path, bytes: usize) -> std::io::Result<(f64, Option<f64>)> {
     Ok((write, read.ok()))
 }
 
-/// Bytes a second of the median of some rounds: a flush that waits for others' pages slows one down, and what a bounded disk
-/// has saved up while it rested lets one go faster than it is.
+/// Bytes a second of the median of some rounds: a flush that waits for others' pages slows one down, and what a bounded
+/// disk has saved up while it rested lets one go faster than it is.
 fn usual(mut round: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<f64> {
     let mut rates = [0.0; DISK_ROUNDS];
     for rate in &mut rates {
@@ -212,8 +213,9 @@ pub fn send_to(address: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes a second of one connection: the median of slices of its time. A segment whose repetition is lost too stops a connection for
-/// 200 ms and more, which is the connection's doing and not the link's. A transfer shorter than a slice is one slice.
+/// Bytes a second of one connection: the median of slices of its time. A segment whose repetition is lost too stops a
+/// connection for 200 ms and more, which is the connection's doing and not the link's. A transfer shorter than a slice
+/// is one slice.
 pub fn receive(listener: &TcpListener) -> Result<f64, String> {
     let failed = |error: std::io::Error| format!("nothing can be received: {error}");
     let (mut stream, _) = listener.accept().map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The disk that a directory lies on, and what went through it. A file system's ceiling is measured through the file system; its use is to be of the
-//! same thing, and not of all disks of the machine, or of each member of a mirror.
+//! The disk that a directory lies on, and what went through it. A file system's ceiling is measured through the file
+//! system; its use is to be of the same thing, and not of all disks of the machine, or of each member of a mirror.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use procfs_core::prelude::*;
 use procfs_core::{DiskStat, DiskStats};
 
 use crate::Counters;
-use crate::host::parse;
+use crate::procfs::parse;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -22,15 +22,15 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// That on which a directory lies, or will lie where it is not made yet. `None` where that is no device of this machine: a file system in memory, an overlay, a network's,
-    /// or one that spreads over devices by itself.
+    /// That on which a directory lies, or will lie where it is not made yet. `None` where that is no device of this
+    /// machine: a file system in memory, an overlay, a network's, or one that spreads over devices by itself.
     pub fn under(sys_root: &Path, directory: &Path) -> Option<Self> {
         let device = directory.ancestors().find_map(|place| fs::metadata(place).ok())?.dev();
         Self::of(sys_root, rustix::fs::major(device), rustix::fs::minor(device))
     }
 
-    /// Of the device with these numbers: the disk that a partition is of, and what a volume or an encrypted device lies on, down to a single disk or one of
-    /// several members, whose own counters tell what was written to it once.
+    /// Of the device with these numbers: the disk that a partition is of, and what a volume or an encrypted device lies
+    /// on, down to a single disk or one of several members, whose own counters count once what was written to it.
     pub fn of(sys_root: &Path, major: u32, minor: u32) -> Option<Self> {
         let link = sys_root.join("dev/block").join(format!("{major}:{minor}"));
         let mut place = fs::canonicalize(link).ok()?;
@@ -103,7 +103,8 @@ fn read(proc_root: &Path) -> Result<DiskStats, String> {
     parse("diskstats", DiskStats::from_file(proc_root.join("diskstats")))
 }
 
-/// Puts in what went through all disks of the machine. Whole disks only: partitions, loop and memory devices would count the same bytes twice.
+/// Puts in what went through all disks of the machine. Whole disks only: partitions, loop and memory devices would
+/// count the same bytes twice.
 pub(crate) fn put_all(proc_root: &Path, out: &mut Counters) -> Result<(), String> {
     let stats = read(proc_root)?;
     let names: Vec<&str> = stats.0.iter().map(|disk| disk.name.as_str()).collect();
@@ -166,8 +167,8 @@ mod tests {
         assert_eq!(whole, ["vda", "nvme0n1", "sdb"]);
     }
 
-    /// A made-up /sys and /proc: two disks with two partitions each; the first partitions are a mirror (md0) with a volume on it (dm-0), the second one of sda
-    /// holds an encrypted device (dm-1); sdc is apart.
+    /// A made-up /sys and /proc: two disks with two partitions each; the first partitions are a mirror (md0) with a
+    /// volume on it (dm-0), the second one of sda holds an encrypted device (dm-1); sdc is apart.
     fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let sys = root.path().join("sys");

@@ -1,5 +1,5 @@
-//! Counters of a host that is emulated on this machine: those of its control groups and its disk in the machine's place. Its link
-//! needs nothing: `/proc/net` shows the network namespace of who reads it.
+//! Counters of a host that is emulated on this machine: those of its control groups and its disk instead of the
+//! machine's. Its link needs nothing: `/proc/net` shows the network namespace of who reads it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,9 @@ use crate::clock::read_ns;
 use crate::disk::put_named;
 use crate::host::pressure;
 
-/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2 have one; where limits come from several
-/// groups above each other, `cpu` and `memory` are those that set them, in both versions.
+/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2
+/// have one; where limits come from several groups above each other, `cpu` and `memory` are those that set them, in
+/// both versions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Emulated {
@@ -24,13 +25,13 @@ pub struct Emulated {
     pub cpu: Option<PathBuf>,
     pub cpuacct: Option<PathBuf>,
     pub memory: Option<PathBuf>,
-    /// Its group of version 2; beside version 1 it shows the pressure stall.
+    /// Its group of version 2; next to version 1 it shows the pressure stall.
     pub unified: Option<PathBuf>,
     /// Name of its block device, e.g. `loop3`; without one its data lie on the machine's disk.
     pub disk: Option<String>,
 }
 
-/// Puts the host's own counters in the place of the machine's.
+/// Replaces the machine's counters by the host's own.
 pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<(), String> {
     if host.memory_bytes > 0 {
         memory(host, out)?;
@@ -79,7 +80,7 @@ fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
     let (group, throttled_per_us) = match (&host.cpu, &host.cpuacct, &host.unified) {
         (Some(group), Some(_), _) => (group, ("throttled_time", 1_000)),
         (Some(group), None, _) | (None, None, Some(group)) => (group, ("throttled_usec", 1)),
-        // It has no quota, or nothing that tells.
+        // It has no quota, or nothing that shows it.
         (None, Some(_), _) | (None, None, None) => return Ok(()),
     };
     let stat = group.join("cpu.stat");
@@ -129,7 +130,7 @@ fn memory(host: &Emulated, out: &mut Counters) -> Result<(), String> {
     out.insert("memory_dirty_bytes".into(), field(&stat, dirty)?);
     out.insert("memory_writeback_bytes".into(), field(&stat, writeback)?);
     out.insert("vm_pgmajfault".into(), field(&stat, &format!("{prefix}pgmajfault"))?);
-    // The machine's swap is not the host's; what its own processes have swapped out only some kernels tell.
+    // The machine's swap is not the host's; what its own processes have swapped out only some kernels report.
     out.insert(
         "swap_used_bytes".into(),
         field(&stat, &format!("{prefix}swap")).unwrap_or(0),

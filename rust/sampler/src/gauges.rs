@@ -102,7 +102,7 @@ mod tests {
                 if let Some(result) = held(&scraper.scraped).remove(service) {
                     return result;
                 }
-                assert!(Instant::now() < give_up, "{service} is not told of");
+                assert!(Instant::now() < give_up, "{service} is not reported");
                 std::thread::sleep(Duration::from_millis(2));
             }
         };

@@ -5,44 +5,15 @@ use std::path::{Path, PathBuf};
 
 use procfs_core::net::{InterfaceDeviceStatus, Snmp};
 use procfs_core::prelude::*;
-use procfs_core::{CpuPressure, ExplicitSystemInfo, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat};
+use procfs_core::{CpuPressure, IoPressure, KernelStats, Meminfo, MemoryPressure, VmStat};
 
 use crate::Counters;
 use crate::disk::{Disk, put_all};
+use crate::procfs::{Units, parse};
 
-/// What is the same at every reading.
-#[derive(Clone, Copy, Debug)]
-pub struct Units {
-    pub ticks_per_s: u64,
-    pub page_bytes: u64,
-}
-
-impl Units {
-    /// This machine's.
-    pub fn here() -> Self {
-        Self {
-            ticks_per_s: rustix::param::clock_ticks_per_second(),
-            page_bytes: rustix::param::page_size() as u64,
-        }
-    }
-
-    pub(crate) fn tick_us(&self, ticks: u64) -> u64 {
-        ticks * 1_000_000 / self.ticks_per_s
-    }
-
-    fn info(&self) -> ExplicitSystemInfo {
-        ExplicitSystemInfo {
-            boot_time_secs: 0,
-            ticks_per_second: self.ticks_per_s,
-            page_size: self.page_bytes,
-            is_little_endian: cfg!(target_endian = "little"),
-        }
-    }
-}
-
-/// Reads everything about the host that `proc_root` describes. What a kernel does not offer
-/// (pressure stall, schedstat) is left out; what it offers and cannot be read is an error. Of disks that on which its data lie, or all of
-/// them where that is not known.
+/// Reads everything about the host that `proc_root` describes. What a kernel does not offer (pressure stall, schedstat)
+/// is left out; what it offers and cannot be read is an error. Of disks that on which its data lie, or all of them
+/// where that is not known.
 pub fn read(proc_root: &Path, units: Units, disk: Option<&Disk>) -> Result<Counters, String> {
     let mut out = Counters::new();
     cpu(proc_root, units, &mut out)?;
@@ -58,10 +29,6 @@ pub fn read(proc_root: &Path, units: Units, disk: Option<&Disk>) -> Result<Count
         &mut out,
     )?;
     Ok(out)
-}
-
-pub(crate) fn parse<T>(what: &str, read: procfs_core::ProcResult<T>) -> Result<T, String> {
-    read.map_err(|error| format!("{what} cannot be read: {error}"))
 }
 
 fn cpu(root: &Path, units: Units, out: &mut Counters) -> Result<(), String> {
@@ -112,7 +79,8 @@ const STACKED: [&str; 11] = [
 /// Loopback is kept apart: its bytes are no load on a link.
 fn network(root: &Path, out: &mut Counters) -> Result<(), String> {
     let devices = parse("net/dev", InterfaceDeviceStatus::from_file(root.join("net/dev")))?;
-    // What passes a bond, bridge or tunnel passes a device below it too: counted once. A namespace may have virtual ones only.
+    // What passes a bond, bridge or tunnel passes a device below it too: counted once. A namespace may have virtual
+    // ones only.
     let is_stacked = |name: &str| STACKED.iter().any(|prefix| name.starts_with(prefix));
     let has_plain = devices.0.keys().any(|name| name != "lo" && !is_stacked(name));
     for (prefix, is_loopback) in [("net", false), ("lo", true)] {

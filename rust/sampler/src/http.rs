@@ -1,4 +1,5 @@
-//! The one HTTP request that is needed: a page of a service on this host. No library: they bring an executor and TLS along.
+//! The one HTTP request that is needed: a page of a service on this host. No library: they bring an executor and TLS
+//! along.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -7,14 +8,15 @@ use std::time::{Duration, Instant};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// Fetches `http://host:port/path` within `patience`, however slowly the answer drips; what is longer than a mebibyte is cut.
+/// Fetches `http://host:port/path` within `patience`, however slowly the answer drips; what is longer than a mebibyte
+/// is cut.
 pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
         .ok_or_else(|| format!("{url} is not http"))?;
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
     let failed = |error: std::io::Error| match error.kind() {
-        // What a socket says when its patience is over.
+        // The error of a socket whose timeout is over.
         ErrorKind::WouldBlock => format!("{url} did not answer within {} s", patience.as_secs_f64()),
         _ => format!("{url}: {error}"),
     };

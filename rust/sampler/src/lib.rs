@@ -9,6 +9,7 @@ pub mod gauges;
 pub mod host;
 pub mod http;
 pub mod process;
+pub mod procfs;
 pub mod speed;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use procfs_core::prelude::*;
 use procfs_core::process::{Io, Stat};
 
 use crate::Counters;
-use crate::host::Units;
+use crate::procfs::Units;
 
 /// All live processes of a host, read once per sample and shared by all services.
 pub struct Table {
@@ -79,7 +79,8 @@ pub fn ended_children_cpu_us(proc_root: &Path, pid: i32, units: Units) -> Option
     Some(units.tick_us(stat.cutime.max(0) as u64 + stat.cstime.max(0) as u64))
 }
 
-/// CPU time of the threads of `pid` whose names begin with each of `prefixes`, in nanoseconds: one pass over the threads.
+/// CPU time of the threads of `pid` whose names begin with each of `prefixes`, in nanoseconds: one pass over the
+/// threads.
 pub fn thread_cpu_ns<const N: usize>(proc_root: &Path, pid: i32, prefixes: [&str; N]) -> [u64; N] {
     let mut sums = [0; N];
     let Ok(tasks) = fs::read_dir(proc_root.join(format!("{pid}/task"))) else {

@@ -1,4 +1,4 @@
-//! The speed reference: a small fixed computation, timed in thread CPU time. It tells how fast the
+//! The speed reference: a small fixed computation, timed in thread CPU time. It shows how fast the
 //! machine is at this moment, whatever else runs on it.
 
 use rustix::time::ClockId;

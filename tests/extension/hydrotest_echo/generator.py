@@ -1,9 +1,9 @@
 """The generator: a program that speaks the nodes' protocol. Lines of JSON come in on stdin, and go out on stdout; when stdin ends, so does it.
 
 controller                          generator
-{"protocol": 1}                →
-                               ←    {"event": "hello", "protocol": 1}
-settings, with `pressure`      →
+{"protocol": 2}                →
+                               ←    {"event": "hello", "protocol": 2}
+settings, with `load`          →
                                ←    {"event": "ready", …} once it is connected
 {"command": "go", …}           →
                                ←    {"event": "second", …} each second
@@ -76,7 +76,7 @@ class Load:
         self.message_bytes: int = settings["message_bytes"]
         self.addresses = [address.rpartition(":") for address in settings["addresses"]]
         self.per_server: int = settings["connections"]
-        self.pressure: dict[str, Any] = settings["pressure"]
+        self.load: dict[str, Any] = settings["load"]
         self.connections: list[Connection] = []
         self.counts: Counter[str] = Counter(started=0, completed=0, failed=0, bytes=0, skipped=0, cap_hits=0)
         self.errors: Counter[str] = Counter()
@@ -116,17 +116,17 @@ class Load:
 
     def _due(self) -> Iterator[float]:
         """When messages of an open loop are due, seconds since the beginning: of all shares of the schedule the own ones."""
-        rate, shares, own = self.pressure["load"]["open"]["rate_per_s"], self.pressure["shares"], self.pressure["first_share"]
+        rate, shares, own = self.load["model"]["open"]["rate_per_s"], self.load["shares"], self.load["first_share"]
         number = own
-        while number / rate < self.pressure["seconds"]:
+        while number / rate < self.load["seconds"]:
             yield number / rate
             number += shares
 
     async def press(self) -> None:
         way = cycle(self.connections)
-        end = self.begin + self.pressure["seconds"]
+        end = self.begin + self.load["seconds"]
         await asyncio.sleep(max(0.0, self.begin - time.time()))
-        if "open" in self.pressure["load"]:
+        if "open" in self.load["model"]:
             for due in self._due():
                 intended = self.begin + due
                 if intended > time.time():
@@ -135,12 +135,12 @@ class Load:
                     await asyncio.sleep(0)  # late: answers must be taken in all the same
                 if self._is_hopeless() or self.is_over:
                     break
-                while self.in_flight >= self.pressure["in_flight_max"]:
+                while self.in_flight >= self.load["in_flight_max"]:
                     self.counts["cap_hits"] += 1
                     await self._an_answer(end)
                 self._send(next(way), intended)
         else:
-            most = max(1, self.pressure["load"]["closed"]["in_flight"] // self.pressure["shares"])
+            most = max(1, self.load["model"]["closed"]["in_flight"] // self.load["shares"])
             while time.time() < end and not self.is_over:
                 while self.in_flight < most:
                     self._send(next(way), time.time())
@@ -155,7 +155,7 @@ class Load:
 
     def _is_hopeless(self) -> bool:
         oldest = min((connection.open[0][1] for connection in self.connections if connection.open), default=time.time())
-        self.gave_up = self.pressure["give_up_s"] is not None and time.time() - oldest > self.pressure["give_up_s"]
+        self.gave_up = self.load["give_up_s"] is not None and time.time() - oldest > self.load["give_up_s"]
         return self.gave_up
 
     def _send(self, connection: Connection, intended: float) -> None:
@@ -210,7 +210,7 @@ async def main() -> None:
     load = Load(json.loads(await stdin.readline()))
     await load.connect()
     with contextlib.suppress(PermissionError):  # what was got is told, and kept with the trial
-        os.nice(load.pressure["nice"] - os.nice(0))
+        os.nice(load.load["nice"] - os.nice(0))
     emit("ready", pid=os.getpid(), nice=os.nice(0), real_time=False)
     go = json.loads(await stdin.readline())
     load.begin = float(go["start_wall_s"])

@@ -23,15 +23,15 @@ class Messages(Rated):
         await self._warm("echo")
 
     def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
-        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
-        pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
+        model = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
+        load = self.bench.load_settings(self.name, model, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         settings = {
             "addresses": self.bench.systems["echo"].endpoints,
             "connections": self.spec.connections,
             "message_bytes": self.spec.message_size,
         }
         generators = [
-            Generator.pressing(self.name, self.spec, share, "press", settings) for share in shared(pressure, 1, self.hosts * pressing.times)
+            Generator.pressing(self.name, self.spec, share, "press", settings) for share in shared(load, 1, self.hosts * pressing.times)
         ]
         return Part(self.name, self.spec.kind, generators, account=self._account)
 

@@ -33,7 +33,7 @@ def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
 
 
 def reads_of(parts: list[dict[str, Any]]) -> Reads:
-    """Adds up what generators found (`extra` of rust/cassandra/src/press.rs). A count that one of them has not kept is not known."""
+    """Adds up what generators found (`extra` of rust/cassandra/src/load_driver.rs). A count that one of them has not kept is not known."""
     not_applied: dict[str, int] = defaultdict(int)
     unchecked: dict[tuple[Any, ...], Unchecked] = {}
     for part in parts:

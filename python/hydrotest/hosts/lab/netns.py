@@ -66,7 +66,7 @@ class NetnsHost(LocalFiles):
     async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         # The experiment's check lets none through: only hydrotest-node can enter an emulated host.
         assert not program
-        options = ["--place", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
+        options = ["--enter-namespace", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
         return await start_node(self.name, subcommand, settings, options)
 
     async def facts(self) -> HostFacts:

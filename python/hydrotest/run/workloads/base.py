@@ -52,7 +52,7 @@ class LoadSpec:
         return max([self.rate_per_s or 0.0, *(max(stretch.rate, stretch.end_rate) for stretch in self.stretches)])
 
     def load(self, arrivals: Arrivals, seed: int, saturating: int) -> dict[str, Any]:
-        """`Load` of rust/core/src/wire.rs; `saturating` in flight where nothing is asked for."""
+        """`LoadModel` of rust/core/src/wire.rs; `saturating` in flight where nothing is asked for."""
         if self.rate_per_s is not None:
             return {"open": {"rate_per_s": self.rate_per_s, "arrivals": arrivals.wire(seed)}}
         if self.stretches:
@@ -110,10 +110,10 @@ class Bench:
         """Of what a workload draws in a trial: another for each of both, so that nothing coincides that is said to be random."""
         return number * len(self.experiment.workloads) + list(self.experiment.workloads).index(workload)
 
-    def pressure(self, workload: str, load: dict[str, Any], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
-        """`Pressure` of rust/core/src/wire.rs, without what only the workload knows."""
-        give_up = self.give_up_s(workload, plan) if "closed" not in load else None
-        return {"load": load, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
+    def load_settings(self, workload: str, model: dict[str, Any], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
+        """`LoadSettings` of rust/core/src/wire.rs, without what only the workload knows."""
+        give_up = self.give_up_s(workload, plan) if "closed" not in model else None
+        return {"model": model, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
 
 
 class Workload(ABC):

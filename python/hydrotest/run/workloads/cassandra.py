@@ -83,10 +83,10 @@ class Store(Rated):
         load = pressing.load(
             self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT * self.generator_count
         )
-        pressure = self.bench.pressure(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
+        settings = self.bench.load_settings(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
         hosts = self.hosts * pressing.times
         generators = load_cassandra.generators(
-            self.name, self.spec, hosts, self.cluster, self.keyspace, number, pressure, filled=self._filled
+            self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled
         )
         return Part(self.name, self.spec.kind, generators, account=self._noted)
 

@@ -82,9 +82,9 @@ class Produce(Rated):
         saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
         load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
-        pressure = self.bench.pressure(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
+        settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
         return load_kafka.producers(
-            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, pressure, plan.purpose == Purpose.FAULT
+            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT
         )
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:

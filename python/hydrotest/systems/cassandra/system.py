@@ -189,8 +189,8 @@ class CassandraSystem(System):
     async def _change_password(self) -> None:
         """Nobody comes in by the password that everybody knows."""
         login = replace(FIRST_LOGIN, password=new_password())
-        question = {"ask": "set_password", "cluster": self.cluster.wire(), "user": login.user, "password": login.password}
-        await ask(self.hosts[0], "ask", {"cassandra": question})
+        question = {"query": "set_password", "cluster": self.cluster.wire(), "user": login.user, "password": login.password}
+        await ask(self.hosts[0], "query", {"cassandra": question})
         self._login = login
         await self.until_ready()
 
@@ -200,7 +200,7 @@ class CassandraSystem(System):
     def _knows(self, host: Host, count: int) -> Ready:
         """A node serves, and knows so many nodes, itself included."""
         alone = Cluster([f"{host.address}:{self._client_port}"], self._tls, self._login)
-        return Ready({"cassandra": {"ask": "nodes", "cluster": alone.wire()}}, lambda answer: answer["nodes"] == count)
+        return Ready({"cassandra": {"query": "nodes", "cluster": alone.wire()}}, lambda answer: answer["nodes"] == count)
 
     def settings(self, index: int) -> dict[str, Any]:
         """A node's cassandra.yaml; the experiment's `config` has the last word."""

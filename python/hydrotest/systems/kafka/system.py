@@ -147,7 +147,7 @@ class KafkaSystem(System):
             return
         inside = Cluster([f"{host.address}:{ports.internal}" for host, ports in zip(self.hosts, self._ports, strict=True)])
         await self._await_ready(self._there(inside))
-        await ask(self.hosts[0], "ask", {"kafka": {"ask": "set_scram", "cluster": inside.wire(), **scram}})
+        await ask(self.hosts[0], "query", {"kafka": {"query": "set_scram", "cluster": inside.wire(), **scram}})
 
     def ready(self) -> list[Ready]:
         return [self._there(self.cluster)]
@@ -156,7 +156,7 @@ class KafkaSystem(System):
         return [self._there(self.cluster, lambda answer: answer["behind"] == 0)]
 
     def _there(self, cluster: Cluster, also: Callable[[Any], bool] = lambda _: True) -> Ready:
-        question = {"kafka": {"ask": "brokers", "cluster": cluster.wire()}}
+        question = {"kafka": {"query": "brokers", "cluster": cluster.wire()}}
         return Ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts) and also(answer))
 
     def properties(self, index: int) -> dict[str, PropertyValue]:

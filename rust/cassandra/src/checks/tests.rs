@@ -20,8 +20,8 @@ fn table(columns: &str) -> Table {
     }
 }
 
-/// What is checked of `read`, which returns these columns, where `writes` are executed, too, and the first has written each row
-/// before; `unique` are the columns that no two rows share.
+/// What is checked of `read`, which returns these columns, where `writes` are executed, too, and the first has written
+/// each row before; `unique` are the columns that no two rows share.
 struct Case<'a> {
     schema: Schema,
     writes: Vec<&'a str>,

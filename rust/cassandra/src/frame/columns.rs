@@ -1,9 +1,8 @@
-//! What a node says of the columns of a prepared statement and of its rows.
+//! The metadata of a prepared statement and of its rows: the columns, as a node describes them.
 
 use anyhow::Result;
 
 use super::{ONE_TABLE, ROWS_MORE_PAGES, ROWS_NO_METADATA, Reader};
-use crate::shape::Described;
 
 /// Types that have parts, by the protocol's numbers.
 const CUSTOM: u16 = 0x00;
@@ -13,7 +12,15 @@ const SET: u16 = 0x22;
 const UDT: u16 = 0x30;
 const TUPLE: u16 = 0x31;
 
-/// What a node says of a statement that it has prepared.
+/// A column as a node describes it (`col_spec` in the protocol).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnSpec {
+    pub(crate) name: String,
+    /// The protocol's number of its type.
+    pub(crate) option: u16,
+}
+
+/// A node's answer to a request to prepare a statement.
 #[derive(Debug)]
 pub struct Preparation<'a> {
     pub id: &'a [u8],
@@ -21,8 +28,9 @@ pub struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// The columns bound to its marks, the places among them that are the partition key, and the columns that it returns.
-    pub fn columns(mut self) -> Result<(Vec<Described>, Vec<u16>, Vec<Described>)> {
+    /// The columns bound to its marks, the indices of those that are the partition key, and the columns that it
+    /// returns.
+    pub fn columns(mut self) -> Result<(Vec<ColumnSpec>, Vec<u16>, Vec<ColumnSpec>)> {
         let body = &mut self.rest;
         let (flags, count) = (body.i32()?, body.i32()?);
         let key = (0..body.i32()?).map(|_| body.u16()).collect::<Result<Vec<u16>>>()?;
@@ -40,7 +48,7 @@ impl Preparation<'_> {
     }
 }
 
-pub(super) fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result<Vec<Described>> {
+pub(super) fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result<Vec<ColumnSpec>> {
     let table = |body: &mut Reader<'_>| body.string().and_then(|_| body.string().map(drop));
     if flags & ONE_TABLE != 0 {
         table(body)?;
@@ -53,7 +61,7 @@ pub(super) fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result
             let name = body.string()?.to_owned();
             let option = body.u16()?;
             skip_parts(body, option)?;
-            Ok(Described { name, option })
+            Ok(ColumnSpec { name, option })
         })
         .collect()
 }

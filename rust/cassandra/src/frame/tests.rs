@@ -1,5 +1,4 @@
 use super::*;
-use crate::shape::Described;
 use proptest::prelude::*;
 
 fn answer(stream: i16, flags: u8, opcode: u8, body: &[u8]) -> Vec<u8> {
@@ -99,7 +98,7 @@ fn the_columns_of_a_prepared_statement_are_told() {
     };
     assert_eq!(preparation.id, [9, 9]);
     let (bound, key, returned) = preparation.columns().unwrap();
-    let of = |name: &str, option: u16| Described {
+    let of = |name: &str, option: u16| ColumnSpec {
         name: name.into(),
         option,
     };

@@ -1,57 +1,15 @@
-//! One question, one answer.
+//! What a host can give at most: its cores, its disk and its link, the other end of a link, and the generator's own
+//! rate.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use hydrotest_core::clock::wall_ns;
 use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::null::ceiling_per_core_s;
-use hydrotest_core::wire::{Command, Event, emit};
+use hydrotest_core::wire::{Event, emit};
 use hydrotest_sampler::ceiling as measure;
 use hydrotest_sampler::disk::Disk;
-use hydrotest_sampler::http::get;
 use serde::Deserialize;
 use serde_json::json;
-
-/// A service that has just started on a slow host may take several seconds for its first page.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What `ask` takes: a question to a system.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Question {
-    Kafka(hydrotest_kafka::admin::Ask),
-    Cassandra(hydrotest_cassandra::admin::Ask),
-    /// A page of a service, by its address.
-    Http {
-        url: String,
-    },
-}
-
-/// Answers one question to a system.
-pub fn ask() -> Result<(), String> {
-    let question: Question = read_settings()?;
-    let control = listen(|_| false, AtEnd::Unanswered);
-    let answer = match &question {
-        Question::Kafka(ask) => hydrotest_kafka::admin::answer(ask),
-        Question::Cassandra(ask) => hydrotest_cassandra::admin::answer(ask),
-        Question::Http { url } => Ok(json!({ "body": get(url, PATIENCE)? })),
-    };
-    control.answer(answer.map_err(|error| format!("{error:#}"))?);
-    Ok(())
-}
-
-/// Tells the time whenever asked, until stdin ends.
-pub fn clock() -> Result<(), String> {
-    let _: serde_json::Map<String, serde_json::Value> = read_settings()?;
-    let control = listen(|command| matches!(command, Command::Tell), AtEnd::Enough);
-    while control.commands.recv().is_ok() {
-        emit(&Event::Clock {
-            wall_s: wall_ns() as f64 / 1e9,
-        });
-    }
-    Ok(())
-}
 
 /// What `sink` takes.
 #[derive(Deserialize)]
@@ -61,7 +19,7 @@ struct SinkSettings {
     listen: String,
 }
 
-/// Takes in what one connection brings, until it ends, and tells how fast it came.
+/// Takes in what one connection brings, until it ends, and reports how fast it came.
 pub fn sink() -> Result<(), String> {
     let settings: SinkSettings = read_settings()?;
     let listener = measure::listen_at(&settings.listen)?;

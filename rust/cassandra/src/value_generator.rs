@@ -1,10 +1,11 @@
-//! Values of the columns of a user's own tables: each follows from the number of its row and the name of its column alone, so
-//! that what is read can be checked against what must have been written.
+//! Values of the columns of a user's own tables: each follows from the number of its row and the name of its column
+//! alone, so that what is read can be checked against what must have been written.
 
 use std::fmt::Write;
 
 use bytes::{BufMut, BytesMut};
 use hydrotest_core::draw::Distribution;
+use hydrotest_core::splitmix::{SplitMix64, mix};
 use serde::{Deserialize, Serialize};
 
 /// Times and dates are counted from 2020-01-01.
@@ -16,7 +17,7 @@ const DAY_NS: u64 = 86_400_000_000_000;
 /// How a column's value follows from the number of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Maker {
+pub enum ValueGenerator {
     /// The row's number itself.
     Row,
     /// A number that is drawn.
@@ -27,7 +28,7 @@ pub enum Maker {
 
 /// A column's type, as far as values can be made for it. Source: `doc/native_protocol_v4.spec`, section 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     Text,
     Blob,
     Boolean,
@@ -47,7 +48,7 @@ pub(crate) enum Kind {
     Inet,
 }
 
-impl Kind {
+impl ColumnType {
     /// By the protocol's number of the type; None for those that have parts.
     pub(crate) fn of(option: u16) -> Option<Self> {
         Some(match option {
@@ -72,7 +73,7 @@ impl Kind {
         })
     }
 
-    /// The largest number that it tells from all smaller ones.
+    /// The largest number that it holds exactly.
     pub(crate) fn number_max(self) -> u64 {
         match self {
             Self::Boolean => 1,
@@ -129,10 +130,11 @@ impl Kind {
     pub(crate) fn put_bytes(self, out: &mut BytesMut, count: u64, seed: u64) {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let mut left = count as usize;
-        let mut state = seed;
+        // Its first number is the seed of the value's length (`bound_statement`): these are those that follow.
+        let mut stream = SplitMix64::new(seed);
+        stream.number();
         while left > 0 {
-            state = state.wrapping_add(GOLDEN);
-            let mut bytes = mix(state).to_be_bytes();
+            let mut bytes = stream.number().to_be_bytes();
             if self == Self::Text {
                 bytes = bytes.map(|byte| LETTERS[usize::from(byte & 63)]);
             }
@@ -141,16 +143,6 @@ impl Kind {
             left -= taken;
         }
     }
-}
-
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// SplitMix64's finish (Steele et al. 2014): neighbours become unlike.
-pub(crate) fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// As few bytes as hold the number and a sign.
@@ -182,7 +174,7 @@ mod tests {
 
     #[test]
     fn uuids_have_their_version_and_variant() {
-        for (kind, version) in [(Kind::Uuid, 4), (Kind::TimeUuid, 1)] {
+        for (kind, version) in [(ColumnType::Uuid, 4), (ColumnType::TimeUuid, 1)] {
             let mut out = BytesMut::new();
             kind.put_number(&mut out, 12_345);
             assert_eq!((out.len(), out[6] >> 4, out[8] >> 6), (16, version, 2));

@@ -1,5 +1,5 @@
-//! A part of every core of this machine taken away from all that is not a generator: a squeeze, where hosts have no share of their own that could be
-//! made smaller.
+//! A CPU hog: occupies a part of every core of this machine, ahead of all but generators. It is a squeeze for hosts
+//! without a share of their own that could be made smaller.
 
 use std::mem;
 use std::sync::mpsc::RecvTimeoutError;
@@ -10,7 +10,7 @@ use hydrotest_core::threads::sharpen_timers;
 use hydrotest_core::wire::{Event, emit};
 use serde::Deserialize;
 
-/// So short that queues do not see it as a pause, and long beside a wake-up.
+/// So short that queues do not see it as a pause, and long compared to a wake-up.
 const PERIOD: Duration = Duration::from_millis(10);
 /// Above all that is not scheduled in real time, below generators (`hydrotest_core::threads`).
 const PRIORITY: i32 = 1;
@@ -18,7 +18,7 @@ const PRIORITY: i32 = 1;
 /// No turn of a squeeze is as long.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// What `burden` takes.
+/// What `cpu-hog` takes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -26,7 +26,8 @@ struct Settings {
     left: f64,
 }
 
-/// Takes the rest until stdin ends. Fails where real-time scheduling is refused: with less, others would give way only in part.
+/// Occupies the rest until stdin ends. Fails where real-time scheduling is refused: with less, others would give way
+/// only in part.
 pub fn run() -> Result<(), String> {
     let settings: Settings = read_settings()?;
     if !(settings.left > 0.0 && settings.left < 1.0) {
@@ -39,7 +40,7 @@ pub fn run() -> Result<(), String> {
     for core in cores()? {
         threads.push(std::thread::spawn(move || occupy(core, taken, start)));
     }
-    // Threads that could begin say so by running on; one that ended has said why.
+    // Threads that could begin run on; one that ended returns the reason.
     std::thread::sleep(5 * PERIOD);
     if let Some(ended) = threads.iter().position(std::thread::JoinHandle::is_finished) {
         return match threads.swap_remove(ended).join() {
@@ -52,7 +53,7 @@ pub fn run() -> Result<(), String> {
         nice: 0,
         real_time: true,
     });
-    // Stdin's end ends the process from the thread that listens; a controller that stands still does not end it.
+    // Stdin's end ends the process from the thread that listens; a paused controller does not end it.
     match control.commands.recv_timeout(LONGEST) {
         Err(RecvTimeoutError::Timeout) => Err(format!("nobody ended it within {LONGEST:?}")),
         _ => Ok(()),
@@ -79,8 +80,8 @@ fn cores() -> Result<Vec<usize>, String> {
         .collect())
 }
 
-/// Runs on one core for `taken` of every period, counted from `start`: on all cores at the same time, or others would move to the one that is free. Returns
-/// only if it may not.
+/// Runs on one core for `taken` of every period, counted from `start`: on all cores at the same time, or others would
+/// move to the one that is free. Returns only if it may not.
 fn occupy(core: usize, taken: Duration, start: Instant) -> Result<(), String> {
     // SAFETY: both calls read plain structs that outlive them; only a bit within the set is set.
     let refused = unsafe {
@@ -95,7 +96,7 @@ fn occupy(core: usize, taken: Duration, start: Instant) -> Result<(), String> {
     if refused {
         let error = std::io::Error::last_os_error();
         return Err(format!(
-            "core {core} cannot be taken away from others: {error}; real-time scheduling needs root"
+            "core {core} cannot be occupied: {error}; real-time scheduling needs root"
         ));
     }
     sharpen_timers();

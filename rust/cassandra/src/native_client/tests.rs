@@ -5,16 +5,16 @@ use std::sync::Arc;
 use hydrotest_core::clock::{WallOffset, thread_cpu_ns};
 use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::draw::Distribution;
-use hydrotest_core::wire::{Load, Pressure};
+use hydrotest_core::wire::{LoadModel, LoadSettings};
 
 use super::*;
-use crate::content::{Content, READ};
-use crate::press::Client;
+use crate::row_values::READ;
 use crate::rows::RowShape;
+use crate::settings::{Client, Content};
 use crate::stub::{Reply, Stub};
 
 /// Presses a stub with `operations` by 16 in flight; what was found, and the operations that were completed.
-fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Pressed, u64) {
+fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Findings, u64) {
     press_by(16, operations, timeout_ms, reply)
 }
 
@@ -23,7 +23,7 @@ fn press_by(
     operations: u64,
     timeout_ms: u64,
     reply: impl Fn(u64) -> Reply + Send + Sync + 'static,
-) -> (Pressed, u64) {
+) -> (Findings, u64) {
     let stub = Stub::listen(reply);
     let settings = CqlSettings {
         client: Client::Native,
@@ -45,8 +45,8 @@ fn press_by(
         request_timeout_ms: timeout_ms,
         tick_us: 250,
         writer: 0,
-        pressure: Pressure {
-            load: Load::Closed { in_flight },
+        load: LoadSettings {
+            model: LoadModel::Closed { in_flight },
             seconds: 60.0,
             give_up_s: None,
             in_flight_max: 1_000,
@@ -60,7 +60,7 @@ fn press_by(
         filled: settings.filled,
         ..Tables::default()
     };
-    let client = Native::connect_to(Topology::flat(vec![stub.address]), None, &settings, &tables, 0).unwrap();
+    let client = NativeClient::connect_to(Topology::flat(vec![stub.address]), None, &settings, &tables, 0).unwrap();
     let start = monotonic_ns();
     // Each ends by its count, long before.
     let window = Window::new(start, start + 60_000_000_000, WallOffset::take(), Arc::default());
@@ -68,7 +68,7 @@ fn press_by(
     (found, window.counts.read().completed)
 }
 
-fn total(found: &Pressed) -> u64 {
+fn total(found: &Findings) -> u64 {
     found.errors.values().sum()
 }
 

@@ -1,7 +1,7 @@
-//! The native client: one thread that schedules, encodes, sends many frames with one system call, and takes answers in as they
-//! come, with no hand-over between threads on the way of an operation.
+//! The native client: one thread that schedules, encodes, sends many frames with one system call, and takes answers in
+//! as they come, with no hand-over between threads on the way of an operation.
 
-mod places;
+mod connection_pool;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use anyhow::Result;
 use bytes::BytesMut;
+use hydrotest_core::background::BackgroundTask;
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::schedule::Schedule;
-use hydrotest_core::seek::Seeker;
 use hydrotest_core::socket::wait;
 use hydrotest_core::trial::Window;
 
-use self::places::{Places, Width};
-use crate::account::{Account, Answer, Operation, Pressed, Recorders, operations_of};
-use crate::content::{Tables, Values};
-use crate::link::{self, Dialect, Door, Link, STREAMS_MAX};
-use crate::press::CqlSettings;
+use self::connection_pool::{ConnectionPool, PoolSize};
+use crate::account::{Account, Answer, Findings, Operation, Recorders, operations_of};
+use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
 use crate::ring::{self, Topology};
+use crate::row_values::{RowValues, Tables};
 use crate::session::consistency;
+use crate::settings::CqlSettings;
 
 /// From this tick on the thread sleeps from tick to tick, rather than wake for each answer.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
@@ -31,14 +31,14 @@ const DRAIN_NS: u64 = 15_000_000_000;
 const SERVE_NS: u64 = 5_000_000;
 
 /// One thread's client.
-pub(crate) struct Native {
+pub(crate) struct NativeClient {
     settings: CqlSettings,
     share: u64,
-    values: Values,
-    places: Places,
+    values: RowValues,
+    pool: ConnectionPool,
 }
 
-impl Native {
+impl NativeClient {
     /// Finds the nodes and opens the connections to each.
     pub(crate) fn connect(settings: &CqlSettings, tables: &Tables, share: u32) -> Result<Self> {
         let timeout = Duration::from_millis(settings.request_timeout_ms);
@@ -48,30 +48,30 @@ impl Native {
 
     fn connect_to(
         topology: Topology,
-        changes: Option<Seeker<Topology>>,
+        changes: Option<BackgroundTask<Topology>>,
         settings: &CqlSettings,
         tables: &Tables,
         share: u32,
     ) -> Result<Self> {
         let statements = settings.statements();
-        let dialect = Dialect {
-            door: Door::new(&settings.cluster)?,
+        let config = ConnectionConfig {
+            authenticator: Authenticator::new(&settings.cluster)?,
             consistency: consistency(&settings.consistency)? as u16,
             keyspace: settings.content.keyspace(&settings.keyspace).map(str::to_owned),
             statements: statements.iter().map(|statement| statement.cql.clone()).collect(),
         };
-        let pace = Pace::of(&settings.pressure, 0, u64::from(share));
-        let width = Width {
+        let pace = Pace::of(&settings.load, 0, u64::from(share));
+        let size = PoolSize {
             in_turn: settings.connections,
             total: settings
                 .connections
                 .max(pace.in_flight_max().div_ceil(STREAMS_MAX as u64) as usize),
         };
-        let places = Places::open(topology, changes, dialect, width)?;
-        let values = Values::new(
+        let pool = ConnectionPool::open(topology, changes, config, size)?;
+        let values = RowValues::new(
             &settings.content,
             &statements,
-            places.prepared()?,
+            pool.prepared()?,
             tables,
             settings.keys.range().1,
         )?;
@@ -79,20 +79,20 @@ impl Native {
             settings: settings.clone(),
             share: u64::from(share),
             values,
-            places,
+            pool,
         })
     }
 
     /// The thread's whole life: load, account for what is unanswered, drain.
-    pub(crate) fn work(self, window: Window, recorders: Recorders) -> Pressed {
-        let pressure = &self.settings.pressure;
+    pub(crate) fn work(self, window: Window, recorders: Recorders) -> Findings {
+        let load = &self.settings.load;
         let limits = Limits {
             operations_max: operations_of(&self.settings, self.share),
-            ..Limits::of(pressure, window.end_ns, self.settings.tick_us * 1_000)
+            ..Limits::of(load, window.end_ns, self.settings.tick_us * 1_000)
         };
-        let pace = Pace::of(pressure, window.start_ns, self.share);
+        let pace = Pace::of(load, window.start_ns, self.share);
         let schedule = pace.schedule();
-        let mut presser = Presser {
+        let mut target = NativeTarget {
             account: Account::new(
                 &self.settings,
                 self.share,
@@ -104,7 +104,7 @@ impl Native {
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
             tick_ns: self.settings.tick_us * 1_000,
             values: self.values,
-            places: self.places,
+            pool: self.pool,
             key: BytesMut::new(),
             window: window.clone(),
             turn: 0,
@@ -113,21 +113,21 @@ impl Native {
             in_flight: 0,
             forgotten: Vec::new(),
         };
-        let driven = match drive(&mut presser, pace, limits, &window.stop) {
+        let driven = match drive(&mut target, pace, limits, &window.stop) {
             Ok(driven) => driven,
             Err(never) => match never {},
         };
-        let waiting: Vec<Operation> = presser.waiting().collect();
+        let waiting: Vec<Operation> = target.waiting().collect();
         let unstarted: Vec<u64> = schedule.map_or(Vec::new(), |schedule| {
             let due = driven.started..driven.started + driven.unstarted;
             due.map(|number| schedule.intended_ns(number)).collect()
         });
-        presser.account.load_ended(&waiting, &unstarted, monotonic_ns());
+        target.account.load_ended(&waiting, &unstarted, monotonic_ns());
         let give_up = monotonic_ns() + DRAIN_NS;
-        while presser.in_flight > 0 && monotonic_ns() < give_up {
-            presser.exchange(monotonic_ns() + SERVE_NS, true);
+        while target.in_flight > 0 && monotonic_ns() < give_up {
+            target.exchange(monotonic_ns() + SERVE_NS, true);
         }
-        let mut found = presser.account.take_found();
+        let mut found = target.account.take_found();
         found.cap_hits = driven.cap_hits;
         found.gave_up = driven.gave_up;
         found
@@ -139,14 +139,14 @@ struct Slot {
     ended: bool,
 }
 
-struct Presser {
+struct NativeTarget {
     account: Account,
-    values: Values,
+    values: RowValues,
     window: Window,
     writer: u32,
     timeout_ns: u64,
     tick_ns: u64,
-    places: Places,
+    pool: ConnectionPool,
     /// Where partition keys are laid out.
     key: BytesMut,
     /// Counts operations: connections take turns.
@@ -155,11 +155,11 @@ struct Presser {
     operations: VecDeque<Slot>,
     first: u64,
     in_flight: u64,
-    /// Operations (by place and number) whose statement a node had forgotten.
+    /// Operations (by connection and number) whose statement a node had forgotten.
     forgotten: Vec<(usize, u64)>,
 }
 
-impl Presser {
+impl NativeTarget {
     fn waiting(&self) -> impl Iterator<Item = Operation> {
         self.operations
             .iter()
@@ -173,25 +173,26 @@ impl Presser {
         (!slot.ended).then_some(slot.operation)
     }
 
-    /// Hands an operation to a connection that has room, to a node that holds its row if there is a choice; without any it fails.
+    /// Hands an operation to a connection that has room, to a node that holds its row if there is a choice; without any
+    /// it fails.
     fn send(&mut self, number: u64, operation: Operation) {
         self.turn = self.turn.wrapping_add(1);
         self.key.clear();
-        let is_known = self.places.has_choice() && self.values.put_partition_key(&mut self.key, operation);
+        let is_known = self.pool.has_choice() && self.values.put_partition_key(&mut self.key, operation);
         let key = is_known.then_some(&self.key[..]);
-        match self.places.with_room(key, self.turn) {
+        match self.pool.with_room(key, self.turn) {
             Some(index) => self.execute(index, number, operation),
             None => self.end(number, Answer::Failed("NoConnection".into()), monotonic_ns()),
         }
     }
 
-    fn execute(&mut self, place: usize, number: u64, operation: Operation) {
-        let Some(link) = self.places.link_mut(place) else {
+    fn execute(&mut self, index: usize, number: u64, operation: Operation) {
+        let Some(connection) = self.pool.connection_mut(index) else {
             return;
         };
         let (values, writer) = (&mut self.values, self.writer);
         let wall_ns = self.window.wall.wall_ns(operation.intended_ns);
-        link.execute(number, operation.statement, |out| {
+        connection.execute(number, operation.statement, |out| {
             values.put(out, operation, writer, number, wall_ns)
         });
     }
@@ -213,9 +214,13 @@ impl Presser {
     /// Sends what is laid out, and takes answers in until `until_ns` or, if so wanted, until there are any.
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
         loop {
-            self.places.mend();
-            for index in 0..self.places.len() {
-                if self.places.link_mut(index).is_some_and(|link| link.flush().is_err()) {
+            self.pool.refresh();
+            for index in 0..self.pool.len() {
+                if self
+                    .pool
+                    .connection_mut(index)
+                    .is_some_and(|connection| connection.flush().is_err())
+                {
                     self.lose(index);
                 }
             }
@@ -224,7 +229,7 @@ impl Presser {
                 std::thread::sleep(Duration::from_nanos(left.min(self.tick_ns)));
                 left = 0;
             }
-            let sockets = (0..self.places.len()).map(|index| self.places.link(index).map(Link::socket));
+            let sockets = (0..self.pool.len()).map(|index| self.pool.connection(index).map(Connection::socket));
             let active = wait(sockets, left).expect("the kernel polls");
             let before = self.in_flight;
             for index in active {
@@ -232,60 +237,59 @@ impl Presser {
             }
             self.time_out();
             // Without any connection all operations fail at once: a closed loop must not spin on that.
-            let is_early =
-                return_early && self.places.is_any_open() && (self.in_flight < before || self.in_flight == 0);
+            let is_early = return_early && self.pool.is_any_open() && (self.in_flight < before || self.in_flight == 0);
             if is_early || monotonic_ns() >= until_ns {
                 return;
             }
         }
     }
 
-    fn take_answers(&mut self, place: usize) {
-        let Some(mut link) = self.places.take(place) else {
+    fn take_answers(&mut self, index: usize) {
+        let Some(mut connection) = self.pool.take(index) else {
             return;
         };
-        let received = link.receive(|number, answer| {
+        let received = connection.receive(|number, answer| {
             let now = monotonic_ns();
             match (number, answer) {
-                (Some(number), link::Answer::Void) => self.end(number, Answer::Written, now),
-                (Some(number), link::Answer::Rows(rows)) => {
+                (Some(number), connection::Answer::Void) => self.end(number, Answer::Written, now),
+                (Some(number), connection::Answer::Rows(rows)) => {
                     if let Some(operation) = self.operation(number) {
                         let answer = self.values.checked(operation, rows);
                         self.end(number, answer, now);
                     }
                 }
-                (Some(number), link::Answer::Refused(refusal)) => {
+                (Some(number), connection::Answer::Refused(refusal)) => {
                     self.end(number, Answer::Failed(refusal.name().into()), now);
                 }
-                (Some(number), _) => self.forgotten.push((place, number)),
+                (Some(number), _) => self.forgotten.push((index, number)),
                 (None, _) => {}
             }
         });
-        self.places.put_back(place, link);
+        self.pool.put_back(index, connection);
         match received {
-            Ok(()) => self.remind(place),
-            Err(_) => self.lose(place),
+            Ok(()) => self.remind(index),
+            Err(_) => self.lose(index),
         }
     }
 
     /// Has forgotten statements prepared again, and executes what they were for.
-    fn remind(&mut self, place: usize) {
+    fn remind(&mut self, index: usize) {
         if self.forgotten.is_empty() {
             return;
         }
         let (here, elsewhere) = std::mem::take(&mut self.forgotten)
             .into_iter()
-            .partition(|(index, _)| *index == place);
+            .partition(|(of, _)| *of == index);
         self.forgotten = elsewhere;
         let here: Vec<(usize, u64)> = here;
         for (_, number) in here {
             if let Some(operation) = self.operation(number) {
-                // The node takes a connection's frames one after the other, but answers them as it can: an execution that
-                // overtakes its preparation is forgotten once more, and comes here again.
-                let link = self.places.link_mut(place);
-                if let Some(link) = link.filter(|link| link.has_room_for(2)) {
-                    link.prepare(operation.statement);
-                    self.execute(place, number, operation);
+                // The node takes a connection's frames one after the other, but answers them as it can: an execution
+                // that overtakes its preparation is forgotten once more, and comes here again.
+                let connection = self.pool.connection_mut(index);
+                if let Some(connection) = connection.filter(|connection| connection.has_room_for(2)) {
+                    connection.prepare(operation.statement);
+                    self.execute(index, number, operation);
                 } else {
                     self.end(number, Answer::Failed("NoStreamId".into()), monotonic_ns());
                 }
@@ -294,16 +298,16 @@ impl Presser {
     }
 
     /// A connection is lost: what was out on it has failed, and another is looked for.
-    fn lose(&mut self, place: usize) {
-        let Some(link) = self.places.take(place) else {
+    fn lose(&mut self, index: usize) {
+        let Some(connection) = self.pool.take(index) else {
             return;
         };
         let now = monotonic_ns();
-        for number in link.operations() {
+        for number in connection.operations() {
             self.end(number, Answer::Failed("ConnectionLost".into()), now);
         }
-        self.forgotten.retain(|(index, _)| *index != place);
-        self.places.replace(place);
+        self.forgotten.retain(|(of, _)| *of != index);
+        self.pool.replace(index);
     }
 
     /// Operations that nobody answered in time have failed. They were handed over in the order of their numbers.
@@ -319,7 +323,7 @@ impl Presser {
     }
 }
 
-impl Target for Presser {
+impl Target for NativeTarget {
     type Error = Infallible;
 
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<(), Infallible> {

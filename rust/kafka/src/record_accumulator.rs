@@ -1,7 +1,7 @@
-//! A producer's batches: open ones, sealed ones on their way to the leaders of their partitions, and back as answers; sent
-//! again where a connection or a leadership was lost in between.
+//! A producer's record accumulator: open batches, sealed ones on their way to the leaders of their partitions, and back
+//! as answers; sent again where a connection or a leadership was lost in between.
 
-mod answers;
+mod responses;
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProdu
 use kafka_protocol::messages::{ProduceRequest, TopicName};
 
 use crate::access::Access;
+use crate::acked_offsets::AckedOffsets;
 use crate::admin::{Leaders, identity};
 use crate::batch::Identity;
 use crate::compression::Codec;
-use crate::finder::Finder;
+use crate::connection_pool::ConnectionPool;
 use crate::flight::{Batch, Op, Partition, Records};
-use crate::links::Links;
-use crate::places::Places;
-use crate::produce::ProduceSettings;
+use crate::metadata_refresher::MetadataRefresher;
 use crate::protocol::topic_name;
-use crate::record::Made;
+use crate::record::NewRecord;
+use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
 use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
@@ -47,7 +47,7 @@ pub(crate) enum End {
 /// Records that have come to their end.
 pub(crate) type Ended = (Records, End);
 
-/// What is out on a link.
+/// What is out on a connection.
 enum Out {
     Batches(Vec<Batch>),
     Step(Step),
@@ -62,7 +62,7 @@ impl Out {
     }
 }
 
-pub(crate) struct Outbox {
+pub(crate) struct RecordAccumulator {
     topic: TopicName,
     acks: i16,
     codec: Codec,
@@ -70,7 +70,7 @@ pub(crate) struct Outbox {
     requests_in_flight: usize,
     /// As whom it writes, where the broker is to store each batch once.
     identity: Option<Identity>,
-    links: Links<Out>,
+    pool: ConnectionPool<Out>,
     pub(crate) transactions: Option<Transactions>,
     pub(crate) partitions: Vec<Partition>,
     /// When which partition got an open batch, oldest first; of some the batch is sealed already.
@@ -82,15 +82,15 @@ pub(crate) struct Outbox {
     pub(crate) throttled: Throttled,
 }
 
-impl Outbox {
+impl RecordAccumulator {
     pub(crate) fn connect(
         settings: &ProduceSettings,
         access: &Access,
         producer: u32,
         leaders: &Leaders,
     ) -> Result<Self> {
-        let finder = || Finder::new(access, &settings.topic, 1);
-        let mut links = Links::new(settings.retries.then(finder));
+        let refresher = || MetadataRefresher::new(access, &settings.topic, 1);
+        let mut pool = ConnectionPool::new(settings.retries.then(refresher));
         let mut partitions = Vec::new();
         let mut known = None;
         let mut transactions = None;
@@ -99,28 +99,28 @@ impl Outbox {
             let mut connection = access.open(&coordinator(access, &id)?)?;
             let identity = identity(&mut connection, Some(&id))?;
             known = Some(identity);
-            transactions = Some(Transactions::new(id, links.add(connection)?, identity, wanted));
+            transactions = Some(Transactions::new(id, pool.add(connection)?, identity, wanted));
         }
         for (&index, address) in leaders {
-            let link = match links.position(address) {
-                Some(link) => link,
+            let slot = match pool.position(address) {
+                Some(slot) => slot,
                 None => {
                     let mut connection = access.open(address)?;
                     if settings.idempotent && known.is_none() {
                         known = Some(identity(&mut connection, None)?);
                     }
-                    links.add(connection)?
+                    pool.add(connection)?
                 }
             };
             partitions.push(Partition {
                 index,
-                link,
+                slot,
                 next_sequence: 0,
                 open: None,
                 ready: VecDeque::new(),
                 not_before_ns: 0,
                 acked: Runs::default(),
-                places: Places::of(leaders.len()),
+                offsets: AckedOffsets::of(leaders.len()),
             });
         }
         Ok(Self {
@@ -130,7 +130,7 @@ impl Outbox {
             batch_bytes: settings.batch_bytes,
             requests_in_flight: settings.requests_in_flight,
             identity: known,
-            links,
+            pool,
             transactions,
             partitions,
             opened: VecDeque::new(),
@@ -151,7 +151,7 @@ impl Outbox {
     }
 
     /// Hands a record to its partition's batch.
-    pub(crate) fn push(&mut self, made: &Made<'_>, op: Op) {
+    pub(crate) fn push(&mut self, made: &NewRecord<'_>, op: Op) {
         let partition = &mut self.partitions[op.partition];
         if partition.open.is_none() {
             self.opened.push_back((op.handed_ns, op.partition));
@@ -212,7 +212,7 @@ impl Outbox {
 
     /// Records that no broker has answered for yet.
     fn unanswered(&self) -> impl Iterator<Item = &Records> {
-        let out = self.links.all_out().flat_map(Out::batches);
+        let out = self.pool.all_out().flat_map(Out::batches);
         let ready = self.partitions.iter().flat_map(|partition| &partition.ready);
         let open = self.partitions.iter().filter_map(|partition| partition.open.as_ref());
         out.chain(ready)
@@ -222,7 +222,7 @@ impl Outbox {
 
     /// The oldest of each partition and connection: the oldest of all is among them.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = &Records> {
-        let out = self.links.oldest().filter_map(|out| out.batches().first());
+        let out = self.pool.oldest().filter_map(|out| out.batches().first());
         let ready = self
             .waiting
             .iter()
@@ -246,32 +246,32 @@ impl Outbox {
         let mut ended = Vec::new();
         if self.acks == 0 {
             // Nobody answers: what has left is at its end, as for Kafka's own producer.
-            for out in self.links.take_left() {
+            for out in self.pool.take_left() {
                 if let Out::Batches(batches) = out {
                     ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
                 }
             }
         }
-        for link in self.links.wait(if ended.is_empty() { timeout_ns } else { 0 })? {
-            match self.links.pump(link) {
-                Ok(()) => self.take_answers(link, &mut ended)?,
-                Err(error) => self.lose(link, error)?,
+        for slot in self.pool.wait(if ended.is_empty() { timeout_ns } else { 0 })? {
+            match self.pool.pump(slot) {
+                Ok(()) => self.take_answers(slot, &mut ended)?,
+                Err(error) => self.lose(slot, error)?,
             }
         }
         Ok(ended)
     }
 
-    /// Sends ready batches, several partitions in one request: a broker answers one request per
-    /// connection at a time, so few large requests carry more than many small ones. `at_once`: a transaction need not grow
-    /// older when nothing else is under way.
+    /// Sends ready batches, several partitions in one request: a broker answers one request per connection at a time,
+    /// so few large requests carry more than many small ones. `at_once`: a transaction need not grow older when nothing
+    /// else is under way.
     pub(crate) fn send_ready(&mut self, now_ns: u64, at_once: bool) -> Result<()> {
         self.ask_coordinator(now_ns, at_once)?;
-        for link in 0..self.links.len() {
+        for slot in 0..self.pool.len() {
             while !self.waiting.is_empty()
-                && self.links.is_up(link)
-                && self.links.requests_out(link) < self.requests_in_flight
+                && self.pool.is_up(slot)
+                && self.pool.requests_out(slot) < self.requests_in_flight
             {
-                let (batches, data) = self.gather(link, now_ns);
+                let (batches, data) = self.gather(slot, now_ns);
                 if batches.is_empty() {
                     break;
                 }
@@ -284,8 +284,8 @@ impl Outbox {
                             .with_name(self.topic.clone())
                             .with_partition_data(data),
                     ]);
-                if let Err(error) = self.links.send(link, &request, Out::Batches(batches)) {
-                    self.lose(link, error)?;
+                if let Err(error) = self.pool.send(slot, &request, Out::Batches(batches)) {
+                    self.lose(slot, error)?;
                 }
             }
         }
@@ -294,15 +294,15 @@ impl Outbox {
 
     /// Lets partitions join the transaction, or ends it, when it is time.
     fn ask_coordinator(&mut self, now_ns: u64, at_once: bool) -> Result<()> {
-        let is_quiet = self.links.all_out().all(|out| out.batches().is_empty());
+        let is_quiet = self.pool.all_out().all(|out| out.batches().is_empty());
         let at_once = at_once && self.opened_ns().is_none();
-        let Some(transactions) = self.transactions.as_mut().filter(|one| self.links.is_up(one.link)) else {
+        let Some(transactions) = self.transactions.as_mut().filter(|one| self.pool.is_up(one.slot)) else {
             return Ok(());
         };
         let Some(step) = transactions.step(now_ns, self.waiting.iter().copied(), is_quiet, at_once) else {
             return Ok(());
         };
-        let link = transactions.link;
+        let slot = transactions.slot;
         let sent = match &step {
             Step::Join(joining) => {
                 let indices = joining
@@ -310,19 +310,19 @@ impl Outbox {
                     .map(|&partition| self.partitions[partition].index)
                     .collect();
                 let request = transactions.join_request(&self.topic, indices);
-                self.links.send(link, &request, Out::Step(step))
+                self.pool.send(slot, &request, Out::Step(step))
             }
             Step::End { commits } => {
                 let request = transactions.end_request(*commits);
-                self.links.send(link, &request, Out::Step(step))
+                self.pool.send(slot, &request, Out::Step(step))
             }
         };
-        sent.or_else(|error| self.lose(link, error))
+        sent.or_else(|error| self.lose(slot, error))
     }
 
-    /// One batch of each partition that goes by `link` and has one, as far as they have room in one request.
-    fn gather(&mut self, link: usize, now_ns: u64) -> (Vec<Batch>, Vec<PartitionProduceData>) {
-        let retries = self.links.retries();
+    /// One batch of each partition that goes by `slot` and has one, as far as they have room in one request.
+    fn gather(&mut self, slot: usize, now_ns: u64) -> (Vec<Batch>, Vec<PartitionProduceData>) {
+        let retries = self.pool.retries();
         let (mut batches, mut data, mut bytes) = (Vec::new(), Vec::new(), 0);
         for _ in 0..self.waiting.len() {
             let Some(index) = self.waiting.pop_front() else { break };
@@ -332,7 +332,7 @@ impl Outbox {
                 .as_ref()
                 .is_none_or(|transactions| transactions.takes(index));
             let goes =
-                is_in && partition.link == link && partition.not_before_ns <= now_ns && bytes < REQUEST_BYTES_MAX;
+                is_in && partition.slot == slot && partition.not_before_ns <= now_ns && bytes < REQUEST_BYTES_MAX;
             if let Some(mut batch) = goes.then(|| partition.ready.pop_front()).flatten() {
                 bytes += batch.bytes.len();
                 let encoded = if retries {
@@ -355,8 +355,8 @@ impl Outbox {
     }
 
     /// What was out on a lost connection is sent again by another.
-    fn lose(&mut self, link: usize, reason: anyhow::Error) -> Result<()> {
-        for out in self.links.lose(link, reason)? {
+    fn lose(&mut self, slot: usize, reason: anyhow::Error) -> Result<()> {
+        for out in self.pool.lose(slot, reason)? {
             match out {
                 Out::Batches(batches) => batches.into_iter().for_each(|batch| self.send_again(batch, 0)),
                 Out::Step(_) => self.transactions.iter_mut().for_each(Transactions::lost),
@@ -372,8 +372,8 @@ impl Outbox {
     }
 
     /// Takes new connections over as they are found.
-    pub(crate) fn mend(&mut self) -> Result<()> {
-        self.links
-            .mend(&mut self.partitions, |partition| (partition.index, &mut partition.link))
+    pub(crate) fn refresh(&mut self) -> Result<()> {
+        self.pool
+            .refresh(&mut self.partitions, |partition| (partition.index, &mut partition.slot))
     }
 }

@@ -1,4 +1,5 @@
-//! The host that this process belongs to, where hosts are emulated on one machine: a network namespace, names, control groups.
+//! The host that this process belongs to, where hosts are emulated on one machine: a network namespace, names, control
+//! groups.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -22,8 +23,8 @@ struct Place {
     groups: Vec<PathBuf>,
 }
 
-/// Makes this process, and all that it starts, one of the host that `file` describes; with `unlimited` outside its groups, for
-/// what is not to use up what it observes. To be called before there is a second thread.
+/// Makes this process, and all that it starts, one of the host that `file` describes; with `unlimited` outside its
+/// groups, for what is not to use up what it observes. To be called before there is a second thread.
 pub fn enter(file: &Path, unlimited: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     let place: Place = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -36,11 +37,11 @@ pub fn enter(file: &Path, unlimited: bool) -> Result<(), String> {
     // SAFETY: nothing else runs in this process yet, and none of what is shared by these flags is held open.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::NEWUTS) }
         .map_err(|error| refused("it gets no names of its own", &error))?;
-    // What is unmounted outside is to be unmounted here too, or the disk could not be removed while this process lives; nothing
-    // that is mounted here is seen outside.
+    // What is unmounted outside is to be unmounted here too, or the disk could not be removed while this process lives;
+    // nothing that is mounted here is seen outside.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .and_then(|()| mount_bind(&place.hosts, "/etc/hosts"))
-        .map_err(|error| refused("its neighbours' names cannot be told", &error))?;
+        .map_err(|error| refused("its neighbours' names cannot be set", &error))?;
     sethostname(place.name.as_bytes()).map_err(|error| refused("it cannot be named", &error))?;
     let namespace = File::open(&place.namespace).map_err(|error| refused("it has no network", &error))?;
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))

@@ -1,23 +1,23 @@
-//! Something that is looked for in a thread of its own: looking blocks, and a hot loop must not.
+//! A task that blocks, run in a thread of its own next to a hot loop that must not: reconnecting, refreshing metadata.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-/// A search that runs until its rounds say so, or until this is dropped.
+/// A task that runs until a round returns true, or until this is dropped.
 #[derive(Debug)]
-pub struct Seeker<T> {
+pub struct BackgroundTask<T> {
     found: Receiver<T>,
     _wanted: Arc<()>,
 }
 
-/// The search is over, and all that it found was taken.
+/// The task is over, and all its results were taken.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Over;
+pub struct Finished;
 
-impl<T: Send + 'static> Seeker<T> {
-    /// Calls `round` until it returns true, with a pause after each; what it finds it sends.
-    pub fn begin(pause: Duration, mut round: impl FnMut(&Sender<T>) -> bool + Send + 'static) -> Self {
+impl<T: Send + 'static> BackgroundTask<T> {
+    /// Calls `round` until it returns true, with a pause after each; it sends its results.
+    pub fn spawn(pause: Duration, mut round: impl FnMut(&Sender<T>) -> bool + Send + 'static) -> Self {
         let (sender, found) = mpsc::channel();
         let token = Arc::new(());
         let wanted = Arc::downgrade(&token);
@@ -27,18 +27,18 @@ impl<T: Send + 'static> Seeker<T> {
             }
         };
         std::thread::Builder::new()
-            .name("seeker".into())
+            .name("background".into())
             .spawn(search)
             .expect("a thread can be started");
         Self { found, _wanted: token }
     }
 
-    /// The next thing that was found; None while there is none.
-    pub fn found(&self) -> Result<Option<T>, Over> {
+    /// The next result; None while there is none.
+    pub fn poll(&self) -> Result<Option<T>, Finished> {
         match self.found.try_recv() {
             Ok(found) => Ok(Some(found)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(Over),
+            Err(TryRecvError::Disconnected) => Err(Finished),
         }
     }
 }
@@ -50,17 +50,17 @@ mod tests {
     #[test]
     fn what_is_found_arrives_and_then_it_is_over() {
         let mut rounds = 0;
-        let seeker = Seeker::begin(Duration::from_millis(1), move |sender| {
+        let task = BackgroundTask::spawn(Duration::from_millis(1), move |sender| {
             rounds += 1;
             sender.send(rounds).expect("it is wanted");
             rounds == 3
         });
         let mut found = Vec::new();
         loop {
-            match seeker.found() {
+            match task.poll() {
                 Ok(Some(number)) => found.push(number),
                 Ok(None) => std::thread::yield_now(),
-                Err(Over) => break,
+                Err(Finished) => break,
             }
         }
         assert_eq!(found, [1, 2, 3]);

@@ -1,5 +1,5 @@
-//! Where in a partition the records lie that a producer has acknowledged: what tells whether a reader that stopped early came past
-//! them.
+//! Where in a partition the records lie that a producer has acknowledged: by which it is known whether a reader that
+//! stopped early came past them.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ const KEPT_OF_PARTITION_MIN: usize = 4;
 
 /// The newest runs of one partition: what lies further back than the kept ones, a reader has nearly always passed.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct AckedOffsets {
     /// (first sequence, end, first offset), consecutive in both.
     runs: VecDeque<(u64, u64, i64)>,
     most: usize,
 }
 
-impl Places {
+impl AckedOffsets {
     /// Of one of so many partitions.
     pub(crate) fn of(partitions: usize) -> Self {
         Self {
@@ -51,20 +51,20 @@ mod tests {
 
     #[test]
     fn what_lies_together_is_one_run() {
-        let mut places = Places::of(1);
-        places.put(0, 10, 100);
-        places.put(10, 5, 110);
+        let mut offsets = AckedOffsets::of(1);
+        offsets.put(0, 10, 100);
+        offsets.put(10, 5, 110);
         // A marker, or another's record, lies between.
-        places.put(15, 5, 116);
-        assert_eq!(places.to_vec(), [(0, 15, 100), (15, 20, 116)]);
+        offsets.put(15, 5, 116);
+        assert_eq!(offsets.to_vec(), [(0, 15, 100), (15, 20, 116)]);
     }
 
     #[test]
     fn the_newest_are_kept() {
-        let mut places = Places::of(KEPT);
+        let mut offsets = AckedOffsets::of(KEPT);
         for number in 0..10 {
-            places.put(number, 1, number.cast_signed() * 2);
+            offsets.put(number, 1, number.cast_signed() * 2);
         }
-        assert_eq!(places.to_vec(), [(6, 7, 12), (7, 8, 14), (8, 9, 16), (9, 10, 18)]);
+        assert_eq!(offsets.to_vec(), [(6, 7, 12), (7, 8, 14), (8, 9, 16), (9, 10, 18)]);
     }
 }

@@ -1,5 +1,5 @@
-//! The client by a real driver (`client: driver`): what an application's own requests cost. A runtime, a session, and the
-//! tasks that begin, answer and account for operations.
+//! The client by a real driver (`client: driver`): what an application's own requests cost. A runtime, a session, and
+//! the tasks that begin, answer and account for operations.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,18 +19,18 @@ use scylla::statement::prepared::PreparedStatement;
 use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
-use crate::account::{Account, Answer, Found, Operation, Pressed, Recorders, operations_of};
-use crate::content::{Content, READ, WRITE, standard, unchecked_standard};
-use crate::press::CqlSettings;
+use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
+use crate::row_values::{READ, WRITE, standard, unchecked_standard};
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::session::{connect, consistency, error_name};
+use crate::settings::{Content, CqlSettings};
 use crate::timer::Timer;
 
 /// How long answers are awaited after the load has ended.
 const DRAIN: Duration = Duration::from_secs(15);
 
 /// One thread's driver: a runtime, a session, prepared statements.
-pub(crate) struct Driver {
+pub(crate) struct DriverClient {
     settings: CqlSettings,
     shape: RowShape,
     share: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Driver {
     select: PreparedStatement,
 }
 
-impl Driver {
+impl DriverClient {
     pub(crate) fn connect(settings: &CqlSettings, share: u32) -> Result<Self> {
         let Content::Standard { shape, .. } = settings.content else {
             bail!("the driver carries reads and writes of the default table only");
@@ -74,7 +74,7 @@ impl Driver {
         })
     }
 
-    pub(crate) fn work(self, window: Window, recorders: Recorders) -> Pressed {
+    pub(crate) fn work(self, window: Window, recorders: Recorders) -> Findings {
         let Self {
             settings,
             shape,
@@ -85,7 +85,7 @@ impl Driver {
             select,
         } = self;
         let writer = settings.writer + share as u32;
-        let pace = Pace::of(&settings.pressure, window.start_ns, share);
+        let pace = Pace::of(&settings.load, window.start_ns, share);
         let state = Rc::new(Loop {
             session,
             insert,
@@ -167,7 +167,7 @@ impl Loop {
             .in_flight
             .first_key_value()
             .map(|(_, operation)| operation.intended_ns);
-        if let (Some(bound), Some(oldest)) = (self.settings.pressure.give_up_s, oldest)
+        if let (Some(bound), Some(oldest)) = (self.settings.load.give_up_s, oldest)
             && now.saturating_sub(oldest) as f64 > bound * 1e9
         {
             self.inner.borrow_mut().account.found.gave_up = true;

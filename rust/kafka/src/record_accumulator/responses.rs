@@ -1,4 +1,5 @@
-//! Answers that come back to an outbox: what is stored, what is sent again, what is refused; and how transactions go on.
+//! Answers that come back to a record accumulator: what is stored, what is sent again, what is refused; and how
+//! transactions go on.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +7,19 @@ use anyhow::{Context, Result};
 use hydrotest_core::clock::monotonic_ns;
 use kafka_protocol::messages::{AddPartitionsToTxnRequest, EndTxnRequest, ProduceRequest};
 
-use super::{End, Ended, Out, Outbox, RETRY_NS};
+use super::{End, Ended, Out, RETRY_NS, RecordAccumulator};
 use crate::flight::{Batch, Records};
 use crate::protocol::{DUPLICATE_SEQUENCE, OUT_OF_ORDER_SEQUENCE, error_name};
 use crate::transaction::Step;
 
-impl Outbox {
-    pub(super) fn take_answers(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<()> {
+impl RecordAccumulator {
+    pub(super) fn take_answers(&mut self, slot: usize, ended: &mut Vec<Ended>) -> Result<()> {
         loop {
-            let took = match self.links.front(link) {
+            let took = match self.pool.front(slot) {
                 None => false,
-                Some(Out::Batches(_)) => self.take_produced(link, ended)?,
-                Some(Out::Step(Step::Join(_))) => self.take_joined(link)?,
-                Some(Out::Step(Step::End { .. })) => self.take_ended(link, ended)?,
+                Some(Out::Batches(_)) => self.take_produced(slot, ended)?,
+                Some(Out::Step(Step::Join(_))) => self.take_joined(slot)?,
+                Some(Out::Step(Step::End { .. })) => self.take_ended(slot, ended)?,
             };
             if !took {
                 return Ok(());
@@ -26,8 +27,8 @@ impl Outbox {
         }
     }
 
-    fn take_joined(&mut self, link: usize) -> Result<bool> {
-        let Some((Out::Step(Step::Join(partitions)), response)) = self.links.take::<AddPartitionsToTxnRequest>(link)?
+    fn take_joined(&mut self, slot: usize) -> Result<bool> {
+        let Some((Out::Step(Step::Join(partitions)), response)) = self.pool.take::<AddPartitionsToTxnRequest>(slot)?
         else {
             return Ok(false);
         };
@@ -37,8 +38,8 @@ impl Outbox {
         Ok(true)
     }
 
-    fn take_ended(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
-        let Some((Out::Step(Step::End { commits }), response)) = self.links.take::<EndTxnRequest>(link)? else {
+    fn take_ended(&mut self, slot: usize, ended: &mut Vec<Ended>) -> Result<bool> {
+        let Some((Out::Step(Step::End { commits }), response)) = self.pool.take::<EndTxnRequest>(slot)? else {
             return Ok(false);
         };
         let transactions = self.transactions.as_mut();
@@ -56,8 +57,8 @@ impl Outbox {
         Ok(true)
     }
 
-    fn take_produced(&mut self, link: usize, ended: &mut Vec<Ended>) -> Result<bool> {
-        let Some((Out::Batches(batches), response)) = self.links.take::<ProduceRequest>(link)? else {
+    fn take_produced(&mut self, slot: usize, ended: &mut Vec<Ended>) -> Result<bool> {
+        let Some((Out::Batches(batches), response)) = self.pool.take::<ProduceRequest>(slot)? else {
             return Ok(false);
         };
         self.throttled.note(response.throttle_time_ms);
@@ -75,14 +76,14 @@ impl Outbox {
             match code {
                 // It is stored already: the answer to an earlier sending was lost.
                 0 | DUPLICATE_SEQUENCE => {
-                    // A broker that no longer knows where it put it says −1.
+                    // A broker that no longer knows the offset sends −1.
                     batch.records.offset = (offset >= 0).then_some(offset);
                     match &mut self.transactions {
                         Some(transactions) => transactions.stored.push(batch.records),
                         None => ended.push((batch.records, End::Stored)),
                     }
                 }
-                code if self.links.passes(code) || self.is_out_of_turn(&batch, code) => {
+                code if self.pool.passes(code) || self.is_out_of_turn(&batch, code) => {
                     self.send_again(batch, monotonic_ns() + RETRY_NS);
                 }
                 code => {
@@ -102,6 +103,6 @@ impl Outbox {
         let waits = |earlier: &Records| {
             earlier.partition == batch.records.partition && earlier.first_sequence < batch.records.first_sequence
         };
-        code == OUT_OF_ORDER_SEQUENCE && self.links.retries() && self.unanswered().any(waits)
+        code == OUT_OF_ORDER_SEQUENCE && self.pool.retries() && self.unanswered().any(waits)
     }
 }

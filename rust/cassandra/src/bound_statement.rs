@@ -3,13 +3,15 @@
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 use hydrotest_core::draw::{Distribution, Draw};
+use hydrotest_core::splitmix::mix;
 
 use crate::account::Found;
 use crate::checks::{Check, ColumnHow};
-use crate::frame::Rows;
-use crate::values::{Kind, Maker, mix};
+use crate::frame::{ColumnSpec, Rows};
+use crate::value_generator::{ColumnType, ValueGenerator};
 
-/// What a column holds for which no maker is given: numbers up to this, or so many bytes (as cassandra-stress's columns have).
+/// What a column holds for which no generator is given: numbers up to this, or so many bytes (as cassandra-stress's
+/// columns have).
 const NUMBER_MAX: u64 = 1_000_000;
 const BYTES: u64 = 34;
 
@@ -22,41 +24,50 @@ fn hash(name: &str) -> u64 {
 
 /// Makes the values of one column.
 pub(crate) struct Column {
-    kind: Kind,
+    kind: ColumnType,
     salt: u64,
-    maker: Made,
+    generator: Generator,
 }
 
-enum Made {
+enum Generator {
     Row,
     Number(Draw),
     Bytes(Draw),
 }
 
 impl Column {
-    /// The column `name` of type `kind`, made by `maker`; without one, a column of the partition key is the row's number, and
-    /// any other what suits its type. `rows_max` is the highest row. An error in words where maker and type do not fit.
-    pub(crate) fn new(name: &str, kind: Kind, maker: Option<Maker>, is_key: bool, rows_max: u64) -> Result<Self> {
+    /// The column `name` of type `kind`, made by `generator`; without one, a column of the partition key is the row's
+    /// number, and any other what suits its type. `rows_max` is the highest row. An error in words where generator and
+    /// type do not fit.
+    pub(crate) fn new(
+        name: &str,
+        kind: ColumnType,
+        generator: Option<ValueGenerator>,
+        is_key: bool,
+        rows_max: u64,
+    ) -> Result<Self> {
         // A LIMIT (`[limit]` to nodes, as a TTL is `[ttl]`) of 0 would be refused.
         let min = u64::from(name.starts_with('['));
-        let maker = maker.unwrap_or(match kind {
-            _ if is_key => Maker::Row,
-            Kind::Text | Kind::Blob => Maker::Bytes(Distribution::Uniform { min: BYTES, max: BYTES }),
-            _ => Maker::Number(Distribution::Uniform {
+        let generator = generator.unwrap_or(match kind {
+            _ if is_key => ValueGenerator::Row,
+            ColumnType::Text | ColumnType::Blob => {
+                ValueGenerator::Bytes(Distribution::Uniform { min: BYTES, max: BYTES })
+            }
+            _ => ValueGenerator::Number(Distribution::Uniform {
                 min,
                 max: kind.number_max().min(NUMBER_MAX),
             }),
         });
         let draw = |distribution| Draw::new(distribution, 0, 0, 1).map_err(anyhow::Error::msg);
-        let (largest, maker) = match maker {
-            Maker::Row => (rows_max, Made::Row),
-            Maker::Number(distribution) => (distribution.range().1, Made::Number(draw(distribution)?)),
-            Maker::Bytes(distribution) => {
+        let (largest, generator) = match generator {
+            ValueGenerator::Row => (rows_max, Generator::Row),
+            ValueGenerator::Number(distribution) => (distribution.range().1, Generator::Number(draw(distribution)?)),
+            ValueGenerator::Bytes(distribution) => {
                 ensure!(
                     kind.has_bytes(),
                     "a size does not fit column {name}, which is of type {kind:?}"
                 );
-                (0, Made::Bytes(draw(distribution)?))
+                (0, Generator::Bytes(draw(distribution)?))
             }
         };
         ensure!(
@@ -66,20 +77,20 @@ impl Column {
         Ok(Self {
             kind,
             salt: hash(name),
-            maker,
+            generator,
         })
     }
 
     /// Appends the value for a row, without its length.
     fn put_body(&mut self, out: &mut BytesMut, row: u64) {
         let seed = mix(row ^ self.salt);
-        match &mut self.maker {
-            Made::Row => self.kind.put_number(out, row),
-            Made::Number(draw) => {
+        match &mut self.generator {
+            Generator::Row => self.kind.put_number(out, row),
+            Generator::Number(draw) => {
                 draw.reseed(seed);
                 self.kind.put_number(out, draw.number());
             }
-            Made::Bytes(draw) => {
+            Generator::Bytes(draw) => {
                 draw.reseed(seed);
                 self.kind.put_bytes(out, draw.number(), seed);
             }
@@ -103,32 +114,22 @@ impl Column {
     }
 }
 
-/// A column as a node describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Described {
-    pub(crate) name: String,
-    /// The protocol's number of its type.
-    pub(crate) option: u16,
-}
-
-impl Described {
-    /// Its type. An error in words if no values are made for it.
-    pub(crate) fn kind(&self) -> Result<Kind> {
-        let Some(kind) = Kind::of(self.option) else {
-            bail!(
-                "column {} has a type (number {:#06x} of the protocol) that no values are made for; write it as a literal",
-                self.name,
-                self.option
-            );
-        };
-        Ok(kind)
-    }
+/// The type of a column. An error if no values can be generated for it.
+fn type_of(column: &ColumnSpec) -> Result<ColumnType> {
+    let Some(kind) = ColumnType::of(column.option) else {
+        bail!(
+            "column {} has a type (number {:#06x} of the protocol) that no values are made for; write it as a literal",
+            column.name,
+            column.option
+        );
+    };
+    Ok(kind)
 }
 
 /// Values and checks of one prepared statement.
-pub(crate) struct Shape {
+pub(crate) struct BoundStatement {
     bound: Vec<Column>,
-    /// Places among them of the partition key's columns, in its order; empty where not all are bound.
+    /// Indices of the partition key's columns among them, in its order; empty where not all are bound.
     key: Vec<usize>,
     /// What is checked of its answers; None if nothing is.
     checked: Option<Checked>,
@@ -145,21 +146,28 @@ struct CheckedColumn {
     may_be_null: bool,
 }
 
-impl Shape {
-    /// What a node said of a statement: the columns bound to its marks, which of them are the partition key, and those that
-    /// it returns. `keys` are the columns of all statements' partition keys, `check` says what is checked of what is returned.
+impl BoundStatement {
+    /// By a node's description of a statement: the columns bound to its marks, which of them are the partition key, and
+    /// those that it returns. `keys` are the columns of all statements' partition keys, `check` lists what is checked
+    /// of what is returned.
     pub(crate) fn new(
-        bound: &[Described],
+        bound: &[ColumnSpec],
         key: &[u16],
         keys: &[String],
-        returned: &[Described],
-        maker: impl Fn(&str) -> Option<Maker>,
+        returned: &[ColumnSpec],
+        generator: impl Fn(&str) -> Option<ValueGenerator>,
         check: Option<&Check>,
         rows_max: u64,
     ) -> Result<Self> {
-        let column = |described: &Described| {
+        let column = |described: &ColumnSpec| {
             let name = &described.name;
-            Column::new(name, described.kind()?, maker(name), keys.contains(name), rows_max)
+            Column::new(
+                name,
+                type_of(described)?,
+                generator(name),
+                keys.contains(name),
+                rows_max,
+            )
         };
         let bound = bound
             .iter()
@@ -168,7 +176,7 @@ impl Shape {
             .context("a statement cannot be bound")?;
         let checked = check
             .map(|check| {
-                let one = |(described, found): (&Described, &ColumnHow)| match found {
+                let one = |(described, found): (&ColumnSpec, &ColumnHow)| match found {
                     ColumnHow::Unchecked(_) => Ok(None),
                     ColumnHow::Checked { may_be_null } => column(described).map(|column| {
                         Some(CheckedColumn {
@@ -188,8 +196,8 @@ impl Shape {
         Ok(Self { bound, key, checked })
     }
 
-    /// Appends the partition key of a row as nodes hash it; false where not all of it is bound. A key of several columns has
-    /// each with its length before it and a zero byte behind it (Cassandra's CompositeType).
+    /// Appends the partition key of a row as nodes hash it; false where not all of it is bound. A key of several
+    /// columns has each with its length before it and a zero byte behind it (Cassandra's CompositeType).
     pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, row: u64) -> bool {
         if let [only] = self.key[..] {
             self.bound[only].put_body(out, row);
@@ -213,7 +221,7 @@ impl Shape {
         }
     }
 
-    /// What rows that came back for row number `row` are worth.
+    /// Checks the rows that came back for row number `row`.
     pub(crate) fn judge(&mut self, rows: &mut Rows<'_>, row: u64, scratch: &mut BytesMut) -> Found {
         let Some(checked) = &mut self.checked else {
             return Found::Unchecked;

@@ -11,8 +11,7 @@ use hydrotest_core::socket::Socket;
 use hydrotest_core::tls;
 use rustls::ClientConfig;
 
-use crate::frame::{self, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
-use crate::shape::Described;
+use crate::frame::{self, ColumnSpec, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,26 +20,26 @@ pub(crate) const STREAMS_MAX: usize = 1 << 15;
 /// Where frames are laid out before they are sent together.
 const OUT_BYTES: usize = 64 << 10;
 
-/// What a node said of a statement when it prepared it.
+/// A prepared statement, as a node described it.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     /// What every execution begins with.
     head: Vec<u8>,
     /// The columns bound to its marks, and which of them are the partition key.
-    pub(crate) values: Vec<Described>,
+    pub(crate) values: Vec<ColumnSpec>,
     pub(crate) key: Vec<u16>,
     /// The columns that it returns.
-    pub(crate) returned: Vec<Described>,
+    pub(crate) returned: Vec<ColumnSpec>,
 }
 
-/// How nodes let one in.
+/// How a connection is encrypted and logged in.
 #[derive(Clone, Debug)]
-pub(crate) struct Door {
+pub(crate) struct Authenticator {
     tls: Option<Arc<ClientConfig>>,
     login: Option<Login>,
 }
 
-impl Door {
+impl Authenticator {
     /// Reads the files that the settings name.
     pub(crate) fn new(settings: &ClusterSettings) -> Result<Self> {
         Ok(Self {
@@ -50,10 +49,10 @@ impl Door {
     }
 }
 
-/// What every link of a workload is opened with.
+/// The settings that all connections of a workload share.
 #[derive(Clone, Debug)]
-pub(crate) struct Dialect {
-    pub(crate) door: Door,
+pub(crate) struct ConnectionConfig {
+    pub(crate) authenticator: Authenticator,
     pub(crate) consistency: u16,
     /// What statements are about that name no keyspace.
     pub(crate) keyspace: Option<String>,
@@ -66,11 +65,11 @@ pub(crate) struct Dialect {
 enum Out {
     Nothing,
     Operation(u64),
-    /// The statement at this place.
+    /// The statement with this index.
     Prepare(usize),
 }
 
-/// What a node says of an operation.
+/// A node's answer to an operation.
 pub(crate) enum Answer<'a> {
     Void,
     Rows(Rows<'a>),
@@ -83,57 +82,58 @@ pub(crate) enum Answer<'a> {
 
 /// A connection that was greeted, with its statements prepared.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Connection {
     address: SocketAddr,
     socket: Socket,
-    dialect: Dialect,
+    config: ConnectionConfig,
     out: BytesMut,
     streams: Vec<Out>,
     free: Vec<i16>,
     prepared: Vec<Prepared>,
 }
 
-impl Link {
+impl Connection {
     /// Connects, greets and prepares; blocks. The error is in the node's own words.
-    pub(crate) fn open(address: SocketAddr, dialect: &Dialect) -> Result<Self> {
+    pub(crate) fn open(address: SocketAddr, config: &ConnectionConfig) -> Result<Self> {
         let mut socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("node {address} cannot be reached"))?;
-        if let Some(config) = &dialect.door.tls {
+        if let Some(config) = &config.authenticator.tls {
             socket
                 .secure(config, &address.ip().to_string())
                 .with_context(|| format!("node {address} does not agree on encryption"))?;
         }
-        let mut link = Self {
+        let mut connection = Self {
             address,
             socket,
-            dialect: dialect.clone(),
+            config: config.clone(),
             out: BytesMut::with_capacity(OUT_BYTES),
             streams: Vec::new(),
             free: Vec::new(),
             prepared: Vec::new(),
         };
-        link.greet()?;
-        if let Some(keyspace) = &dialect.keyspace {
-            link.enter(keyspace)?;
+        connection.greet()?;
+        if let Some(keyspace) = &config.keyspace {
+            connection.enter(keyspace)?;
         }
-        for statement in &dialect.statements {
-            let prepared = link.prepared_now(statement)?;
-            link.prepared.push(prepared);
+        for statement in &config.statements {
+            let prepared = connection.prepared_now(statement)?;
+            connection.prepared.push(prepared);
         }
-        link.socket
+        connection
+            .socket
             .set_nonblocking()
             .context("a socket cannot be made non-blocking")?;
-        Ok(link)
+        Ok(connection)
     }
 
     /// Begins to speak, and logs in where the node wants that.
     fn greet(&mut self) -> Result<()> {
         frame::put_startup(&mut self.out);
-        let login = self.dialect.door.login.clone();
+        let login = self.config.authenticator.login.clone();
         let wanted = self.call(|response| match (response, login) {
             (Response::Ready, _) => Ok(None),
             (Response::Authenticate(_), Some(login)) => Ok(Some(login)),
-            (Response::Authenticate(class), None) => bail!("it wants a login ({class})"),
+            (Response::Authenticate(class), None) => bail!("it requires a login ({class})"),
             (other, _) => bail!("it answered the greeting with {other:?}"),
         })?;
         let Some(login) = wanted else { return Ok(()) };
@@ -146,7 +146,7 @@ impl Link {
 
     /// Statements that name no keyspace are about this one from here on.
     fn enter(&mut self, keyspace: &str) -> Result<()> {
-        frame::put_query(&mut self.out, &format!("USE {keyspace}"), self.dialect.consistency);
+        frame::put_query(&mut self.out, &format!("USE {keyspace}"), self.config.consistency);
         self.call(|response| match response {
             Response::KeyspaceSet => Ok(()),
             other => bail!("it answered USE {keyspace} with {other:?}"),
@@ -155,7 +155,7 @@ impl Link {
 
     fn prepared_now(&mut self, statement: &str) -> Result<Prepared> {
         frame::put_prepare(&mut self.out, 0, statement);
-        let consistency = self.dialect.consistency;
+        let consistency = self.config.consistency;
         self.call(|response| match response {
             Response::Prepared(preparation) => prepared(preparation, consistency),
             other => bail!("it answered the statement {statement:?} with {other:?}"),
@@ -163,7 +163,7 @@ impl Link {
         .with_context(|| format!("the statement {statement:?}"))
     }
 
-    /// What the node said of the statements, in the order of their places.
+    /// The prepared statements, by index.
     pub(crate) fn prepared(&self) -> &[Prepared] {
         &self.prepared
     }
@@ -209,7 +209,7 @@ impl Link {
             return;
         }
         let stream = self.claim(Out::Prepare(statement));
-        frame::put_prepare(&mut self.out, stream, &self.dialect.statements[statement]);
+        frame::put_prepare(&mut self.out, stream, &self.config.statements[statement]);
     }
 
     fn claim(&mut self, what: Out) -> i16 {
@@ -232,8 +232,8 @@ impl Link {
             .with_context(|| format!("connection to node {} was lost", self.address))
     }
 
-    /// Reads what has arrived and hands out each answer with the number of its operation (none for `Prepared`). An error if
-    /// the connection is lost or out of step.
+    /// Reads what has arrived and hands out each answer with the number of its operation (none for `Prepared`). An
+    /// error if the connection is lost or out of step.
     pub(crate) fn receive(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>)) -> Result<()> {
         let address = self.address;
         self.socket
@@ -250,7 +250,7 @@ impl Link {
                 (Out::Nothing, other) => bail!("node {address} answered what nobody asked: {other:?}"),
                 (Out::Operation(number), response) => each(Some(number), answer(response)),
                 (Out::Prepare(statement), Response::Prepared(preparation)) => {
-                    self.prepared[statement] = prepared(preparation, self.dialect.consistency)?;
+                    self.prepared[statement] = prepared(preparation, self.config.consistency)?;
                     each(None, Answer::Prepared);
                 }
                 (Out::Prepare(_), other) => bail!("node {address} does not prepare a statement again: {other:?}"),

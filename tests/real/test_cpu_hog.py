@@ -35,12 +35,12 @@ async def test_what_is_taken_is_missed_by_others_and_given_back(tmp_path: Path) 
     finally:
         await host.give("cpu", 1.0)
     # Nothing of it runs any more.
-    assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if line.exists() and b"\0burden\0" in line.read_bytes()]
+    assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if line.exists() and b"\0cpu-hog\0" in line.read_bytes()]
 
 
 async def test_a_share_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrialFailedError, match="must be above 0 and below 1"):
-        await ask(LocalHost("here", tmp_path), "burden", {"left": 1.5})
+        await ask(LocalHost("here", tmp_path), "cpu-hog", {"left": 1.5})
 
 
 def test_a_host_is_not_squeezed_unless_that_is_written(tmp_path: Path) -> None:

@@ -2,28 +2,28 @@ use super::*;
 use crate::checks::{ColumnCheck, Reason};
 use proptest::prelude::*;
 
-fn column(kind: Kind, maker: Option<Maker>) -> Column {
-    Column::new("note", kind, maker, false, 1_000).unwrap()
+fn column(kind: ColumnType, generator: Option<ValueGenerator>) -> Column {
+    Column::new("note", kind, generator, false, 1_000).unwrap()
 }
 
-const KINDS: [Kind; 17] = [
-    Kind::Text,
-    Kind::Blob,
-    Kind::Boolean,
-    Kind::TinyInt,
-    Kind::SmallInt,
-    Kind::Int,
-    Kind::BigInt,
-    Kind::Varint,
-    Kind::Decimal,
-    Kind::Float,
-    Kind::Double,
-    Kind::Timestamp,
-    Kind::Date,
-    Kind::Time,
-    Kind::Uuid,
-    Kind::TimeUuid,
-    Kind::Inet,
+const KINDS: [ColumnType; 17] = [
+    ColumnType::Text,
+    ColumnType::Blob,
+    ColumnType::Boolean,
+    ColumnType::TinyInt,
+    ColumnType::SmallInt,
+    ColumnType::Int,
+    ColumnType::BigInt,
+    ColumnType::Varint,
+    ColumnType::Decimal,
+    ColumnType::Float,
+    ColumnType::Double,
+    ColumnType::Timestamp,
+    ColumnType::Date,
+    ColumnType::Time,
+    ColumnType::Uuid,
+    ColumnType::TimeUuid,
+    ColumnType::Inet,
 ];
 
 proptest! {
@@ -42,8 +42,8 @@ proptest! {
 
 #[test]
 fn makers_that_do_not_fit_are_refused() {
-    let numbers = Maker::Number(Distribution::Uniform { min: 0, max: 1 << 40 });
-    let error = Column::new("id", Kind::Int, Some(numbers), false, 0)
+    let numbers = ValueGenerator::Number(Distribution::Uniform { min: 0, max: 1 << 40 });
+    let error = Column::new("id", ColumnType::Int, Some(numbers), false, 0)
         .err()
         .unwrap()
         .to_string();
@@ -51,28 +51,28 @@ fn makers_that_do_not_fit_are_refused() {
         error.contains("column id is of type Int and cannot hold 1099511627776"),
         "{error}"
     );
-    let size = Maker::Bytes(Distribution::Uniform { min: 5, max: 5 });
+    let size = ValueGenerator::Bytes(Distribution::Uniform { min: 5, max: 5 });
     assert!(
-        Column::new("id", Kind::Int, Some(size), false, 0)
+        Column::new("id", ColumnType::Int, Some(size), false, 0)
             .err()
             .unwrap()
             .to_string()
             .contains("a size does not fit")
     );
-    assert!(Column::new("id", Kind::TinyInt, None, true, 1_000).is_err());
-    let list = Described {
+    assert!(Column::new("id", ColumnType::TinyInt, None, true, 1_000).is_err());
+    let list = ColumnSpec {
         name: "tags".into(),
         option: 0x20,
     };
-    assert!(list.kind().unwrap_err().to_string().contains("column tags"));
+    assert!(type_of(&list).unwrap_err().to_string().contains("column tags"));
 }
 
 #[test]
 fn text_is_text_and_as_long_as_drawn() {
     let mut out = BytesMut::new();
     column(
-        Kind::Text,
-        Some(Maker::Bytes(Distribution::Uniform { min: 13, max: 13 })),
+        ColumnType::Text,
+        Some(ValueGenerator::Bytes(Distribution::Uniform { min: 13, max: 13 })),
     )
     .put(&mut out, 7);
     assert_eq!(out.len(), 4 + 13);
@@ -84,8 +84,8 @@ fn text_is_text_and_as_long_as_drawn() {
     );
 }
 
-fn described(names: &[(&str, u16)]) -> Vec<Described> {
-    let of = |&(name, option): &(&str, u16)| Described {
+fn described(names: &[(&str, u16)]) -> Vec<ColumnSpec> {
+    let of = |&(name, option): &(&str, u16)| ColumnSpec {
         name: name.into(),
         option,
     };
@@ -93,7 +93,7 @@ fn described(names: &[(&str, u16)]) -> Vec<Described> {
 }
 
 /// A statement that returns `note`, a text, and `count`, a bigint, for a row of table `(customer, id)`.
-fn returning(note: ColumnHow, may_miss: Option<Reason>) -> Shape {
+fn returning(note: ColumnHow, may_miss: Option<Reason>) -> BoundStatement {
     let bound = described(&[("customer", 0x02), ("id", 0x09)]);
     let returned = described(&[("note", 0x0D), ("count", 0x02)]);
     let column = |name: &str, how| ColumnCheck { name: name.into(), how };
@@ -103,11 +103,11 @@ fn returning(note: ColumnHow, may_miss: Option<Reason>) -> Shape {
         columns: vec![column("note", note), column("count", count)],
     };
     let keys = ["customer".to_owned()];
-    Shape::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
+    BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
 }
 
 /// What one row of these two cells, for row number 5, is worth.
-fn judged(own: &mut Shape, note: Option<&[u8]>) -> Found {
+fn judged(own: &mut BoundStatement, note: Option<&[u8]>) -> Found {
     let mut body = BytesMut::new();
     for cell in [note, Some(&[1][..])] {
         body.put_i32(cell.map_or(-1, |cell| cell.len() as i32));
@@ -119,7 +119,7 @@ fn judged(own: &mut Shape, note: Option<&[u8]>) -> Found {
 #[test]
 fn values_are_compared_where_they_are_known() {
     let mut out = BytesMut::new();
-    let mut note = Column::new("note", Kind::Text, None, false, 1_000).unwrap();
+    let mut note = Column::new("note", ColumnType::Text, None, false, 1_000).unwrap();
     note.put(&mut out, 5);
     let mut sure = returning(ColumnHow::Checked { may_be_null: None }, None);
     assert_eq!(judged(&mut sure, Some(&out[4..])), Found::Intact);
@@ -148,7 +148,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
     assert_eq!(found(None, 2), Found::SeveralRows);
     // An answer that is cut short.
     assert_eq!(found(None, 1), Found::Corrupted);
-    let mut unchecked = Shape::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
+    let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
     let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));
     assert_eq!(counts, [Found::Unchecked; 3]);
 }
@@ -156,7 +156,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
 #[test]
 fn a_limit_is_never_zero() {
     let mut out = BytesMut::new();
-    let mut limit = Column::new("[limit]", Kind::TinyInt, None, false, 1_000).unwrap();
+    let mut limit = Column::new("[limit]", ColumnType::TinyInt, None, false, 1_000).unwrap();
     (0..2_000).for_each(|row| limit.put_body(&mut out, row));
     assert!(out.iter().all(|&byte| byte > 0));
 }
@@ -172,7 +172,7 @@ fn a_key_that_is_returned_is_the_key_that_was_bound() {
         }],
     };
     let keys = ["customer".to_owned()];
-    let mut own = Shape::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
+    let mut own = BoundStatement::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
     let mut out = BytesMut::new();
     own.put(&mut out, 7);
     assert_eq!(
@@ -190,7 +190,7 @@ fn partition_keys_are_laid_out_as_nodes_hash_them() {
     let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
     let keys = ["customer".to_owned(), "day".to_owned()];
     let laid_out = |key: &[u16]| {
-        let mut own = Shape::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
+        let mut own = BoundStatement::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
         let mut out = BytesMut::new();
         own.put_partition_key(&mut out, 7).then(|| out.to_vec())
     };

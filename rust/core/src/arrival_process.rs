@@ -1,5 +1,5 @@
-//! How operations are spread over time: evenly, at random, in bursts, or at a rate that changes. A course is fixed before its
-//! first operation: which operation is due when depends on nothing that happens.
+//! How operations are spread over time: evenly, at random, in bursts, or at a rate that changes. An arrival process is
+//! fixed before its first operation: which operation is due when depends on nothing that happens.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,9 +16,10 @@ pub enum Arrivals {
     /// One interval after another, all alike.
     #[default]
     Even,
-    /// As from many clients that know nothing of each other: the times between operations are exponentially distributed.
+    /// As from many clients that know nothing of each other: the times between operations are exponentially
+    /// distributed.
     Poisson { seed: u64 },
-    /// So many at once, as often as the rate asks for.
+    /// So many at once, as often as the rate requires.
     Bursts { size: u64 },
 }
 
@@ -33,15 +34,15 @@ pub struct Stretch {
 
 /// When each operation is due, in nanoseconds from the beginning; operations count from 0.
 #[derive(Clone, Debug)]
-pub enum Course {
+pub enum ArrivalProcess {
     Even { rate_per_s: f64 },
     Bursts { rate_per_s: f64, size: u64 },
     Poisson(Box<Poisson>),
     Profile(Arc<[Piece]>),
 }
 
-impl Course {
-    /// A course at one rate. `seconds` is how long it is needed; what comes later of a random one is even.
+impl ArrivalProcess {
+    /// Arrivals at one rate. `seconds` is how long it is needed; what comes later of a random one is even.
     /// Panics if the rate is not a positive finite number: settings are checked before they come here.
     pub fn steady(rate_per_s: f64, arrivals: Arrivals, seconds: f64) -> Self {
         assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "rate must be positive");
@@ -55,7 +56,7 @@ impl Course {
         }
     }
 
-    /// A course of stretches, one after the other; nothing is due behind the last.
+    /// Arrivals of stretches, one after the other; nothing is due behind the last.
     pub fn profile(stretches: &[Stretch]) -> Self {
         let mut pieces = Vec::new();
         let (mut begin_s, mut first_op) = (0.0, 0.0);
@@ -142,7 +143,7 @@ impl Piece {
         from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * whole)
     }
 
-    /// When an operation is due, in seconds from the beginning of the course; None if not in this piece.
+    /// When an operation is due, in seconds from the beginning of the process; None if not in this piece.
     fn offset_s(&self, op: u64) -> Option<f64> {
         let Stretch {
             seconds,
@@ -170,9 +171,9 @@ const KEPT: usize = 8;
 /// A block's number, and when each of its operations is due.
 type Block = (u64, Arc<[u64]>);
 
-/// Arrivals of a Poisson process. A block of n operations takes a gamma-distributed time; given that time, the operations in it
-/// divide it like n exponential times of their own divide their sum (Devroye, "Non-Uniform Random Variate Generation", 1986,
-/// ch. V.2). So any operation's time can be told without going through all before it.
+/// Arrivals of a Poisson process. A block of n operations takes a gamma-distributed time; given that time, the
+/// operations in it divide it like n exponential times of their own divide their sum (Devroye, "Non-Uniform Random
+/// Variate Generation", 1986, ch. V.2). So any operation's time can be computed without going through all before it.
 #[derive(Clone, Debug)]
 pub struct Poisson {
     rate_per_s: f64,
@@ -244,7 +245,7 @@ impl Poisson {
         if ended == self.ends_ns.len() as u64 {
             let beyond = offset_ns - self.end_ns(ended) as u64;
             let rate_per_s = self.rate_per_s;
-            return ended * BLOCK_OPS + Course::Even { rate_per_s }.due_by(beyond) - 1;
+            return ended * BLOCK_OPS + ArrivalProcess::Even { rate_per_s }.due_by(beyond) - 1;
         }
         ended * BLOCK_OPS + self.block(ended).partition_point(|at| *at <= offset_ns) as u64
     }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn courses() -> impl Strategy<Value = Course> {
+    fn courses() -> impl Strategy<Value = ArrivalProcess> {
         let rate = 0.5f64..2e6;
         let stretch = (0.1f64..20.0, 0.0f64..1e5, 0.0f64..1e5).prop_map(|(seconds, from_per_s, to_per_s)| Stretch {
             seconds,
@@ -263,26 +264,31 @@ mod tests {
             to_per_s,
         });
         prop_oneof![
-            rate.clone().prop_map(|rate| Course::steady(rate, Arrivals::Even, 60.0)),
-            (rate.clone(), 1u64..5_000).prop_map(|(rate, size)| Course::steady(rate, Arrivals::Bursts { size }, 60.0)),
-            (rate, any::<u64>()).prop_map(|(rate, seed)| Course::steady(rate, Arrivals::Poisson { seed }, 2.0)),
-            prop::collection::vec(stretch, 1..6).prop_map(|stretches| Course::profile(&stretches)),
+            rate.clone()
+                .prop_map(|rate| ArrivalProcess::steady(rate, Arrivals::Even, 60.0)),
+            (rate.clone(), 1u64..5_000).prop_map(|(rate, size)| ArrivalProcess::steady(
+                rate,
+                Arrivals::Bursts { size },
+                60.0
+            )),
+            (rate, any::<u64>()).prop_map(|(rate, seed)| ArrivalProcess::steady(rate, Arrivals::Poisson { seed }, 2.0)),
+            prop::collection::vec(stretch, 1..6).prop_map(|stretches| ArrivalProcess::profile(&stretches)),
         ]
     }
 
     proptest! {
         /// `due_by` and `offset_ns` are inverse: what is due has a time that has come, the next has not.
         #[test]
-        fn due_agrees_with_offsets(course in courses(), at in 0u64..60_000_000_000) {
-            let due = course.due_by(at);
-            prop_assert!(due == 0 || course.offset_ns(due - 1) <= at);
-            prop_assert!(course.offset_ns(due) > at);
+        fn due_agrees_with_offsets(process in courses(), at in 0u64..60_000_000_000) {
+            let due = process.due_by(at);
+            prop_assert!(due == 0 || process.offset_ns(due - 1) <= at);
+            prop_assert!(process.offset_ns(due) > at);
         }
 
         /// Time does not run backwards.
         #[test]
-        fn offsets_never_fall(course in courses(), op in 0u64..100_000) {
-            prop_assert!(course.offset_ns(op) <= course.offset_ns(op + 1));
+        fn offsets_never_fall(process in courses(), op in 0u64..100_000) {
+            prop_assert!(process.offset_ns(op) <= process.offset_ns(op + 1));
         }
     }
 
@@ -293,33 +299,33 @@ mod tests {
             from_per_s,
             to_per_s,
         };
-        let course = Course::profile(&[
+        let process = ArrivalProcess::profile(&[
             stretch(10.0, 100.0, 100.0),
             stretch(5.0, 0.0, 0.0),
             stretch(10.0, 0.0, 200.0),
         ]);
-        let due = |seconds: f64| course.due_by((seconds * 1e9) as u64);
+        let due = |seconds: f64| process.due_by((seconds * 1e9) as u64);
         assert_eq!(due(5.0), 501);
         assert_eq!((due(10.0), due(14.9)), (1_000, 1_000));
         assert_eq!(due(20.0), 1_000 + 250 + 1);
         assert_eq!(due(1_000.0), 2_000);
-        assert_eq!(course.offset_ns(2_000), u64::MAX);
+        assert_eq!(process.offset_ns(2_000), u64::MAX);
     }
 
     #[test]
     fn bursts_come_whole_and_at_the_rate() {
-        let course = Course::steady(1_000.0, Arrivals::Bursts { size: 100 }, 10.0);
-        assert_eq!(course.due_by(0), 100);
-        assert_eq!(course.due_by(99_999_999), 100);
-        assert_eq!(course.due_by(100_000_000), 200);
+        let process = ArrivalProcess::steady(1_000.0, Arrivals::Bursts { size: 100 }, 10.0);
+        assert_eq!(process.due_by(0), 100);
+        assert_eq!(process.due_by(99_999_999), 100);
+        assert_eq!(process.due_by(100_000_000), 200);
     }
 
     /// Counts in equal times have a variance like their mean, and gaps exceed their mean as often as e⁻¹.
     #[test]
     fn poisson_arrivals_are_poisson() {
-        let course = Course::steady(50_000.0, Arrivals::Poisson { seed: 3 }, 20.0);
+        let process = ArrivalProcess::steady(50_000.0, Arrivals::Poisson { seed: 3 }, 20.0);
         let counts: Vec<f64> = (0..2_000u64)
-            .map(|i| (course.due_by((i + 1) * 10_000_000) - course.due_by(i * 10_000_000)) as f64)
+            .map(|i| (process.due_by((i + 1) * 10_000_000) - process.due_by(i * 10_000_000)) as f64)
             .collect();
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64;
@@ -330,7 +336,7 @@ mod tests {
             "variance {variance} at mean {mean}"
         );
         let longer = (0..100_000u64)
-            .filter(|&op| course.offset_ns(op + 1) - course.offset_ns(op) > 20_000)
+            .filter(|&op| process.offset_ns(op + 1) - process.offset_ns(op) > 20_000)
             .count();
         assert!((longer as f64 / 1e5 - (-1.0f64).exp()).abs() < 0.008, "{longer}");
     }

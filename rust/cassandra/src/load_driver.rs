@@ -1,71 +1,29 @@
-//! The CQL generator: what it is told, and the account of what it did. The threads that work are `native` and `driver`.
+//! The CQL load driver: starts the threads of a trial and merges what they found. The threads are those of
+//! `native_client` or `driver_client`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::Control;
-use hydrotest_core::draw::{Distribution, Draw};
+use hydrotest_core::draw::Draw;
 use hydrotest_core::runs::Runs;
 use hydrotest_core::threads::peak_memory_bytes;
 use hydrotest_core::trial::{Prepared, Window, conduct};
-use hydrotest_core::wire::{Outcome, Pressure};
-use serde::{Deserialize, Serialize};
+use hydrotest_core::wire::Outcome;
 
-use crate::account::{Pressed, Recorders};
-use crate::content::{Content, Statement, Tables};
-use crate::driver::Driver;
-use crate::native::Native;
+use crate::account::{Findings, Recorders};
+use crate::driver_client::DriverClient;
+use crate::native_client::NativeClient;
+use crate::row_values::Tables;
 use crate::schema;
+use crate::settings::{Client, Content, CqlSettings, Statement};
 use crate::unchecked::Unchecked;
-
-/// Who speaks with the nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Client {
-    /// The protocol itself, from one thread without hand-overs.
-    Native,
-    /// The `scylla` driver, as an application would.
-    Driver,
-}
-
-/// What to press with, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CqlSettings {
-    pub client: Client,
-    pub cluster: ClusterSettings,
-    pub keyspace: String,
-    pub content: Content,
-    /// Each row of the keys has been written before, and acknowledged: one that a read does not find is missing.
-    pub filled: bool,
-    pub consistency: String,
-    pub keys: Distribution,
-    pub seed: u64,
-    /// End after this many operations, if that comes first (populating a table).
-    pub operations: Option<u64>,
-    /// Connections to each node, per thread.
-    pub connections: usize,
-    pub request_timeout_ms: u64,
-    /// The longest time between two looks at the schedule: operations that fall due in it begin together. From 1 ms on answers
-    /// too are taken in only that often, which costs least CPU, and lengthens response times by up to as much.
-    pub tick_us: u64,
-    /// The thread with share `i` writes as `writer + i`.
-    pub writer: u32,
-    pub pressure: Pressure,
-}
-
-impl CqlSettings {
-    pub(crate) fn statements(&self) -> Vec<Statement> {
-        self.content.statements(&self.keyspace)
-    }
-}
 
 /// Runs the generator until its time is over. `None` if stopped before it began.
 pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>> {
     settings.content.check().map_err(anyhow::Error::msg)?;
-    settings.pressure.check().map_err(anyhow::Error::msg)?;
+    settings.load.check().map_err(anyhow::Error::msg)?;
     Draw::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
     let timeout = Duration::from_millis(settings.request_timeout_ms);
     let tables = Tables {
@@ -75,21 +33,20 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
         },
         filled: settings.filled,
     };
-    let mut threads: Vec<Prepared<Pressed>> = Vec::new();
-    for share in settings.pressure.own_shares() {
+    let mut threads: Vec<Prepared<Findings>> = Vec::new();
+    for share in settings.load.own_shares() {
         threads.push(match settings.client {
             Client::Native => {
-                let client = Native::connect(settings, &tables, share)?;
+                let client = NativeClient::connect(settings, &tables, share)?;
                 prepared(settings, move |window, recorders| client.work(window, recorders))
             }
             Client::Driver => {
-                let client = Driver::connect(settings, share)?;
+                let client = DriverClient::connect(settings, share)?;
                 prepared(settings, move |window, recorders| client.work(window, recorders))
             }
         });
     }
-    let finished =
-        conduct(control, settings.pressure.seconds, settings.pressure.nice, threads).map_err(anyhow::Error::msg)?;
+    let finished = conduct(control, settings.load.seconds, settings.load.nice, threads).map_err(anyhow::Error::msg)?;
     Ok(finished.map(|finished| {
         let mut outcome = Outcome {
             counts: finished.counts,
@@ -106,8 +63,8 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
 /// A thread that is given its recorders when it begins.
 fn prepared(
     settings: &CqlSettings,
-    work: impl FnOnce(Window, Recorders) -> Pressed + Send + 'static,
-) -> Prepared<Pressed> {
+    work: impl FnOnce(Window, Recorders) -> Findings + Send + 'static,
+) -> Prepared<Findings> {
     let statements = settings.statements();
     Box::new(move |window: &Window| {
         let (window, recorders) = (window.clone(), Recorders::new(window.start_ns, &statements));
@@ -115,7 +72,7 @@ fn prepared(
     })
 }
 
-fn merge(parts: Vec<Pressed>, statements: &[Statement], outcome: &mut Outcome) {
+fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) {
     let (mut acked, mut attempted) = (Runs::default(), Runs::default());
     let (mut missing, mut corrupted, mut checked) = (0, 0, 0);
     let mut answered: BTreeMap<&str, u64> = statements.iter().map(|one| (one.name.as_str(), 0)).collect();

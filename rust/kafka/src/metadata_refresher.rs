@@ -1,9 +1,9 @@
-//! Finds a topic's leaders again after a broker or a leadership was lost.
+//! Refreshes a topic's metadata, and connects to its leaders, after a broker or a leadership was lost.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use hydrotest_core::seek::{Over, Seeker};
+use hydrotest_core::background::{BackgroundTask, Finished};
 
 use crate::access::Access;
 use crate::admin::{Leaders, ask_leaders};
@@ -18,16 +18,16 @@ pub(crate) struct Found {
     pub(crate) connections: Vec<Connection>,
 }
 
-/// Looks for one topic's leaders.
-pub(crate) struct Finder {
+/// Refreshes the leaders of one topic.
+pub(crate) struct MetadataRefresher {
     access: Access,
     topic: String,
     /// Connections opened to each broker.
     per_broker: usize,
-    search: Option<Seeker<Found>>,
+    search: Option<BackgroundTask<Found>>,
 }
 
-impl Finder {
+impl MetadataRefresher {
     pub(crate) fn new(access: &Access, topic: &str, per_broker: usize) -> Self {
         Self {
             access: access.clone(),
@@ -37,22 +37,22 @@ impl Finder {
         }
     }
 
-    pub(crate) fn is_looking(&self) -> bool {
+    pub(crate) fn is_refreshing(&self) -> bool {
         self.search.is_some()
     }
 
     /// Begins to look, until every leader is reached. Brokers in `connected` need no other connection.
-    pub(crate) fn look(&mut self, mut connected: Vec<String>) {
+    pub(crate) fn refresh(&mut self, mut connected: Vec<String>) {
         let (access, topic, per_broker) = (self.access.clone(), self.topic.clone(), self.per_broker);
         let round = move |sender: &Sender<Found>| round(&access, &topic, per_broker, &mut connected, sender);
-        self.search = Some(Seeker::begin(BACKOFF, round));
+        self.search = Some(BackgroundTask::spawn(BACKOFF, round));
     }
 
     /// What was found since the last call, if anything was.
     pub(crate) fn found(&mut self) -> Option<Found> {
-        match self.search.as_ref()?.found() {
+        match self.search.as_ref()?.poll() {
             Ok(found) => found,
-            Err(Over) => {
+            Err(Finished) => {
                 self.search = None;
                 None
             }

@@ -16,7 +16,7 @@ const ABORT: i16 = 0;
 
 /// What a run of batches held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Walked {
+pub struct BatchesRead {
     /// The offset to fetch next; unchanged where no whole batch was there.
     pub next_offset: i64,
     pub records: u64,
@@ -79,13 +79,17 @@ fn control_type(records: &[u8]) -> Option<i16> {
     (key >= 4 && at + 4 <= records.len()).then(|| i16_at(records, at + 2))
 }
 
-/// Walks every whole batch in `bytes` and hands each record's value to `each`. Records before
-/// `from_offset` (a fetch may begin inside a batch) and those of `aborted` transactions are left out. A cut batch at the end is
-/// normal.
-pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: impl FnMut(&[u8])) -> Result<Walked> {
-    let mut walked = Walked {
+/// Walks every whole batch in `bytes` and hands each record's value to `each`. Records before `from_offset` (a fetch
+/// may begin inside a batch) and those of `aborted` transactions are left out. A cut batch at the end is normal.
+pub fn read_batches(
+    bytes: &[u8],
+    from_offset: i64,
+    aborted: &mut Aborted,
+    mut each: impl FnMut(&[u8]),
+) -> Result<BatchesRead> {
+    let mut read = BatchesRead {
         next_offset: from_offset,
-        ..Walked::default()
+        ..BatchesRead::default()
     };
     let mut rest = bytes;
     let mut plain = Vec::new();
@@ -104,16 +108,14 @@ pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: imp
         rest = &rest[end..];
         let attributes = i16_at(batch, 21);
         let count = i32_at(batch, 57).max(0) as u64;
-        walked.next_offset = base_offset + i64::from(i32_at(batch, 23)) + 1;
+        read.next_offset = base_offset + i64::from(i32_at(batch, 23)) + 1;
         if batch[16] != 2 || crc32c(&batch[CHECKED_FROM..]) != i32_at(batch, 17) as u32 {
-            walked.corrupt_batches += 1;
-            walked.corrupt_records += count;
+            read.corrupt_batches += 1;
+            read.corrupt_records += count;
             continue;
         }
-        if aborted.holds(batch, walked.next_offset - 1) {
-            walked.aborted_records += (walked.next_offset - base_offset.max(from_offset))
-                .max(0)
-                .cast_unsigned();
+        if aborted.holds(batch, read.next_offset - 1) {
+            read.aborted_records += (read.next_offset - base_offset.max(from_offset)).max(0).cast_unsigned();
             continue;
         }
         if attributes & CONTROL_BIT != 0 {
@@ -126,17 +128,17 @@ pub fn walk(bytes: &[u8], from_offset: i64, aborted: &mut Aborted, mut each: imp
             codec.decompress(records, &mut plain)?;
             records = &plain;
         }
-        walk_records(records, base_offset, count, from_offset, &mut walked, &mut each)?;
+        read_records(records, base_offset, count, from_offset, &mut read, &mut each)?;
     }
-    Ok(walked)
+    Ok(read)
 }
 
-fn walk_records(
+fn read_records(
     records: &[u8],
     base_offset: i64,
     count: u64,
     from_offset: i64,
-    walked: &mut Walked,
+    read: &mut BatchesRead,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<()> {
     let mut at = 0;
@@ -153,8 +155,8 @@ fn walk_records(
             "a record reaches beyond its batch"
         );
         if offset >= from_offset {
-            walked.records += 1;
-            walked.bytes += value as u64;
+            read.records += 1;
+            read.bytes += value as u64;
             each(&records[at..at + value]);
         }
         at = end;
@@ -251,7 +253,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Everything written is read back, in order, whatever the number and size of records, their keys, headers and codec.
+        /// Everything written is read back, in order, whatever the number and size of records, their keys, headers and
+        /// codec.
         #[test]
         fn round_trip(records in 1u32..300, size in 24usize..400, codec in 0usize..4, keyed: bool) {
             let codec = [Codec::None, Codec::Gzip, Codec::Lz4, Codec::Zstd][codec];
@@ -259,19 +262,19 @@ pub(crate) mod tests {
             let (key, headers): (Option<&[u8]>, &[u8]) = if keyed { (Some(b"key"), &[2, 2, b'h', 2, b'x']) } else { (None, &[0]) };
             let bytes = batch_as(records, size, codec, key, headers);
             let mut seen = Vec::new();
-            let walked = walk(&bytes, 0, &mut Aborted::default(), |value| {
+            let read = read_batches(&bytes, 0, &mut Aborted::default(), |value| {
                 let Some(Opened::Whole(stamp)) = open(value) else { panic!("the stamp is whole") };
                 seen.push(stamp.sequence);
             }).unwrap();
             prop_assert_eq!(seen, (0..u64::from(records)).collect::<Vec<_>>());
-            prop_assert_eq!(walked.next_offset, i64::from(records));
-            prop_assert_eq!(walked.bytes, u64::from(records) * size as u64);
+            prop_assert_eq!(read.next_offset, i64::from(records));
+            prop_assert_eq!(read.bytes, u64::from(records) * size as u64);
         }
 
         /// No input makes the reader panic.
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = walk(&bytes, 0, &mut Aborted::default(), |_| {});
+            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_| {});
         }
 
         /// Nor does a batch with a good checksum whose records are nonsense.
@@ -283,7 +286,7 @@ pub(crate) mod tests {
             bytes[from..].copy_from_slice(&noise[..end - from]);
             let checksum = crc32c(&bytes[CHECKED_FROM..]);
             bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
-            let _ = walk(&bytes, 0, &mut Aborted::default(), |_| {});
+            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_| {});
         }
     }
 
@@ -339,7 +342,7 @@ pub(crate) mod tests {
 
     fn sequences_of(bytes: &[u8], aborted: &[(i64, i64)]) -> Vec<u64> {
         let mut seen = Vec::new();
-        walk(bytes, 0, &mut Aborted::new(aborted.iter().copied()), |value| {
+        read_batches(bytes, 0, &mut Aborted::new(aborted.iter().copied()), |value| {
             let Some(Opened::Whole(stamp)) = open(value) else {
                 panic!("the stamp is whole")
             };
@@ -363,9 +366,9 @@ pub(crate) mod tests {
             (1, Plain),                     // 7
         ]);
         assert_eq!(sequences_of(&log, &[(0, 1)]), [1, 4, 7]);
-        let walked = walk(&log, 0, &mut Aborted::new([(0, 1)]), |_| {}).unwrap();
-        assert_eq!((walked.records, walked.aborted_records), (3, 2));
-        // A reader of all that is there is told of none.
+        let read = read_batches(&log, 0, &mut Aborted::new([(0, 1)]), |_| {}).unwrap();
+        assert_eq!((read.records, read.aborted_records), (3, 2));
+        // A reader of all that is there receives none.
         assert_eq!(sequences_of(&log, &[]), [0, 1, 2, 4, 7]);
     }
 
@@ -375,23 +378,20 @@ pub(crate) mod tests {
         let last = bytes.len() - 1;
         bytes[last - 10] ^= 1;
         bytes.extend(batch_of(2, 50));
-        let walked = walk(&bytes, 0, &mut Aborted::default(), |_| {}).unwrap();
-        assert_eq!(
-            (walked.corrupt_batches, walked.corrupt_records, walked.records),
-            (1, 5, 2)
-        );
+        let read = read_batches(&bytes, 0, &mut Aborted::default(), |_| {}).unwrap();
+        assert_eq!((read.corrupt_batches, read.corrupt_records, read.records), (1, 5, 2));
     }
 
     #[test]
     fn a_cut_batch_at_the_end_is_left_for_the_next_fetch() {
         let bytes = batch_of(5, 50);
-        let walked = walk(&bytes[..bytes.len() - 1], 3, &mut Aborted::default(), |_| {}).unwrap();
-        assert_eq!((walked.records, walked.next_offset), (0, 3));
+        let read = read_batches(&bytes[..bytes.len() - 1], 3, &mut Aborted::default(), |_| {}).unwrap();
+        assert_eq!((read.records, read.next_offset), (0, 3));
     }
 
     #[test]
     fn records_before_the_fetch_offset_are_left_out() {
-        let walked = walk(&batch_of(5, 50), 3, &mut Aborted::default(), |_| {}).unwrap();
-        assert_eq!((walked.records, walked.next_offset), (2, 5));
+        let read = read_batches(&batch_of(5, 50), 3, &mut Aborted::default(), |_| {}).unwrap();
+        assert_eq!((read.records, read.next_offset), (2, 5));
     }
 }

@@ -1,0 +1,219 @@
+//! The values that operations write, and the check of the rows that they read: of the default table, or of statements
+//! of the user's own.
+
+use anyhow::{Context, Result};
+use bytes::BytesMut;
+
+use crate::account::{Answer, Found, Operation};
+use crate::bound_statement::BoundStatement;
+use crate::checks::{Check, Model, Reason};
+use crate::connection::Prepared;
+use crate::cql::{self, Parsed};
+use crate::frame::{Rows, put_value};
+use crate::rows::{RowShape, is_intact, key_bytes};
+use crate::schema::Schema;
+use crate::settings::{Content, Statement};
+use crate::unchecked::{Unchecked, What};
+use crate::value_generator::ValueGenerator;
+
+/// Indices of the default table's statements.
+pub(crate) const WRITE: usize = 0;
+pub(crate) const READ: usize = 1;
+
+/// Makes the values of operations, and checks what comes back.
+pub(crate) enum RowValues {
+    Standard {
+        shape: RowShape,
+        filled: bool,
+    },
+    Own {
+        bound: Vec<BoundStatement>,
+        is_write: Vec<bool>,
+        scratch: BytesMut,
+        unchecked: Vec<Unchecked>,
+    },
+}
+
+/// What is known of the tables before the load begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) schema: Schema,
+    /// Each row of the keys has been written before, and acknowledged.
+    pub(crate) filled: bool,
+}
+
+impl RowValues {
+    /// By the tables, and by the prepared statements. `rows_max` is the highest row number.
+    pub(crate) fn new(
+        content: &Content,
+        statements: &[Statement],
+        prepared: &[Prepared],
+        tables: &Tables,
+        rows_max: u64,
+    ) -> Result<Self> {
+        let (generators, filling) = match content {
+            Content::Standard { shape, .. } => {
+                return Ok(Self::Standard {
+                    shape: *shape,
+                    filled: tables.filled,
+                });
+            }
+            Content::Own {
+                generators, filling, ..
+            } => (generators, filling.as_ref()),
+        };
+        // Of all statements: for one that binds only a part of the key, a node does not report which columns are the
+        // key.
+        let keys: Vec<String> = prepared
+            .iter()
+            .flat_map(|prepared| {
+                prepared
+                    .key
+                    .iter()
+                    .map(|&at| prepared.values[usize::from(at)].name.clone())
+            })
+            .collect();
+        let checks = checks(statements, prepared, tables, filling, &|name| {
+            generators.get(name).map_or_else(
+                || keys.iter().any(|key| key == name),
+                |generator| *generator == ValueGenerator::Row,
+            )
+        });
+        let bind = |((statement, prepared), check): ((&Statement, &Prepared), &Result<Check, Reason>)| {
+            let generator = |name: &str| generators.get(name).copied();
+            BoundStatement::new(
+                &prepared.values,
+                &prepared.key,
+                &keys,
+                &prepared.returned,
+                generator,
+                check.as_ref().ok(),
+                rows_max,
+            )
+            .with_context(|| format!("statement {}", statement.name))
+        };
+        let unchecked = |(statement, check): (&Statement, &Result<Check, Reason>)| {
+            if statement.is_write {
+                Vec::new()
+            } else {
+                Unchecked::of(&statement.name, check)
+            }
+        };
+        Ok(Self::Own {
+            bound: statements
+                .iter()
+                .zip(prepared)
+                .zip(&checks)
+                .map(bind)
+                .collect::<Result<_>>()?,
+            is_write: statements.iter().map(|statement| statement.is_write).collect(),
+            scratch: BytesMut::new(),
+            unchecked: statements.iter().zip(&checks).flat_map(unchecked).collect(),
+        })
+    }
+
+    /// What is not checked of the statements' reads.
+    pub(crate) fn unchecked(&self) -> Vec<Unchecked> {
+        match self {
+            Self::Standard { filled, .. } => unchecked_standard(*filled),
+            Self::Own { unchecked, .. } => unchecked.clone(),
+        }
+    }
+
+    /// Appends the values of an operation; `writer` and `number` identify it, `wall_ns` when it was meant to begin.
+    pub(crate) fn put(&mut self, out: &mut BytesMut, operation: Operation, writer: u32, number: u64, wall_ns: u64) {
+        match self {
+            Self::Standard { shape, .. } => {
+                put_value(out, &key_bytes(operation.key));
+                if operation.statement == WRITE {
+                    shape.put(out, operation.key, writer, number, wall_ns);
+                }
+            }
+            Self::Own { bound, .. } => bound[operation.statement].put(out, operation.key),
+        }
+    }
+
+    /// Appends the partition key of an operation as nodes hash it; false where the statement does not bind all of it.
+    pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, operation: Operation) -> bool {
+        match self {
+            Self::Standard { .. } => {
+                out.extend_from_slice(&key_bytes(operation.key));
+                true
+            }
+            Self::Own { bound, .. } => bound[operation.statement].put_partition_key(out, operation.key),
+        }
+    }
+
+    /// Checks the rows that came back.
+    pub(crate) fn checked(&mut self, operation: Operation, mut rows: Rows<'_>) -> Answer {
+        let columns = rows.columns;
+        match self {
+            Self::Standard { .. } if operation.statement == WRITE => Answer::Written,
+            Self::Standard { filled, .. } => {
+                // A cell that is null or cut short ends the row early, and then its checksum does not fit.
+                let (is_row, key) = (rows.count > 0, key_bytes(operation.key));
+                let cells = (0..columns).map_while(|_| rows.cell().ok().flatten());
+                let is_intact = is_intact(&key, cells);
+                Answer::Read(standard(is_row.then_some(is_intact), *filled))
+            }
+            // A conditional write answers with a row whose first column is true if it was applied.
+            Self::Own { is_write, .. } if is_write[operation.statement] => match rows.cell() {
+                Ok(Some([0])) => Answer::NotApplied,
+                _ => Answer::Written,
+            },
+            Self::Own { bound, scratch, .. } => {
+                Answer::Read(bound[operation.statement].judge(&mut rows, operation.key, scratch))
+            }
+        }
+    }
+}
+
+/// What a read of the default table found: whether its row is intact, if there is one.
+pub(crate) fn standard(is_intact: Option<bool>, filled: bool) -> Found {
+    match is_intact {
+        Some(true) => Found::Intact,
+        Some(false) => Found::Corrupted,
+        None if filled => Found::Missing,
+        None => Found::Absent,
+    }
+}
+
+/// What is not checked of the default table's reads.
+pub(crate) fn unchecked_standard(filled: bool) -> Vec<Unchecked> {
+    if filled {
+        return Vec::new();
+    }
+    vec![Unchecked::new("read", What::Presence, Reason::NotPopulated, Vec::new())]
+}
+
+/// What can be checked of each statement.
+fn checks(
+    statements: &[Statement],
+    prepared: &[Prepared],
+    tables: &Tables,
+    filling: Option<&String>,
+    is_unique: &dyn Fn(&str) -> bool,
+) -> Vec<Result<Check, Reason>> {
+    let parsed: Vec<Parsed> = statements.iter().map(|statement| cql::parse(&statement.cql)).collect();
+    let is_filling = |statement: &Statement| Some(&statement.name) == filling;
+    let pairs = || statements.iter().zip(&parsed);
+    let model = Model {
+        schema: &tables.schema,
+        executed: pairs()
+            .filter(|(statement, _)| statement.share > 0.0 || is_filling(statement))
+            .map(|(_, parsed)| parsed)
+            .collect(),
+        filled_by: pairs()
+            .find(|(statement, _)| tables.filled && is_filling(statement))
+            .map(|(_, parsed)| parsed),
+        is_unique,
+    };
+    let check = |(parsed, prepared): (&Parsed, &Prepared)| {
+        let returned: Vec<&str> = prepared.returned.iter().map(|column| column.name.as_str()).collect();
+        model.check(parsed, &returned)
+    };
+    parsed.iter().zip(prepared).map(check).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! The settings of the CQL generator: the client, the statements, the keys and the load.
+
+use std::collections::BTreeMap;
+
+use hydrotest_core::cluster::ClusterSettings;
+use hydrotest_core::draw::Distribution;
+use hydrotest_core::wire::LoadSettings;
+use serde::{Deserialize, Serialize};
+
+use crate::cql::{self, Act, Parsed};
+use crate::rows::RowShape;
+use crate::value_generator::ValueGenerator;
+
+/// Who speaks with the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Client {
+    /// The protocol itself, from one thread without hand-overs.
+    Native,
+    /// The `scylla` driver, as an application would.
+    Driver,
+}
+
+/// The settings of the CQL generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CqlSettings {
+    pub client: Client,
+    pub cluster: ClusterSettings,
+    pub keyspace: String,
+    pub content: Content,
+    /// Each row of the keys has been written before, and acknowledged: one that a read does not find is missing.
+    pub filled: bool,
+    pub consistency: String,
+    pub keys: Distribution,
+    pub seed: u64,
+    /// End after this many operations, if that comes first (populating a table).
+    pub operations: Option<u64>,
+    /// Connections to each node, per thread.
+    pub connections: usize,
+    pub request_timeout_ms: u64,
+    /// The longest time between two looks at the schedule: operations that fall due in it begin together. From 1 ms on
+    /// answers too are taken in only that often, which costs least CPU, and lengthens response times by up to as much.
+    pub tick_us: u64,
+    /// The thread with share `i` writes as `writer + i`.
+    pub writer: u32,
+    pub load: LoadSettings,
+}
+
+impl CqlSettings {
+    pub(crate) fn statements(&self) -> Vec<Statement> {
+        self.content.statements(&self.keyspace)
+    }
+}
+
+/// What is executed, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Content {
+    /// Rows of cassandra-stress's `standard1`, each with its checksum; `write_share` of the operations are writes.
+    Standard { shape: RowShape, write_share: f64 },
+    /// Statements on tables of the user's own, and how the columns' values are made where that is not left to us.
+    Own {
+        statements: Vec<OwnStatement>,
+        generators: BTreeMap<String, ValueGenerator>,
+        /// The name of the one that writes each row before the others are executed, if one does.
+        filling: Option<String>,
+    },
+}
+
+/// One statement of the user's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnStatement {
+    pub name: String,
+    pub cql: String,
+    pub weight: f64,
+}
+
+/// A statement, before any node has prepared it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statement {
+    pub(crate) name: String,
+    pub(crate) cql: String,
+    /// Its share of the operations, 0 to 1.
+    pub(crate) share: f64,
+    pub(crate) is_write: bool,
+    /// It writes rows, and does not only delete them.
+    pub(crate) makes_rows: bool,
+}
+
+impl Content {
+    /// An error in words if no load can be generated from it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Standard { shape, write_share } => {
+                shape.check()?;
+                let is_share = (0.0..=1.0).contains(write_share);
+                if is_share {
+                    Ok(())
+                } else {
+                    Err(format!("a share of {write_share} writes"))
+                }
+            }
+            Self::Own { statements, .. } => {
+                let is_weight = |weight: f64| weight.is_finite() && weight >= 0.0;
+                let sum: f64 = statements.iter().map(|statement| statement.weight).sum();
+                if statements.iter().all(|one| is_weight(one.weight)) && sum > 0.0 {
+                    Ok(())
+                } else {
+                    Err("no statement has a weight above 0".into())
+                }
+            }
+        }
+    }
+
+    /// The keyspace that statements without one are about; those of the default table name theirs.
+    pub(crate) fn keyspace<'a>(&self, keyspace: &'a str) -> Option<&'a str> {
+        matches!(self, Self::Own { .. }).then_some(keyspace)
+    }
+
+    /// All statements, by index.
+    pub(crate) fn statements(&self, keyspace: &str) -> Vec<Statement> {
+        match self {
+            Self::Standard { shape, write_share } => {
+                let names: Vec<String> = (0..shape.columns).map(|column| format!("\"C{column}\"")).collect();
+                let (columns, marks) = (names.join(", "), vec!["?"; shape.columns + 1].join(", "));
+                let statement = |name: &str, cql: String, share: f64, is_write: bool| Statement {
+                    name: name.into(),
+                    cql,
+                    share,
+                    is_write,
+                    makes_rows: is_write,
+                };
+                let insert = format!("INSERT INTO {keyspace}.standard1 (key, {columns}) VALUES ({marks})");
+                let select = format!("SELECT {columns} FROM {keyspace}.standard1 WHERE key = ?");
+                vec![
+                    statement("write", insert, *write_share, true),
+                    statement("read", select, 1.0 - write_share, false),
+                ]
+            }
+            Self::Own { statements, .. } => {
+                let sum: f64 = statements.iter().map(|statement| statement.weight).sum();
+                let own = |one: &OwnStatement| {
+                    let parsed = cql::parse(&one.cql);
+                    let is_delete = |write: &cql::Write| write.changes.iter().all(|change| change.act == Act::Delete);
+                    Statement {
+                        name: one.name.clone(),
+                        cql: one.cql.clone(),
+                        share: one.weight / sum,
+                        is_write: !matches!(parsed, Parsed::Select(_) | Parsed::OtherRead),
+                        makes_rows: match &parsed {
+                            Parsed::Write(write) => !is_delete(write),
+                            Parsed::Other => true,
+                            _ => false,
+                        },
+                    }
+                };
+                statements.iter().map(own).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_have_their_shares() {
+        let own = |name: &str, cql: &str, weight: f64| OwnStatement {
+            name: name.into(),
+            cql: cql.into(),
+            weight,
+        };
+        let content = Content::Own {
+            statements: vec![
+                own("look", " select note FROM t", 3.0),
+                own("place", "INSERT INTO t", 1.0),
+            ],
+            generators: BTreeMap::new(),
+            filling: None,
+        };
+        content.check().unwrap();
+        let found = content.statements("hydrotest_x");
+        assert_eq!(
+            found.iter().map(|one| (one.share, one.is_write)).collect::<Vec<_>>(),
+            [(0.75, false), (0.25, true)]
+        );
+        assert_eq!(content.keyspace("hydrotest_x"), Some("hydrotest_x"));
+        let none = Content::Own {
+            statements: vec![own("look", "SELECT", 0.0)],
+            generators: BTreeMap::new(),
+            filling: None,
+        };
+        assert!(none.check().is_err());
+    }
+
+    #[test]
+    fn what_writes_rows_is_told_from_what_only_deletes_them() {
+        let of = |cql: &str| {
+            let statements = vec![OwnStatement {
+                name: "one".into(),
+                cql: cql.into(),
+                weight: 1.0,
+            }];
+            let (generators, filling) = (BTreeMap::new(), None);
+            let content = Content::Own {
+                statements,
+                generators,
+                filling,
+            };
+            let found = content.statements("hydrotest_x");
+            (found[0].is_write, found[0].makes_rows)
+        };
+        assert_eq!(of("-- who\nSELECT v FROM t WHERE k = ?"), (false, false));
+        assert_eq!(of("SELECT something unheard of"), (false, false));
+        assert_eq!(of("UPDATE t SET v = ? WHERE k = ?"), (true, true));
+        assert_eq!(of("DELETE FROM t WHERE k = ?"), (true, false));
+        assert_eq!(of("INSERT INTO t JSON ?"), (true, true));
+    }
+}

@@ -1,0 +1,80 @@
+//! The settings of the two Kafka generators.
+
+use hydrotest_core::cluster::ClusterSettings;
+use hydrotest_core::wire::LoadSettings;
+use serde::{Deserialize, Serialize};
+
+use crate::compression::Codec;
+use crate::record::RecordSettings;
+use crate::transaction::TransactionSettings;
+
+/// The settings of the producing generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProduceSettings {
+    pub cluster: ClusterSettings,
+    pub topic: String,
+    pub records: RecordSettings,
+    pub codec: Codec,
+    /// 1, −1 for all in-sync replicas, or 0 for none: then a loss is unknown, and records are at their end when they
+    /// have left.
+    pub acks: i16,
+    /// The broker stores each batch once, in the order of their sequences (Kafka's `enable.idempotence`); with `acks`
+    /// −1.
+    pub idempotent: bool,
+    /// Records are put into transactions; needs `idempotent`.
+    pub transactions: Option<TransactionSettings>,
+    /// A batch is sent when it has this many bytes …
+    pub batch_bytes: usize,
+    /// … or when its first record has waited this long.
+    pub linger_ms: f64,
+    /// Requests a connection may have unanswered (Kafka's `max.in.flight.requests.per.connection`).
+    pub requests_in_flight: usize,
+    /// Send again, until the trial is over, what a lost connection or a passing refusal left without an answer. Such
+    /// records may be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
+    pub retries: bool,
+    /// The thread with share `i` is producer `producer + i`.
+    pub producer: u32,
+    pub load: LoadSettings,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// At the end that the topic had in the beginning.
+    Once,
+    /// When the time is over; at the topic's end begin again, so that the rate can be measured.
+    Repeat,
+    /// When the time is over, the producers have ended, and all that they wrote is read.
+    Follow,
+}
+
+/// The settings of the consuming generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConsumeSettings {
+    pub cluster: ClusterSettings,
+    pub topic: String,
+    /// Longest time to read, in seconds.
+    pub seconds: f64,
+    pub reading: Reading,
+    /// Most bytes of one partition in one answer (`max.partition.fetch.bytes`).
+    pub partition_bytes: i32,
+    /// Connections per broker; each has one request out at a time.
+    pub connections: usize,
+    /// Leave out what was aborted, and what no transaction has committed yet (Kafka's
+    /// `isolation.level=read_committed`).
+    pub committed: bool,
+    /// The level of all log records in the topic; what has another is in a wrong branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends
+    /// the trial.
+    pub retries: bool,
+    /// Of so many consumers of the topic …
+    pub shares: u32,
+    /// … this one reads partitions `share, share + shares, …`.
+    pub share: u32,
+    pub nice: i32,
+}
