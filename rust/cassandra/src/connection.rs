@@ -100,7 +100,7 @@ impl Connection {
         if let Some(config) = &config.authenticator.tls {
             socket
                 .secure(config, &address.ip().to_string())
-                .with_context(|| format!("node {address} does not agree on encryption"))?;
+                .with_context(|| format!("TLS handshake with node {address} failed"))?;
         }
         let mut connection = Self {
             address,
@@ -247,7 +247,7 @@ impl Connection {
                 .and_then(|index| self.streams.get_mut(index));
             let out = place.map_or(Out::Nothing, |place| std::mem::replace(place, Out::Nothing));
             match (out, response) {
-                (Out::Nothing, other) => bail!("node {address} answered what nobody asked: {other:?}"),
+                (Out::Nothing, other) => bail!("node {address} sent an answer on a free stream: {other:?}"),
                 (Out::Operation(number), response) => each(Some(number), answer(response)),
                 (Out::Prepare(statement), Response::Prepared(preparation)) => {
                     self.prepared[statement] = prepared(preparation, self.config.consistency)?;

@@ -57,7 +57,7 @@ pub fn put_startup(out: &mut BytesMut) {
     });
 }
 
-/// Appends the answer to a node that wants a login: user and password, as SASL's PLAIN has them (RFC 4616).
+/// Appends the answer to a node that requires a login: user and password, as SASL's PLAIN has them (RFC 4616).
 pub fn put_login(out: &mut BytesMut, user: &str, password: &str) {
     put(out, 0, AUTH_RESPONSE, |body| {
         put_value(body, format!("\0{user}\0{password}").as_bytes())
@@ -127,7 +127,7 @@ fn put_string(out: &mut BytesMut, text: &str) {
 #[derive(Debug)]
 pub enum Response<'a> {
     Ready,
-    /// The node wants a login, by this class.
+    /// The node requires a login, by this class.
     Authenticate(&'a str),
     /// It took the login.
     LoggedIn,
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Result<&'a str> {
         let length = self.u16()?;
-        std::str::from_utf8(self.bytes(usize::from(length))?).context("the node sent a string that is no UTF-8")
+        std::str::from_utf8(self.bytes(usize::from(length))?).context("the node sent a string that is not UTF-8")
     }
 
     /// `[bytes]`: a length and as many bytes; None where the length is negative.

@@ -71,7 +71,7 @@ pub fn consistency(name: &str) -> Result<Consistency> {
         "LOCAL_QUORUM" => Consistency::LocalQuorum,
         "EACH_QUORUM" => Consistency::EachQuorum,
         "LOCAL_ONE" => Consistency::LocalOne,
-        other => bail!("consistency level {other} is not known"),
+        other => bail!("unknown consistency level {other}"),
     })
 }
 

@@ -99,7 +99,7 @@ impl Content {
                 if is_share {
                     Ok(())
                 } else {
-                    Err(format!("a share of {write_share} writes"))
+                    Err(format!("the share of writes is {write_share}, and must be from 0 to 1"))
                 }
             }
             Self::Own { statements, .. } => {

@@ -76,13 +76,11 @@ impl LoadSettings {
                     !(is_time && is_rate(stretch.from_per_s) && is_rate(stretch.to_per_s))
                 })
                 .map_or(Ok(()), |stretch| Err(format!("{stretch:?} cannot be offered"))),
-            LoadModel::Closed { in_flight: 0 } => Err("nothing in flight is no load".into()),
+            LoadModel::Closed { in_flight: 0 } => Err("a closed loop needs at least one operation in flight".into()),
             _ if self.threads == 0 => Err("a generator needs at least one thread".into()),
-            _ if self.own_shares().end > self.shares => Err(format!(
-                "shares {:?} of {} are not there to be kept",
-                self.own_shares(),
-                self.shares
-            )),
+            _ if self.own_shares().end > self.shares => {
+                Err(format!("invalid shares {:?} of {}", self.own_shares(), self.shares))
+            }
             _ => Ok(()),
         }
     }

@@ -36,7 +36,7 @@ impl Access {
         let mut connection = Connection::open(address, self.tls.as_ref())?;
         if let Some(login) = &self.login {
             log_in(&mut connection, login)
-                .with_context(|| format!("broker {address} takes no login of {}", login.user))?;
+                .with_context(|| format!("broker {address} refuses the login of {}", login.user))?;
         }
         Ok(connection)
     }
@@ -65,7 +65,7 @@ fn log_in(connection: &mut Connection, login: &Login) -> Result<()> {
     }
     let config = SASLConfig::with_credentials(None, login.user.clone(), login.password.expose().to_owned())
         .context("the login cannot be used")?;
-    let mechanism = Mechname::parse(login.mechanism.as_bytes()).context("no such SASL mechanism")?;
+    let mechanism = Mechname::parse(login.mechanism.as_bytes()).context("unknown SASL mechanism")?;
     let mut session = SASLClient::new(config)
         .start_suggested(&[mechanism])
         .with_context(|| format!("{} is not supported", login.mechanism))?;

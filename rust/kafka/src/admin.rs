@@ -102,7 +102,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             let request = AlterUserScramCredentialsRequest::default().with_upsertions(vec![upsertion]);
             for result in &Access::new(cluster)?.open_any()?.call(&request)?.results {
                 if let Some(name) = error_name(result.error_code) {
-                    bail!("{user} got no password: {name}");
+                    bail!("the password of {user} was not set: {name}");
                 }
             }
             Ok(serde_json::json!({}))
@@ -172,7 +172,7 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
             {
                 std::thread::sleep(Duration::from_millis(50));
             }
-            Some(name) => bail!("the broker gives no producer id: {name}"),
+            Some(name) => bail!("the broker assigns no producer id: {name}"),
         }
     }
 }
@@ -208,7 +208,7 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -
         let response = access.open(address)?.call(&request)?;
         for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
             if let Some(name) = error_name(found.error_code) {
-                bail!("end of {topic}-{} is not known: {name}", found.partition_index);
+                bail!("the end of {topic}-{} is unknown: {name}", found.partition_index);
             }
             ends.insert(found.partition_index, found.offset);
         }

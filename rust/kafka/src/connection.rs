@@ -35,7 +35,7 @@ impl Connection {
     pub fn open(address: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Self> {
         let target = address
             .to_socket_addrs()
-            .with_context(|| format!("{address} is no address"))?
+            .with_context(|| format!("invalid address {address}"))?
             .next()
             .with_context(|| format!("{address} resolves to nothing"))?;
         let mut socket = Socket::connect(&target, CONNECT_TIMEOUT, CALL_TIMEOUT)
@@ -44,7 +44,7 @@ impl Connection {
             let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
             socket
                 .secure(config, host)
-                .with_context(|| format!("broker {address} does not agree on encryption"))?;
+                .with_context(|| format!("TLS handshake with broker {address} failed"))?;
         }
         let mut connection = Self {
             socket,
@@ -62,7 +62,7 @@ impl Connection {
             .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")));
         let answer = self.call(&request)?;
         if let Some(name) = error_name(answer.error_code) {
-            bail!("broker {} does not tell its versions: {name}", self.address);
+            bail!("broker {} does not report its API versions: {name}", self.address);
         }
         self.served = answer
             .api_keys

@@ -58,7 +58,7 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
     ensure!(settings.connections > 0, "a consumer needs at least one connection");
     ensure!(
         settings.share < settings.shares,
-        "share {} of {} is not there",
+        "invalid share {} of {}",
         settings.share,
         settings.shares
     );
@@ -168,7 +168,7 @@ impl Consumer {
             level: settings
                 .level
                 .as_deref()
-                .map(|name| level(name).with_context(|| format!("{name:?} is no level")))
+                .map(|name| level(name).with_context(|| format!("invalid log level {name:?}")))
                 .transpose()?,
             flaws: Flaws::default(),
             throttled: Throttled::default(),

@@ -53,7 +53,7 @@ impl RecordSettings {
         );
         ensure!(
             (0.0..=1.0).contains(&self.compressible),
-            "a share of {} cannot be compressible",
+            "the compressible share is {}, and must be from 0 to 1",
             self.compressible
         );
         if !self.levels.is_empty() {
@@ -79,7 +79,7 @@ impl RecordSettings {
             .map(|(name, weight)| {
                 up_to += weight / all;
                 let level = level(name)
-                    .with_context(|| format!("a level's name has 1 to {LEVEL_BYTES} letters, not as {name:?}"))?;
+                    .with_context(|| format!("a level's name has 1 to {LEVEL_BYTES} letters; {name:?} has not"))?;
                 Ok((level, up_to))
             })
             .collect()

@@ -55,7 +55,7 @@ pub fn run() -> Result<(), String> {
     });
     // Stdin's end ends the process from the thread that listens; a paused controller does not end it.
     match control.commands.recv_timeout(LONGEST) {
-        Err(RecvTimeoutError::Timeout) => Err(format!("nobody ended it within {LONGEST:?}")),
+        Err(RecvTimeoutError::Timeout) => Err(format!("stdin did not end within {LONGEST:?}")),
         _ => Ok(()),
     }
 }

@@ -195,7 +195,7 @@ fn measure_loopback() -> std::io::Result<f64> {
 
 /// Listens at an address of this host.
 pub fn listen_at(address: &str) -> Result<TcpListener, String> {
-    TcpListener::bind(address).map_err(|error| format!("{address} cannot be listened at: {error}"))
+    TcpListener::bind(address).map_err(|error| format!("cannot listen at {address}: {error}"))
 }
 
 /// Sends to another host's sink for a while.
