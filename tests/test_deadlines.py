@@ -149,7 +149,7 @@ async def test_a_node_that_does_not_answer_is_named_and_killed(body: str, host: 
     node = await host.node("query", {})
     with pytest.raises(OverdueError) as caught:
         await node.expect("done", SHORT)
-    assert (caught.value.who, caught.value.seconds) == ("ask on here", 0.3)
+    assert (caught.value.who, caught.value.seconds) == ("query on here", 0.3)
     assert is_gone(node)
     assert await node.close() is None
     with pytest.raises(OverdueError):
@@ -172,7 +172,7 @@ async def test_a_node_that_takes_nothing_in_is_killed(host: LocalHost, fake_node
 async def test_what_is_no_event_is_told_and_ends_the_node(line: str, error: type[Exception], host: LocalHost, fake_node: FakeNode) -> None:
     fake_node(f"print({line!r}, flush=True); hang()")
     node = await host.node("query", {})
-    with pytest.raises(error, match="ask on here"):
+    with pytest.raises(error, match="query on here"):
         await node.expect("done", LONG)
     assert is_gone(node)
 
