@@ -13,6 +13,7 @@ TEST_MODULE = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{\n.*?^\}\n", re.MULTILIN
 COMMENT = re.compile(r"//[^\n]*")
 PATH = re.compile(r"\b(?P<base>crate|super)::(?:(?P<name>\w+)|\{(?P<names>[^;]*)\})")
 NESTED = re.compile(r"\{[^{}]*\}")
+NAMED = re.compile(r"\brust/\w+/[\w/]+\.rs\b")
 
 
 def top_modules(source: Path) -> dict[str, list[Path]]:
@@ -73,6 +74,13 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     (tmp_path / "b.rs").write_text("use crate::a::A;\n")
     with pytest.raises(CycleError):
         list(TopologicalSorter(uses(tmp_path)).static_order())
+
+
+def test_rust_files_that_are_named_elsewhere_exist() -> None:
+    named = {(file, name) for folder in ("python", "docs") for file in Path(folder).rglob("*.*") if file.suffix in (".py", ".java", ".md")
+             for name in NAMED.findall(file.read_text())}  # fmt: skip
+    assert named
+    assert not [(str(file), name) for file, name in named if not Path(name).exists()]
 
 
 def test_the_known_edges_are_there() -> None:
