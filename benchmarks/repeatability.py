@@ -2,7 +2,7 @@
 pair, with and without correction by the speed reference; beside them where the independent searches of each run ended.
 
 Usage: python benchmarks/repeatability.py [--runs 6] [--out runs/repeatability]
-Writes OUT/table.md. Runs that lie there already are not made again, so it can be interrupted.
+Writes OUT/table.md. Runs that lie there already are not repeated, so it can be interrupted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a stall of one second looks like in each client's own figures: a real broker and a real Cassandra node are held still
+"""What a stall of one second looks like in each client's own figures: a real broker and a real Cassandra node are paused
 (SIGSTOP) for a second in the middle of a window, under hydrotest's generators and under the systems' own tools.
 
 Usage: python benchmarks/truth.py [--rounds 3] [--out runs/truth]

@@ -52,7 +52,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> SyntheticRun:
 def test_a_run_is_not_told_apart_from_itself(base: SyntheticRun) -> None:
     found = compare(read(base), read(base))
     assert found.differences == []
-    assert {r.word for r in found.rows} == {"not told apart"}
+    assert {r.word for r in found.rows} == {"no significant difference"}
     assert {r.what for r in found.rows} == {"limit", "p50 at the same rates", "p99 at the same rates", "cores at the same rates"}
 
 
@@ -93,7 +93,7 @@ def test_equal_runs_are_seldom_called_different() -> None:
     found = 0
     for _ in range(1_000):
         drafts = runs_of_the_same(rng)
-        found += any(draft.row(len(drafts)).word != "not told apart" for draft in drafts)
+        found += any(draft.row(len(drafts)).word != "no significant difference" for draft in drafts)
     assert found <= 70
 
 
@@ -132,7 +132,7 @@ def test_other_neighbours_are_another_question(tmp_path: Path) -> None:
 def test_a_lower_latency_at_the_same_rates_is_faster(base: SyntheticRun, tmp_path: Path) -> None:
     better = finished(SyntheticRun(tmp_path, base_ms=1.5))
     found = compare(read(base), read(better))
-    assert row(found, "limit").word == "not told apart"
+    assert row(found, "limit").word == "no significant difference"
     p99 = row(found, "p99 at the same rates")
     assert p99.n >= 3
     assert p99.change_pct is not None

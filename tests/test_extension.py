@@ -135,7 +135,7 @@ def test_a_kind_of_host_is_one_package_and_one_registration(tmp_path: Path) -> N
     ("kinds", "words"),
     [
         ("import no_such_package", "ModuleNotFoundError"),
-        ("KINDS = (3,)", "no kind"),
+        ("KINDS = (3,)", "not a kind"),
         ("from hydrotest.kinds.builtin.kafka import KINDS", "a second time"),
     ],
 )

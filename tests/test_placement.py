@@ -56,7 +56,7 @@ def test_each_workload_is_answered() -> None:
 def test_intervals_that_touch_decide_nothing() -> None:
     found = placed([run("placement-shared", {"store": (1000, 1200)}), run("placement-split", {"store": (1100, 1300)})])
     assert found is not None
-    assert [answer.better for answer in found.answers] == ["not told apart"]
+    assert [answer.better for answer in found.answers] == ["no significant difference"]
 
 
 def test_what_was_not_found_is_not_known() -> None:

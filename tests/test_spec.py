@@ -103,7 +103,7 @@ CASES = {
     "records too large": ("record_size: 100 B", 'record_size: "uniform(1 KB, 2 MB)"', 8, "larger than brokers take"),
     "idempotent without all": ("record_size: 100 B", "record_size: 100 B, acks: 1, idempotent: true", 8, "acknowledgement of all"),
     "keys of a stock client": ("record_size: 100 B", 'client: stock, key: "uniform(0, 9)"', 8, "has no key"),
-    "no way to arrive": ("record_size: 100 B", "arrivals: weekly", 8, "is no way to arrive"),
+    "no way to arrive": ("record_size: 100 B", "arrivals: weekly", 8, "is not an arrival process"),
     "a burst of nothing": ("record_size: 100 B", '"arrivals": bursts(0)', 8, "at least one operation"),
     "arrivals of a stock client": ("record_size: 100 B", "client: stock, arrivals: poisson", 8, "come evenly"),
     "certificates without encryption": (
@@ -165,7 +165,7 @@ CASES = {
         "mix: {write: 1, read: 3}, ",
         "table: CREATE, statements: {a: {cql: SELECT}}, populate: b, ",
         10,
-        "the statement 'b' is not there",
+        "unknown statement 'b'",
     ),
     "populating by a deletion": (
         "mix: {write: 1, read: 3}, ",
@@ -181,7 +181,7 @@ CASES = {
     ),
     "a share for nobody": ("record_size: 100 B", "generators: 65", 8, "more than 64 threads"),
     "consumers without a partition": ("reads: ingest", "reads: ingest, generators: 7", 9, "7 consumers share 6 partitions"),
-    "a generator's host that is not there": ("reads: ingest", "reads: ingest, on: [here, there]", 9, "the host 'there' is not there"),
+    "a generator's host that is not there": ("reads: ingest", "reads: ingest, on: [here, there]", 9, "unknown host 'there'"),
     "several stock clients": ("record_size: 100 B", "client: stock, generators: 2", 8, "a stock client is one process"),
     "twice too many": (
         '"uniform(0, 1M)"}\nobjectives:\n  ingest: {p99: 50 ms}\ntests:\n  - isolated: [ingest, drain, store]',
@@ -189,14 +189,14 @@ CASES = {
         14,
         "2 generators of 33 threads are more than 64",
     ),
-    "wrong unit": ("record_size: 100 B", "record_size: 100 bananas", 8, "is no size"),
-    "missing unit": ("p99: 50 ms", "p99: 50", 12, "is no duration"),
-    "negative count": ("partitions: 6", "partitions: -6", 8, "is no count"),
+    "wrong unit": ("record_size: 100 B", "record_size: 100 bananas", 8, "is not a size"),
+    "missing unit": ("p99: 50 ms", "p99: 50", 12, "is not a duration"),
+    "negative count": ("partitions: 6", "partitions: -6", 8, "is not a count"),
     "zero count": ("partitions: 6", "partitions: 0", 8, "above 0"),
     "replication above the brokers": ("partitions: 6", "replication: 3", 8, "needs as many brokers; there are 1"),
     "a workload that is not there": ("[ingest, drain, store]", "[ingest, drian]", 14, "Did you mean 'drain'"),
     "an objective for nothing": ("  ingest: {p99", "  ingset: {p99", 12, "Did you mean 'ingest'"),
-    "a host that is not there": ("kafka: {hosts: [here]}", "kafka: {hosts: [there]}", 5, "the host 'there' is not there"),
+    "a host that is not there": ("kafka: {hosts: [here]}", "kafka: {hosts: [there]}", 5, "unknown host 'there'"),
     "a host that stands twice": ("kafka: {hosts: [here]}", "kafka: {hosts: [here, here]}", 5, "stands twice"),
     "data in two places": (
         "here: {connect: local}",
@@ -207,7 +207,7 @@ CASES = {
     "duplicate key": ("  cassandra: {hosts: [here]}", "  kafka: {hosts: [here]}", 6, "second time (first in line 5)"),
     "an alias": ("name: good", "name: &a good\nother: *a", 2, "aliases"),
     "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),
-    "a name with a slash": ("name: good", "name: ../good", 1, "is no name"),
+    "a name with a slash": ("name: good", "name: ../good", 1, "is not a valid name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
     "a kind that there is not": ("kind: kafka-consume, reads: ingest", "kind: hdfs-append", 9, "is not known"),
     "a fault of no service": (
@@ -274,7 +274,7 @@ CASES = {
         "- isolated: [ingest, drain, store]",
         "- soak: {workloads: [store], rates: {store: 1K}, duration: 5 s}",
         14,
-        "no soak",
+        "too short for a soak",
     ),
     "together without limits": ("- isolated:", "- combined:", 14, "Put `- isolated: [ingest, store]` before it"),
     "a rate for one of two": (
@@ -307,10 +307,10 @@ CASES = {
         "  cassandra: {hosts: [here]}",
         "  spark: {master: here, workers: [there]}",
         6,
-        "the host 'there' is not there",
+        "unknown host 'there'",
     ),
     "an unknown consistency": ("mix: {write", "consistency: SOME, mix: {write", 10, "LOCAL_QUORUM"),
-    "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "no distribution"),
+    "keys that are no distribution": ("uniform(0, 1M)", "unifrom(0, 1M)", 10, "is not a distribution"),
     "an empty key range": ("uniform(0, 1M)", "uniform(5, 5)", 10, "is empty"),
     "an empty mix": ("{write: 1, read: 3}", "{write: 0, read: 0}", 10, "the mix is empty"),
     "records too small to account for": ("100 B", "9 B", 8, "Take at least 10 B"),
@@ -318,7 +318,7 @@ CASES = {
         "{connect: local}",
         "{connect: local, address: 10.0.0.1}",
         3,
-        "is no address of this machine's loopback network",
+        "is not an address of this machine's loopback network",
     ),
     "an address that is none": ("{connect: local}", "{connect: local, address: there}", 3, "write e.g. 127.0.0.2"),
     "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
@@ -443,9 +443,9 @@ def test_arrivals() -> None:
 def test_size_distributions() -> None:
     assert parse_sizes("100 B").wire() == {"shape": "uniform", "min": 100, "max": 100}  # type: ignore[attr-defined]
     assert parse_sizes("uniform(10 B, 1 KiB)").wire() == {"shape": "uniform", "min": 10, "max": 1024}  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="no distribution; write 100 B, uniform"):
+    with pytest.raises(ValueError, match="is not a distribution; write 100 B, uniform"):
         parse_sizes("zipf(10 B, 1 KiB)")
-    with pytest.raises(ValueError, match="is no size"):
+    with pytest.raises(ValueError, match="is not a size"):
         parse_sizes("uniform(10, 1 KiB)")
 
 
@@ -468,7 +468,7 @@ def test_a_test_that_asks_for_the_stock_client_is_refused_what_it_cannot_do(tmp_
 
 @pytest.mark.parametrize("value", ["{shape: bursts}", "7", "[even]"])
 def test_arrivals_are_text(value: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="is no way to arrive"):
+    with pytest.raises(BadInputError, match="is not an arrival process"):
         load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"arrivals: {value}")))
 
 
@@ -490,7 +490,7 @@ def test_a_middle_need_not_be_whole_where_ends_must() -> None:
 
 def test_keys_are_text_and_numbers(tmp_path: Path) -> None:
     for value in ("{shape: uniform, low: 5, high: 5}", '"zipf(0, 9, nan)"'):
-        with pytest.raises(BadInputError, match=r"is no distribution|is no number"):
+        with pytest.raises(BadInputError, match=r"is not a distribution|is not a number"):
             load_experiment(write(tmp_path, GOOD.replace("partitions: 6", f"key: {value}")))
 
 
@@ -601,7 +601,7 @@ def test_only_a_host_with_a_disk_of_its_own_can_be_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "words"), [
-    ("config: {spark.jars: lib/own.jar}", "lib/own.jar is no whole path"),
+    ("config: {spark.jars: lib/own.jar}", "lib/own.jar is not an absolute path"),
     ("config: {spark.jars: /nowhere/own.jar}", "there is no file /nowhere/own.jar"),
     ("cores: 2, config: {spark.executor.cores: 4}", "an executor of 4 cores finds no worker"),
 ])  # fmt: skip

@@ -374,7 +374,7 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
 
 
 def is_wrong(decision: Decision, binding: set[str]) -> bool:
-    """It names what does not bind, or says that nothing does. Of a group whose hosts were not told apart it says that something of it binds."""
+    """It names what does not bind, or says that nothing does. Of a group whose hosts were no significant difference it says that something of it binds."""
     named = {host for one in decision.binds for host in one.hosts}
     is_named_wrongly = not named & binding if decision.is_inseparable else not named <= binding
     return is_named_wrongly or any(one.resource != "cpu" for one in decision.binds) or (decision.is_none and bool(binding))
@@ -645,7 +645,7 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     open_ = proven(UNKNOWN, replace(found, doubled=Doubled(t_interval([40.0, -10.0, 20.0]))), ["clients"])
     assert (open_.kind, open_.because[-1]) == (Kind.SYSTEM, binding.NoGauge(may_be_in_flight=True))
     much = Doubled(t_interval([90.0, 95.0, 100.0]))
-    # Nothing at all was used enough to be squeezed; of a machine that is no emulated host only full cores are.
+    # Nothing at all was used enough to be squeezed; of a machine that is not an emulated host only full cores are.
     for is_none, why in ((True, Unmoved.UNUSED), (False, Unmoved.UNSQUEEZABLE)):
         (unsqueezed,) = proven(UNKNOWN, Squeezed({}, Decision([], is_none=is_none), None, doubled=much), []).because
         assert isinstance(unsqueezed, binding.InFlight)

@@ -114,7 +114,7 @@ def test_findings_say_how_much_at_what_latency_and_whether_anything_was_lost(sum
     assert re.search(r"How much\? ingest sustains [\d,]+ records/s; [\d,]+ was too much\.", text)
     assert "ingest p99 2.0 ms (objective 50 ms)" in text
     assert "Bound by what? ingest: above it the response time misses its objective." in text
-    assert "Nothing was pressed together in this run." in text
+    assert "No workloads ran together in this run." in text
     assert "Nothing was lost of" in text
     assert not_valid(summary) == []
 

@@ -35,7 +35,7 @@ def test_a_size_without_a_right_unit_is_refused_with_an_example(text: object) ->
 
 @pytest.mark.parametrize("text", [1.5, "1.5", "0.1K5", "0.0001K", 1e31, float("inf"), float("nan")])
 def test_a_count_that_is_not_whole_is_refused(text: object) -> None:
-    with pytest.raises(ValueError, match="is no count"):
+    with pytest.raises(ValueError, match="is not a count"):
         units.count(text)
 
 

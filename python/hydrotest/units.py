@@ -31,16 +31,16 @@ def _exactly(text: object, units: Mapping[str, int | str], what: str, example: s
     if isinstance(text, (str, int, float)) and not isinstance(text, bool) and len(str(text)) <= QUANTITY_CHARS_MAX:
         match = _QUANTITY.match(str(text))
     if match is None or match[2] not in units:
-        raise ValueError(f"{text!r} is no {what}; write a number with one of {_names(units)}, e.g. {example!r}")
+        raise ValueError(f"{text!r} is not a {what}; write a number with one of {_names(units)}, e.g. {example!r}")
     value = Decimal(match[1]) * Decimal(units[match[2]])
     if value > QUANTITY_MAX:
-        raise ValueError(f"{text!r} is no {what}: it is too large; write e.g. {example!r}")
+        raise ValueError(f"{text!r} is not a {what}: it is too large; write e.g. {example!r}")
     return value
 
 
 def _whole(value: Decimal, text: object, what: str, example: str) -> int:
     if value != value.to_integral_value():
-        raise ValueError(f"{text!r} is no {what}: it must be whole; write e.g. {example!r}")
+        raise ValueError(f"{text!r} is not a {what}: it must be whole; write e.g. {example!r}")
     return int(value)
 
 
@@ -75,7 +75,7 @@ def rate_per_s(text: object) -> float:
     plain = text.strip().removesuffix("/s") if isinstance(text, str) else text
     rate = float(_exactly(plain, _COUNTS, "rate", "100K"))
     if rate <= 0:
-        raise ValueError(f"{text!r} is no rate; it must be above 0")
+        raise ValueError(f"{text!r} is not a rate; it must be above 0")
     return rate
 
 

@@ -1,4 +1,4 @@
-"""Services killed, stopped and held still in mid-run, on real systems: the run goes on, and tells what it cost."""
+"""Services killed, stopped and paused in mid-run, on real systems: the run goes on, and tells what it cost."""
 
 from __future__ import annotations
 

@@ -84,12 +84,12 @@ class Node:
         await self.send({"command": command, **fields})
 
     async def events(self) -> AsyncIterator[Event]:
-        """Everything that the node says until it ends, however long it is silent. Raises `TrialFailedError` for what is no event."""
+        """Everything that the node says until it ends, however long it is silent. Raises `TrialFailedError` for what is not an event."""
         while (event := await self.next_event()) is not None:
             yield event
 
     async def next_event(self, patience: Patience | None = None) -> Event | None:
-        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is no event, `MissingToolError` for
+        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is not an event, `MissingToolError` for
         one of another version, and `OverdueError` if it says nothing for so long; it is killed then."""
         assert self._process.stdout is not None
         line = b""
@@ -101,7 +101,7 @@ class Node:
             await self.kill()
             if line and not line.endswith(b"\n"):  # cut by its death
                 raise TrialFailedError(await self.exit_status_text()) from error
-            raise TrialFailedError(f"{self.name} said something that is no event: {error}") from error
+            raise TrialFailedError(f"{self.name} said something that is not an event: {error}") from error
         except (OverdueError, MissingToolError):
             await self.kill()
             raise

@@ -26,10 +26,10 @@ def check_hello(name: str, hello: dict[str, Any] | None, instead: str | None = N
 
 
 def understood(name: str, line: bytes | str) -> dict[str, Any]:
-    """One line of a node as an event. Raises `ValueError` for what is no event, and `MissingToolError` for an event that is not known."""
+    """One line of a node as an event. Raises `ValueError` for what is not an event, and `MissingToolError` for an event that is not known."""
     event = json.loads(line)
     if not isinstance(event, dict) or "event" not in event:
-        raise ValueError(f"{event!r} is no event")
+        raise ValueError(f"{event!r} is not an event")
     if event["event"] not in EVENTS:
         raise MissingToolError(f"{name} says {event['event']!r}, which this hydrotest does not know", REMEDY)
     return event

@@ -74,7 +74,7 @@ def _add(found: Mapping[type, dict[str, AnyKind]], kinds: Iterable[AnyKind], who
     for kind in kinds:
         if type(kind) not in found:
             raise MissingToolError(
-                f"{whose} registers {kind!r}, which is no kind", "Register SystemKind, WorkloadKind, TestKind or HostKind."
+                f"{whose} registers {kind!r}, which is not a kind", "Register SystemKind, WorkloadKind, TestKind or HostKind."
             )
         if kind.name in found[type(kind)]:
             raise MissingToolError(f"{whose} registers {kind.name!r} a second time", "Give it another name.")

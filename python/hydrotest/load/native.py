@@ -130,7 +130,7 @@ class RunningGenerator:
         return running
 
     async def finish(self, folder: Path, on_second: OnSecond, patience_s: float = 0.0) -> Load:
-        """Takes in everything until the node is done. `patience_s`: how long it may be held still on purpose. Raises `TrialFailedError` if
+        """Takes in everything until the node is done. `patience_s`: how long it may be paused on purpose. Raises `TrialFailedError` if
         it fails, dies, or falls silent while it presses; what comes after that is for who waits for all."""
         generator = self.generator
         files = TrialLines(folder)
@@ -174,7 +174,7 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
                          drains: Sequence[Callable[[], Awaitable[None]]] = (), patience_s: float = 0.0) -> list[Load]:  # fmt: skip
     """Runs generators together: all connected before the first record, all beginning at one time. What the generators of one
     workload did is one load. `drains` bring to where followers read what is on its way when the others have ended. `patience_s`: how long
-    they may be held still on purpose. Raises `TrialFailedError`, also where one does not end. Whatever happens, none is left behind."""
+    they may be paused on purpose. Raises `TrialFailedError`, also where one does not end. Whatever happens, none is left behind."""
     running: list[RunningGenerator] = []
     try:
         for generator in generators:

@@ -227,7 +227,7 @@ class Driver(Submitted):
         try:
             return [Beat.model_validate_json(text) for text in texts]
         except ValueError as error:
-            raise TrialFailedError(f"the driver of {self.name} wrote a line that is no beat to {self._beats}: {error}") from error
+            raise TrialFailedError(f"the driver of {self.name} wrote a line that is not a heartbeat to {self._beats}: {error}") from error
 
     async def rested(self, seconds_max: float = 60.0) -> list[Iteration]:
         """Waits until nothing runs any more, so that nothing runs into what comes next; what ended meanwhile."""
@@ -242,7 +242,7 @@ class Driver(Submitted):
             return False
 
         patience = Patience.of(a_task_to_be_cut_short=seconds_max)
-        await until(look, patience, f"the driver of {self.name}, see {self._log},", "come to rest", POLL_S)
+        await until(look, patience, f"the driver of {self.name}, see {self._log},", "become idle", POLL_S)
         return ended
 
 

@@ -62,7 +62,7 @@ def _proven_sentence(limit: Limit | Job) -> str:
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row.n} times)")  # fmt: skip
     whose = "the generator, by " if bound.kind == Kind.GENERATOR else ""
     # The figures of a search's limit are of less than what was squeezed.
-    when = "pressed without schedule, it is " if "searches" in limit.model_fields_set else ""
+    when = "without a rate limit, it is " if "searches" in limit.model_fields_set else ""
     out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
     out += _at_the_limit(bound) if when else ""
     full = full_inside(limit)

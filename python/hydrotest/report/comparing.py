@@ -28,7 +28,7 @@ def placement_sheet(found: Placed) -> Sheet:
          _between(part.together)]
         for answer in found.answers for part in answer.parts
     ]  # fmt: skip
-    return Sheet("Placement", ["workload", "unit", "run", "hosts", "limit alone", "limit while the others press"], rows)
+    return Sheet("Placement", ["workload", "unit", "run", "hosts", "limit alone", "limit while the others run"], rows)
 
 
 def placement_sentences(found: Placed) -> list[str]:
@@ -38,12 +38,12 @@ def placement_sentences(found: Placed) -> list[str]:
 
 def _advice(answer: Answer) -> str:
     fight = f" They fight for {'; '.join(answer.fought_for)}." if answer.fought_for else (
-        " Nothing on the shared hosts came near its ceiling while all pressed.")  # fmt: skip
+        " Nothing on the shared hosts came near its ceiling while all ran.")  # fmt: skip
     told = {
-        "shared hosts": "co-locate: while the others press it takes more on shared hosts than on hosts of its own.",
-        "hosts of their own": "isolate: while the others press it takes more on hosts of its own than on shared ones.",
-        "not told apart": "either: what it takes on shared hosts and on hosts of its own cannot be told apart.",
-        "not known": "not known: a limit while the others press is missing in one of the runs.",
+        "shared hosts": "co-locate: while the others run it takes more on shared hosts than on hosts of its own.",
+        "hosts of their own": "isolate: while the others run it takes more on hosts of its own than on shared ones.",
+        "no significant difference": "either: what it takes on shared hosts and on hosts of its own do not differ significantly.",
+        "not known": "not known: a limit while the others run is missing in one of the runs.",
     }[answer.better]
     return f"{answer.workload}: {told}{fight}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrotest.report.sheet import Sheet, rate
 from hydrotest.summary.model import Summary
 
-RAISED = {True: "yes: the generator was the limit", False: "no", None: "not told apart"}
+RAISED = {True: "yes: the generator was the limit", False: "no", None: "no significant difference"}
 
 
 def doubling_sheet(summary: Summary) -> Sheet:

@@ -26,7 +26,7 @@ def evidence_sheet(summary: Summary) -> Sheet:
             rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [
             [*head, one.host or NONE, one.what, show_figure(one.value, one.unit), NONE,
-             f"full {one.when} {show_figure(one.threshold, one.unit)}" + (", pressed without schedule" if one.unthrottled else ""),
+             f"full {one.when} {show_figure(one.threshold, one.unit)}" + (", without a rate limit" if one.unthrottled else ""),
              f"bounded by {one.setting}"]
             for one in inside(bound.evidence)
         ]  # fmt: skip

@@ -37,7 +37,7 @@ STOPPED = {
     "errors": "above it operations fail",
     "loss": "above it records are lost",
     "unsteady": "above it the rate does not hold steady",
-    "generator": "above it our own generator had no room, so the system may take more",
+    "generator": "above it our own generator had no headroom, so the system may take more",
     "closed-loop": "measured by catching up, without a schedule",
     "search-end": "the search ended before anything stopped it",
 }
@@ -69,7 +69,7 @@ def _whether_lost(summary: Summary) -> list[str]:
 
 def _what_happens(summary: Summary) -> list[str]:
     found = together_sentences(summary) + fault_sentences(summary.faults)
-    return found or ["Nothing was pressed together in this run."]
+    return found or ["No workloads ran together in this run."]
 
 
 def _isolated(summary: Summary) -> list[Limit]:
@@ -93,7 +93,7 @@ def _how_much(summary: Summary) -> list[str]:
     out += files_sentences(summary.hdfs)
     struck = len(summary.faults)
     if not out and struck:
-        return [f"No limit was searched: all was pressed at given rates, while {struck} fault{'s' if struck > 1 else ''} struck."]
+        return [f"No limit was searched: all ran at given rates, while {struck} fault{'s were' if struck > 1 else ' was'} injected."]
     return out or ["Nothing was measured."]
 
 
@@ -176,7 +176,7 @@ def together_sentences(summary: Summary) -> list[str]:
     out = []
     if point is not None:
         rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point.rates.items())
-        least, cause = ("at least ", "our own generators had no room") if point.at_least else ("", "some objective was missed")
+        least, cause = ("at least ", "our own generators had no headroom") if point.at_least else ("", "some objective was missed")
         upper = f"; at {point.high:.1%} {cause}" if point.high < 1 else ""
         out.append(f"Together all hold their objectives up to {least}{point.fraction:.1%} of their isolated limits ({rates}){upper}.")
         out += contested_sentences(combined)
@@ -260,7 +260,7 @@ def starved_sentences(rows: Sequence[Starved]) -> list[str]:
         held_back = (own[0].throttled or 0.0) if resource == "cpu" else 0.0
         waited = held_back_words(held_back, " and was ")
         out.append(
-            f"{who} {are} short of {resource}: {host} used {own[0].share:.0%} of it on average{waited} while all pressed{users}.{_freed(own[0].frees)}"
+            f"{who} {are} short of {resource}: {host} used {own[0].share:.0%} of it on average{waited} while all ran{users}.{_freed(own[0].frees)}"
         )
     return out
 
@@ -289,7 +289,7 @@ def soak_sentences(rows: Sequence[Soak]) -> list[str]:
                       for c in load.changes]  # fmt: skip
         growth = [(s.service, s.growth_bytes_per_hour) for s in row.services if s.growth_bytes_per_hour and s.growth_bytes_per_hour.sure]
         found += [f"{service} grows by {rise.per_hour / 1e6:,.0f} MB an hour" for service, rise in growth]
-        changed = found[:8] or ["no drift, no change and no growth was told apart from noise"]
+        changed = found[:8] or ["no drift, no change and no growth stood out from noise"]
         out.append(f"Soak of {show_duration(row.seconds)}: {'; '.join(held + changed)}.")
     return out
 
@@ -324,7 +324,7 @@ def profile_sentences(rows: Sequence[Profile]) -> list[str]:
 
 
 TAKEN_AWAY = {
-    "kill": "killed", "stop": "stopped in good order", "pause": "held still", "cut": "cut off from the others",
+    "kill": "killed", "stop": "stopped in good order", "pause": "paused", "cut": "cut off from the others",
     "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
     "slow": "left with a tenth of its link", "fill": "left without room on its disk", "roll": "restarted service by service",
 }  # fmt: skip
@@ -348,7 +348,7 @@ def _recovered(load: FaultWorkload) -> str:
     if found.recovered_s == 0:
         return f"{load.workload} went on undisturbed{failed}"
     stood = found.without_progress_s
-    stalled = f"{load.workload} stood still for {stood:.1f} s" if stood else f"{load.workload} never stood still, but fell behind"
+    stalled = f"{load.workload} completed nothing for {stood:.1f} s" if stood else f"{load.workload} never stopped, but fell behind"
     if found.recovered_s is None:
         return f"{stalled} and had not caught up when the test ended{failed}"
     return f"{stalled} and was back after {found.recovered_s:.1f} s, {found.caught_up_s:.1f} s of them catching up{failed}"
@@ -393,7 +393,7 @@ def not_valid(summary: Summary) -> list[str]:
     out = list(summary.problems)
     out += [f"{row.workload}{_beside(row)}: {reason}" for row in summary.limits for reason in row.invalid_because]
     out += [f"{row.workload}{_beside(row)}: only “at least”: {'; '.join(row.at_least_because)}" for row in summary.limits if row.at_least]
-    out += [f"the generator of {row.workload}{_beside(row)} had no room: {'; '.join(row.why_not)}"
+    out += [f"the generator of {row.workload}{_beside(row)} had no headroom: {'; '.join(row.why_not)}"
             for row in summary.generator if row.has_room is False and not any(
                 (limit.workload, limit.tenancy) == (row.workload, row.tenancy) and limit.at_least for limit in summary.limits)]  # fmt: skip
     out += [f"{warm_up.workload}: its system had not settled after {warm_up.seconds:.0f} s of warm-up; a longer one may find more"

@@ -173,4 +173,4 @@ def overhead_sheet(summary: Summary) -> Sheet:
     named = [("controller", overhead.controller_cores), ("sampler", overhead.sampler_cores),
              *((f"exporter in {service}", cores) for service, cores in overhead.exporter_cores.items())]  # fmt: skip
     rows = [[name, f"{cores * 100:.2f} % of a core"] for name, cores in named if cores is not None]
-    return Sheet("Our own overhead while pressing", ["part", "CPU"], rows)
+    return Sheet("Our own overhead under load", ["part", "CPU"], rows)

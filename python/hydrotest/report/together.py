@@ -39,7 +39,7 @@ def interference_figure(summary: Summary) -> Figure | None:
             "change": 1 + row.change_pct / 100,
             "low": max(1e-3, 1 + row.low_pct / 100),
             "high": min(1e3, 1 + row.high_pct / 100),
-            "finding": "significant" if row.significant else "not told apart",
+            "finding": "significant" if row.significant else "no significant difference",
         }
         for row in rows
     ]
@@ -47,7 +47,7 @@ def interference_figure(summary: Summary) -> Figure | None:
         "finding:N",
         title=None,
         legend=alt.Legend(orient="top"),
-        scale=alt.Scale(domain=["significant", "not told apart"], range=["#e76f51", "#7a8b99"]),
+        scale=alt.Scale(domain=["significant", "no significant difference"], range=["#e76f51", "#7a8b99"]),
     )
     x = alt.X("low:Q", scale=alt.Scale(type="log"), title="combined ÷ isolated, at the same rates")
     base = alt.Chart(data(values)).encode(y=alt.Y("what:N", title=None, sort=None), color=color)
@@ -136,7 +136,7 @@ def interference_sheet(summary: Summary) -> Sheet:
 
 
 def all_out_sheet(summary: Summary) -> Sheet:
-    """What each achieves without schedule, alone and with all the others."""
+    """What each achieves without a rate limit, alone and with all the others."""
     alone = {row.workload: row.saturated for row in summary.limits if row.tenancy == "isolated"}
     rates: dict[str, list[float]] = {}
     for row in summary.levels:
@@ -148,11 +148,11 @@ def all_out_sheet(summary: Summary) -> Sheet:
         whole = alone.get(workload)
         share = f"{middle / whole:.0%}" if whole else NONE
         rows.append([workload, rate(whole), rate(middle), share, str(len(found))])
-    return Sheet("All pressed without schedule: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
+    return Sheet("All without a rate limit: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
 
 
 def services_sheet(summary: Summary) -> Sheet:
-    """Whose cores, memory and disk, while all pressed together."""
+    """Whose cores, memory and disk, while all ran together."""
     rows = [
         [
             row.service,
@@ -163,4 +163,4 @@ def services_sheet(summary: Summary) -> Sheet:
         ]
         for row in summary.together.services
     ]
-    return Sheet("Services while all pressed together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)
+    return Sheet("Services while all ran together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)

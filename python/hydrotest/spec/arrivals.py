@@ -40,7 +40,7 @@ def parse_arrivals(value: object) -> object:
         return Arrivals(shape="even" if value == "even" else "poisson")
     match = _BURSTS.match(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is no way to arrive; write even, poisson or bursts(100)")
+        raise ValueError(f"{value!r} is not an arrival process; write even, poisson or bursts(100)")
     size = units.count(match[1])
     if size < 1:
         raise ValueError(f"{value!r}: a burst has at least one operation")

@@ -51,7 +51,7 @@ def check_paths(experiment: Experiment, document: Document, roots: Roots) -> Non
 def _check(path: Path, roots: Roots, signs: Mapping[str, str], place: Path_, remedy: str, checker: Checker) -> None:
     text = str(path)
     if not text.isprintable():
-        raise checker.fail(place, f"the path {text!r} holds characters that are no letters, digits or signs in UTF-8", remedy)
+        raise checker.fail(place, f"the path {text!r} holds characters that are not letters, digits or signs in UTF-8", remedy)
     for sign, why in signs.items():
         if sign in text:
             raise checker.fail(place, f"the path {text} holds {sign!r}, which {why}", remedy)

@@ -21,4 +21,4 @@ class Checker:
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names) or 'none'}."
-            raise self.fail(path, f"{what} {name!r} is not there", hint)
+            raise self.fail(path, f"unknown {what.removeprefix('the ')} {name!r}", hint)

@@ -64,7 +64,7 @@ def _with_keys(base: type[Model], models: tuple[tuple[str, type[Model]], ...]) -
 def expected(value: object, kind: type[T]) -> T:
     """The value, which is of that kind by what was checked before. Raises `TypeError` if it is not."""
     if (found := narrowed(value, kind)) is None:
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{value!r} is not a {kind.__name__}")
     return found
 
 

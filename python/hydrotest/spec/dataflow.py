@@ -87,7 +87,7 @@ class Dataflow(Workload):
     offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")
     drain: DurationS = Field(
         180.0,
-        description="What is still in the pipeline when the load is over may take so long to come through; the rest is told as in flight.",
+        description="What is still in the pipeline when the load is over may take so long to come through; the rest is reported as in flight.",
     )
     restarts: int = Field(
         10,

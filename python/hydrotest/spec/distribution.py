@@ -62,7 +62,7 @@ def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, 
     """Shape and arguments of the text form."""
     match = _CALL.match(text) if isinstance(text, str) else None
     if match is None or match[1] not in shapes:
-        raise ValueError(f"{text!r} is no distribution; write {forms}")
+        raise ValueError(f"{text!r} is not a distribution; write {forms}")
     parts = [part.strip() for part in match[2].split(",")]
     extra_max = {"sequential": 0, "uniform": 0, "gaussian": 2, "zipf": 1}[match[1]]
     if not 2 <= len(parts) <= 2 + extra_max or (match[1] == "gaussian" and len(parts) == 3):

@@ -15,7 +15,7 @@ _NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$")
 
 def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError(f"{value!r} is no name; use letters, digits, '-' and '_', at most 63, beginning with a letter or digit")
+        raise ValueError(f"{value!r} is not a valid name; use letters, digits, '-' and '_', at most 63, beginning with a letter or digit")
     return value
 
 
@@ -29,9 +29,9 @@ def _loopback(value: str) -> str:
     try:
         address = ipaddress.IPv4Address(value)
     except ValueError as error:
-        raise ValueError(f"{value!r} is no address; write e.g. 127.0.0.2") from error
+        raise ValueError(f"{value!r} is not an address; write e.g. 127.0.0.2") from error
     if not address.is_loopback:
-        raise ValueError(f"{value} is no address of this machine's loopback network; write e.g. 127.0.0.2")
+        raise ValueError(f"{value} is not an address of this machine's loopback network; write e.g. 127.0.0.2")
     return value
 
 

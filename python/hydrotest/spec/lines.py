@@ -86,7 +86,7 @@ def _check_events(text: str, file: Path) -> None:
     for event in yaml.parse(text, yaml.SafeLoader):
         line = 1 if event.start_mark is None else event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            raise BadInputError("aliases (*name) are not taken", "Write the value out.", file=file, line=line)
+            raise BadInputError("aliases (*name) are not supported", "Write the value out.", file=file, line=line)
         tag = getattr(event, "tag", None)
         if tag is not None:
             raise BadInputError(f"the tag {tag} is not taken", "Write a plain value.", file=file, line=line)

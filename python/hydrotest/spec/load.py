@@ -24,7 +24,7 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
     """Reads and validates an experiment file. Raises `BadInputError`; nothing is started."""
     document = read_document(file)
     if not isinstance(document.value, dict):
-        raise BadInputError("is no experiment: it must be a mapping with name, hosts, systems, …", "See experiments/ for files to begin with.",
+        raise BadInputError("is not an experiment: it must be a mapping with name, hosts, systems, …", "See experiments/ for files to begin with.",
                             file=file, line=1)  # fmt: skip
     try:
         experiment = Experiment.model_validate(document.value)
@@ -62,9 +62,9 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
         key = str(detail["loc"][-1])
         return f"unknown key {key!r} in {_parent(place)}", _similar(key, detail)
     if kind == "missing":
-        return f"{name} lacks the key {detail['loc'][-1]!r}", _meaning(detail)
+        return f"{name} is missing the key {detail['loc'][-1]!r}", _meaning(detail)
     if kind == "union_tag_not_found":
-        return f"{name} lacks the key {_tag(detail)!r}", f"It is one of {_tags(detail)}."
+        return f"{name} is missing the key {_tag(detail)!r}", f"It is one of {_tags(detail)}."
     if kind == "union_tag_invalid":
         given = detail.get("ctx", {}).get("tag", "")
         return f"{name}: {_tag(detail)} {given!r} is not known", f"It is one of {_tags(detail)}."

@@ -93,10 +93,10 @@ class Spark(JavaSystem):
                 if re.match(r"\w+:", path) or any(sign in path for sign in "*?[{"):
                     continue
                 if not Path(path).is_absolute():
-                    raise checker.fail(("systems", "spark", "config", key), f"{path} is no whole path, and Spark runs in a folder of its own",
+                    raise checker.fail(("systems", "spark", "config", key), f"{path} is not an absolute path, and Spark runs in a folder of its own",
                                        f"Write {Path(path).resolve()}.")  # fmt: skip
                 if not Path(path).exists():
-                    raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Mend the path.")
+                    raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Correct the path.")
         self._check_slots(experiment, checker)
         super().check(name, experiment, checker)
 

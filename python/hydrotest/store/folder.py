@@ -35,7 +35,7 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """A folder that a run has left. Raises `BadInputError` if it is none, or one of a newer format."""
         if not (path / layout.EXPERIMENT).is_file():
-            raise BadInputError("is no run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
+            raise BadInputError("is not a run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
         folder = cls(path)
         version = max((entry.get("format", 1) for entry in folder.read_journal() if entry["what"] == STARTED), default=1)
         if version > layout.FORMAT:

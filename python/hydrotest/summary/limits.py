@@ -47,7 +47,7 @@ class Limit(Row):
     )
     repeats: Count = Field(description="Independent searches, or repeats, that ended.")
     at_least: bool = Field(description="True: it is a lower bound only.")
-    saturated: Number | None = Field(description="The rate achieved without schedule.")
+    saturated: Number | None = Field(description="The rate achieved without a rate limit.")
     latency_ms: Latency | None = Field(description=f"Response times at the limit; {NO_LATENCY}.")
     stopped_by: StoppedBy = Field(description="The rule that rejected the next higher rate.")
     latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)

@@ -36,7 +36,7 @@ class _Doubled(Row):
     workload: str = Field(description=WORKLOAD)
     test: Count = Field(description="Index of the test in the experiment.")
     generators: Count = Field(description="Generators that it has.")
-    once: Number = Field(description="Operations a second with them, without schedule.")
+    once: Number = Field(description="Operations a second with them, without a rate limit.")
     twice: Number = Field(description="Operations a second with twice as many.")
 
 

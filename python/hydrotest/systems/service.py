@@ -21,7 +21,7 @@ OnDeath = Callable[[str], None]
 
 
 Away = Literal["kill", "stop", "pause"]
-"""How a service is taken away on purpose: ended at once (SIGKILL), ended in good order (SIGTERM), or held still with all its
+"""How a service is taken away on purpose: ended at once (SIGKILL), ended in good order (SIGTERM), or paused with all its
 connections open (SIGSTOP)."""
 
 

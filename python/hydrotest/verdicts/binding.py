@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class NoRoom:
-    """The generator had no room."""
+    """The generator had no headroom."""
 
     lacks: tuple[Lack, ...]
     code: Literal["generator-had-no-room"] = "generator-had-no-room"
@@ -46,7 +46,7 @@ class NotSampled:
 
 @dataclass(frozen=True)
 class NothingCompleted:
-    """Nothing was completed, not even without schedule."""
+    """Nothing was completed, not even without a rate limit."""
 
     code: Literal["nothing-completed"] = "nothing-completed"
 
@@ -188,7 +188,7 @@ class NotSeparated:
 
 @dataclass(frozen=True)
 class Unthrottled:
-    """What follows is of the rate without schedule, not of the limit below it. `is_named`: it names what binds there."""
+    """What follows is of the rate without a rate limit, not of the limit below it. `is_named`: it names what binds there."""
 
     is_named: bool
     code: Literal["unthrottled"] = "unthrottled"
@@ -204,14 +204,14 @@ class HadRoom:
 
 @dataclass(frozen=True)
 class LowerBound:
-    """The generator had no room at the limit, which is a lower bound."""
+    """The generator had no headroom at the limit, which is a lower bound."""
 
     code: Literal["lower-bound"] = "lower-bound"
 
 
 @dataclass(frozen=True)
 class RoomLeft:
-    """So little (share; None: not known) of what binds without schedule was used at the limit on these hosts that it is not proven to set it."""
+    """So little (share; None: not known) of what binds without a rate limit was used at the limit on these hosts that it is not proven to set it."""
 
     resource: str
     shares: tuple[tuple[str, float | None], ...]
@@ -311,7 +311,7 @@ class Caveat(StrEnum):
     NEAR_TOO = "near-too"
     """Another resource was near its ceiling, and not squeezed."""
     GENERATOR_NOT_SQUEEZED = "generator-not-squeezed"
-    """The generator, which had no room, was not squeezed."""
+    """The generator, which had no headroom, was not squeezed."""
     MACHINE_FULL = "machine-full"
     """The cores of the machine that emulates the hosts were near their ceiling."""
 

@@ -12,7 +12,7 @@ class Stop(StrEnum):
     """What ended a search, beside the rules of a trial (`trial.Rule`)."""
 
     CLOSED_LOOP = "closed-loop"
-    """Nothing: it is a rate without schedule."""
+    """Nothing: it is a rate without a rate limit."""
     SEARCH_END = "search-end"
     """It ended before any rule failed."""
 
@@ -21,7 +21,7 @@ class Flawed(StrEnum):
     """Why a limit does not count, or counts less."""
 
     NOTHING_COMPLETED = "nothing-completed"
-    """Not even without schedule."""
+    """Not even without a rate limit."""
     NONE_SUSTAINED = "none-sustained"
     """No rate was, in `count` of `of` searches."""
     NONE_SUSTAINED_TOGETHER = "none-sustained-together"

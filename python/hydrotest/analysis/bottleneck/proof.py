@@ -32,13 +32,13 @@ from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 def proven(bound: BoundBy, found: Squeezed, generators: Collection[str], stopped_by: str | None = None) -> BoundBy:
     """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator. `stopped_by`: what ended the
-    search of a limit, which may lie below the rate without schedule that is squeezed; None where that rate is the limit."""
+    search of a limit, which may lie below the rate without a rate limit that is squeezed; None where that rate is the limit."""
     verdict = _unthrottled(bound, found, generators)
     return verdict if stopped_by is None else _at_the_limit(verdict, bound, stopped_by)
 
 
 def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
-    """What the squeezes show of the rate without schedule."""
+    """What the squeezes show of the rate without a rate limit."""
     if found.doubled is not None and found.doubled.gives:
         ruled_out = tuple(entry for entry in _ruled_out(bound, found) if entry.of != Suspect.GENERATOR)
         bound = replace(bound, squeezed=_rows(found), ruled_out=ruled_out)
@@ -68,9 +68,11 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
 
 
 def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundBy:
-    """What squeezes of the rate without schedule prove of a limit below it, that a search found and `stopped_by` ended. `bound`: their verdict, with the evidence at the
-    limit. Where so little was used there of what binds without schedule, on any of its hosts, that it would be ruled out, it is not proven to set the limit; nor is what
-    generators without schedule have in flight, where those by schedule had room."""
+    """What squeezes without a rate limit prove of a limit below that, which a search found and `stopped_by` ended.
+
+    `bound`: their verdict, with the evidence at the limit. Where so little was used there of what binds without a rate limit, on any of its
+    hosts, that it would be ruled out, it is not proven to set the limit; nor is what generators without a rate limit have in flight, where
+    those with one had headroom."""
     if not bound.binds:
         if bound.basis == "use":
             return bound

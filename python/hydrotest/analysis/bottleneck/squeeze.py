@@ -1,4 +1,4 @@
-"""The squeeze: part of one resource of one host is taken away while a workload presses without schedule, and given back. What the rate
+"""The squeeze: part of one resource of one host is taken away while a workload runs without a rate limit, and given back. What the rate
 does then proves what binds it.
 
 A turn with a resource squeezed stands between two turns without, whose mean it is compared with: so a drift of the machine's speed that is
@@ -155,7 +155,7 @@ def has_time(turns: Sequence[Block], left_s: float, rounds: int) -> bool:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that cannot be told apart, or that of a group; empty
+    """What the rounds so far say. `binds`: the one that does, or several hosts' same resource that do not differ significantly, or that of a group; empty
     where nothing is decided, or nothing that was squeezed binds (`is_none`)."""
 
     binds: list[Candidate]

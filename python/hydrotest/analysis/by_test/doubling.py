@@ -16,10 +16,10 @@ from hydrotest.summary.together import Doubling
 
 
 def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Doubling]:
-    """One row for each doubling test. Rates a second without schedule (geometric means over the pairs), changes in percent.
+    """One row for each doubling test. Rates a second without a rate limit (geometric means over the pairs), changes in percent.
 
     `raised`: true if twice as many got significantly more; false if the interval ends below what a limit is told to
-    (`search: {precision}`); else null, not told apart.
+    (`search: {precision}`); else null, no significant difference.
     """
     rows = []
     for index, test in experiment.tests_of(DoublingTest):

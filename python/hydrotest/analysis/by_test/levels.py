@@ -70,7 +70,7 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
 
 
 def _saturated_row(trial: Trial, load: Load, measured: Measured) -> Level:
-    """Pressed without schedule: a rate and its cost, never a latency (docs/explanation/method.md), nor a number in flight, which is the generator's."""
+    """Pressed without a rate limit: a rate and its cost, never a latency (docs/explanation/method.md), nor a number in flight, which is the generator's."""
     assert load.outcome is not None
     return Level(
         workload=load.workload, tenancy=trial.tenancy, offered=None, concurrency=None, client=load.client,

@@ -22,7 +22,7 @@ from hydrotest.store.records import Trial
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
 
-Word = Literal["faster", "slower", "less", "more", "not told apart", "not comparable"]
+Word = Literal["faster", "slower", "less", "more", "no significant difference", "not comparable"]
 RATES_MIN = 3
 """Common rates from which an interval can be told."""
 RUN_SCATTER = {"limit": 0.10, "cores": 0.10, "p50": 0.20, "p99": 0.20}
@@ -191,7 +191,7 @@ class Draft:
                 self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, "not comparable"
             )
         strict, shown = self.change.interval(SIGNIFICANCE / family), self.change.interval(SIGNIFICANCE)
-        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else "not told apart"
+        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else "no significant difference"
         low, high = (percent(end) if math.isfinite(end) else None for end in shown)
         return Row(
             self.workload, self.tenancy, self.what, self.unit, self.first, self.second, percent(self.change.log), low, high, self.n, word
@@ -230,10 +230,10 @@ def ends_of(limit: Limit) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "not told apart"]:
+def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "no significant difference"]:
     """What the second of two limits is, by one run of each."""
     low, high = _limit_change(a, b).interval(SIGNIFICANCE)
-    return "faster" if low > 0 else "slower" if high < 0 else "not told apart"
+    return "faster" if low > 0 else "slower" if high < 0 else "no significant difference"
 
 
 def _shown(limit: Limit) -> str:

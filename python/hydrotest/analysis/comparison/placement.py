@@ -12,7 +12,7 @@ from hydrotest.analysis.comparison.compare import Run, apart, ends_of
 from hydrotest.spec.models import Experiment
 from hydrotest.summary.limits import Limit
 
-Choice = Literal["shared hosts", "hosts of their own", "not told apart", "not known"]
+Choice = Literal["shared hosts", "hosts of their own", "no significant difference", "not known"]
 SAME_MAX = 0.02
 """Up to this relative difference two placements have the same resources in all."""
 
@@ -30,14 +30,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """Where one workload takes more while the others press too."""
+    """Where one workload takes more while the others run too."""
 
     workload: str
     unit: str
     parts: list[Part]
     better: Choice
     fought_for: list[str]
-    """On shared hosts: what was used up while all pressed, and by whom; empty where nothing was near its ceiling."""
+    """On shared hosts: what was used up while all ran, and by whom; empty where nothing was near its ceiling."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _answer(workload: str, runs: Sequence[Run], sharing: Run, own: Run) -> Answe
     better: Choice = "not known"
     if on_shared is not None and on_own is not None:
         word = apart(on_own, on_shared)
-        better = "shared hosts" if word == "faster" else "hosts of their own" if word == "slower" else "not told apart"
+        better = "shared hosts" if word == "faster" else "hosts of their own" if word == "slower" else "no significant difference"
     row = _row(sharing, workload, "combined")
     return Answer(workload, row.unit if row else "", parts, better, _fought_for(sharing, workload))
 
@@ -101,7 +101,7 @@ def _interval(run: Run, workload: str, tenancy: str) -> tuple[float, float] | No
 
 
 def _fought_for(run: Run, workload: str) -> list[str]:
-    """Of the hosts that the workload's system shares: each resource near its ceiling while all pressed, with its share and its users."""
+    """Of the hosts that the workload's system shares: each resource near its ceiling while all ran, with its share and its users."""
     there = systems_on(run.experiment)
     hosts = {machine for machines in run.experiment.machines(workload).values() for machine in machines if len(there[machine]) > 1}
     together = run.summary.together

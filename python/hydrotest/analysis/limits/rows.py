@@ -131,7 +131,7 @@ class Limits:
         return verdict if then is None else replace(verdict, then=(then.accepted, then.stopped_by))
 
     def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> tuple[Limit, list[tuple[Measured, Verdict]], int]:
-        """The limit, and the trials that counted: those that were made again tell of something else. Last, how many are none that the search asks for."""
+        """The limit, and the trials that counted: those that were repeated tell of something else. Last, how many are none that the search asks for."""
         search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
         retries = RetryBudget()
         counted, strays = [], 0
@@ -161,7 +161,7 @@ class Limits:
 
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
         """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what
-        is squeezed, since a search found it, or the generator had no room."""
+        is squeezed, since a search found it, or the generator had no headroom."""
         if not self.experiment.tests[index].needs_squeeze:
             return self._provable(workload, suspicion)
         own = [trial for trial in self.trials if trial.test == index]

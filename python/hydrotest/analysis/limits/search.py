@@ -22,7 +22,7 @@ TRIALS_MAX = 60
 """A bound for a system that answers at random."""
 
 RETRIES_MAX = 20
-"""Trials of one search that are made again because they were disturbed."""
+"""Trials of one search that are repeated because they were disturbed."""
 
 FIRST_SHARE = 0.7
 """Of the saturated rate; a first guess at what an objective leaves of it."""
@@ -85,7 +85,7 @@ class RetryBudget:
         self.left = RETRIES_MAX
 
     def take(self, judged: Judged) -> bool:
-        """True if this trial is to be made again."""
+        """True if this trial is to be repeated."""
         if judged.void is not None:
             return True
         if judged.accepted or not judged.disturbed or self.left == 0:

@@ -18,7 +18,7 @@ def section(fields: Fields, key: str) -> Fields | None:
     value = fields.get(key)
     if value is None or isinstance(value, Mapping):
         return value
-    raise OddEventError(f"{key!r} is no object")
+    raise OddEventError(f"{key!r} is not an object")
 
 
 def text(fields: Fields, key: str) -> str | None:
@@ -28,7 +28,7 @@ def text(fields: Fields, key: str) -> str | None:
         return None
     if isinstance(value, str):
         return sys.intern(value)
-    raise OddEventError(f"{key!r} is no text")
+    raise OddEventError(f"{key!r} is not a text")
 
 
 def number(fields: Fields, key: str) -> float | None:
@@ -38,7 +38,7 @@ def number(fields: Fields, key: str) -> float | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    raise OddEventError(f"{key!r} is no number")
+    raise OddEventError(f"{key!r} is not a number")
 
 
 def whole(fields: Fields, key: str) -> int | None:
@@ -46,7 +46,7 @@ def whole(fields: Fields, key: str) -> int | None:
     value = number(fields, key)
     if value is None or isinstance(value, int):
         return value
-    raise OddEventError(f"{key!r} is no whole number")
+    raise OddEventError(f"{key!r} is not a whole number")
 
 
 def needed(fields: Fields, key: str) -> int:
@@ -62,7 +62,7 @@ def wholes(fields: Fields, key: str) -> list[int]:
     values = fields.get(key) or []
     if isinstance(values, list) and all(isinstance(value, int) for value in values):
         return values
-    raise OddEventError(f"{key!r} is no list of numbers")
+    raise OddEventError(f"{key!r} is not a list of numbers")
 
 
 def is_true(fields: Fields, key: str) -> bool:

@@ -37,7 +37,7 @@ DEPTH_MAX = 4
 """Folders below a named one that are looked into: Databricks' are three deep."""
 FILES_MAX = 100_000
 LINE_MAX = 256 << 20
-"""Bytes of a line: of a longer one, which is no event, the beginning is given."""
+"""Bytes of a line: of a longer one, which is not an event, the beginning is given."""
 LOOKED_AT = 4 << 10
 """Bytes at a file's beginning that show whether it is an event log."""
 

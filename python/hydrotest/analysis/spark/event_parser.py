@@ -51,7 +51,7 @@ class Skip(StrEnum):
     NOT_JSON = "not-json"
     NOT_OBJECT = "not-an-object"
     ODD_EVENT = "odd-event"
-    """An object that is no event, or lacks what makes it one."""
+    """An object that is not an event, or lacks what makes it one."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Parser:
     def _take_cpus(self, said: str | None) -> None:
         if said is not None:
             if not said.isdecimal() or int(said) < 1:
-                raise OddEventError(f"{TASK_CPUS} is no number")
+                raise OddEventError(f"{TASK_CPUS} is not a number")
             self.log.cpus = int(said)
 
     def _take_job(self, event: Fields) -> None:

@@ -261,7 +261,7 @@ class Together:
         return [{"service": name, "host": names[0], "payload_bytes_per_s": sum(rates) / len(rates)} for name, rates in found.items()]
 
     def all_out_rows(self) -> list[Level]:
-        """Rows of `levels`: what each achieved while all were pressed without schedule. Rates only."""
+        """Rows of `levels`: what each achieved while all were without a rate limit. Rates only."""
         rows = []
         for trial in self._of(Purpose.ALL_OUT):
             for load in trial.loads:

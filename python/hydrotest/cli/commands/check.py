@@ -38,7 +38,7 @@ def check(experiment: Path, as_json: bool) -> int:
     for step in plan.steps:
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
-    print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without schedule takes rate × record size × copies of it")
+    print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it")
     for extra in missing:
         print(f"missing here: {extra.lack}. {extra.remedy}", file=sys.stderr)
     return EXIT_DONE

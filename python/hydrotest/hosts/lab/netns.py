@@ -29,7 +29,7 @@ UNLIMITED = ("sample", "clock", "sink")
 
 
 HostAway = Literal["pause", "cut", "mute", "deafen", "slow", "fill"]
-"""How a host is taken from the others: all of it held still; its cable out; nothing arrives of what it sends, or of what is sent to it; its
+"""How a host is taken from the others: all of it paused; its cable out; nothing arrives of what it sends, or of what is sent to it; its
 link at a tenth of its speed; its disk without room."""
 SLOWED = 10
 

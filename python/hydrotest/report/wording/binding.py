@@ -82,11 +82,11 @@ def cause_words(cause: b.Cause) -> str:
     """One cause."""
     match cause:
         case b.NoRoom(lacks):
-            return f"it had no room: {lacks_words(lacks)}"
+            return f"it had no headroom: {lacks_words(lacks)}"
         case b.NotSampled():
             return "the hosts were not sampled at the limit"
         case b.NothingCompleted():
-            return "nothing was completed when it was pressed without schedule"
+            return "nothing was completed without a rate limit"
         case b.MachineFull(usage):
             return f"the cores of {MACHINE} were {show_use(usage)}: hosts do not get what they are given, and the limit is this machine's"
         case b.NearCeiling((usage,)):
@@ -97,7 +97,7 @@ def cause_words(cause: b.Cause) -> str:
         case b.FullInside(limits, is_waited_for):
             return f"{inside_words(limits)}, while {_idle(is_waited_for)} came near its ceiling"
         case b.NothingNear(stopped_by, has_gauges, is_waited_for):
-            how = "it was pressed without schedule" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
+            how = "it had no rate limit" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
             gauges = ", and no internal limit of which there is a gauge" if has_gauges else ""
             return f"{_idle(is_waited_for)} came near its ceiling{gauges}; {how}"
         case b.Provable():
@@ -122,11 +122,11 @@ def cause_words(cause: b.Cause) -> str:
             why = "within their budget" if ended is None else f"before they ended: {not_squeezed_words(ended)}"
             return f"the squeezes do not separate what binds {why}: {show_elasticities(squeezed)}"
         case b.Unthrottled(is_named):
-            return "pressed without schedule" + (", what binds is the" if is_named else "")
+            return "without a rate limit" + (", what binds is the" if is_named else "")
         case b.HadRoom(stopped_by):
             return f"by schedule they had room, and the search stopped on {stopped_by}, so this one is not set by that"
         case b.LowerBound():
-            return "it had no room at the limit, which is a lower bound"
+            return "it had no headroom at the limit, which is a lower bound"
         case b.RoomLeft(_, shares, stopped_by):
             rooms = ", ".join(
                 f"what was used of that of {host} is not known" if share is None else f"only {share:.0%} of that of {host} was used"
@@ -182,7 +182,7 @@ def against_words(against: b.Against) -> str:
             return f"the {of_host(usage)} was near its ceiling, too, and was not squeezed"
         case b.Caveat.MACHINE_FULL, Usage() as usage:
             return f"the cores of {MACHINE} were {show_use(usage)}: they may not have got what they are given"
-    return "the generator, which had no room, was not squeezed"
+    return "the generator, which had no headroom, was not squeezed"
 
 
 def not_squeezed_words(why: b.NotSqueezed) -> str:

@@ -11,7 +11,7 @@ def flaw_words(flaw: LimitFlaw) -> str:
     """Why a limit does not count, or counts less."""
     match flaw.code:
         case Flawed.NOTHING_COMPLETED:
-            return "nothing was completed when it was pressed without schedule"
+            return "nothing was completed without a rate limit"
         case Flawed.NONE_SUSTAINED:
             return f"no rate was sustained in {flaw.count} of {flaw.of} searches"
         case Flawed.NONE_SUSTAINED_TOGETHER:

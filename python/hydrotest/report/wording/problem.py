@@ -57,7 +57,7 @@ def problem_words(problem: Problem) -> str:
         case JobTestUntold(workload, test, tenancy):
             return f"{workload}: what {test} did, {tenancy}, is not known: no event log has it"
         case NoIsolatedLimit(workloads):
-            return f"no isolated limit was found for {', '.join(workloads)}, so no fraction of it can be pressed; give `rates` instead"
+            return f"no isolated limit was found for {', '.join(workloads)}, so there is no fraction of it to offer; give `rates` instead"
         case Noted(text):
             return text
         case OtherThreshold(name, then, now):

@@ -64,7 +64,7 @@ def check_words(check: Check) -> str:
                 return "the window has too few readings to be judged"
             return f"the rate changed by {value:.1%} within the window (at most {bound:.0%})"
         case Rule.GENERATOR:
-            return f"the generator had no room: {lacks_words(check.lacks)}"
+            return f"the generator had no headroom: {lacks_words(check.lacks)}"
 
 
 def failure_words(failure: Failure | OfWorkload) -> str:

@@ -41,7 +41,7 @@ class Scratch:
             # Nobody else reads what the systems keep: with logins, their stores hold what passwords can be guessed from.
             begun.mkdir(mode=0o700, exist_ok=True)
             lock = Lock(begun / LOCK)
-            # Until the lock is taken, another run may take this one for killed, and remove it: then it is made again.
+            # Until the lock is taken, another run may take this one for killed, and remove it: then it is repeated.
             with contextlib.suppress(FileNotFoundError):
                 lock.wait()
                 self._lock = lock

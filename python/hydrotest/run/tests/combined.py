@@ -1,4 +1,4 @@
-"""The combined test: the safe working point, the interference at it, and all pressed without schedule."""
+"""The combined test: the safe working point, the interference at it, and all without a rate limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BATCH_WINDOWS = 2.5
 together it is slower, and a test that does not come to its end tells nothing."""
 BATCH_WINDOW_S_MAX = 120.0
 DISTURBED_MAX = 2
-"""Times that a disturbed half of a pair is made again."""
+"""Times that a disturbed half of a pair is repeated."""
 
 
 class CombinedTest:
@@ -104,7 +104,7 @@ class CombinedTest:
                 await self._undisturbed(plan, chosen, rates)
 
     async def _undisturbed(self, plan: TrialPlan, chosen: Sequence[LoadWorkload], rates: dict[str, float]) -> None:
-        """One half of a pair; made again, a few times, if a JVM compiled or the cores were stolen meanwhile. The last one counts."""
+        """One half of a pair; repeated, a few times, if a JVM compiled or the cores were stolen meanwhile. The last one counts."""
         for left in range(DISTURBED_MAX, -1, -1):
             trial = await until_done(self.bench, lambda: run_concurrently(self.bench, plan, chosen, rates))
             parts = [Measured.read(self.bench.runner.folder, trial, load.workload) for load in trial.loads if load.outcome is not None]
@@ -114,14 +114,14 @@ class CombinedTest:
                     trial, None, "measured" if not disturbed else f"measured, though {disturbances_words(disturbed)}"
                 )
                 return
-            self.bench.listener.trial_ended(trial, None, f"made again, since {disturbances_words(disturbed)}")
+            self.bench.listener.trial_ended(trial, None, f"repeated, since {disturbances_words(disturbed)}")
 
     async def _all_out(self) -> None:
-        """All without schedule: what each achieves then."""
+        """All without a rate limit: what each achieves then."""
         settings = self.bench.experiment.search
         have = len([trial for trial in self.done if trial.purpose == Purpose.ALL_OUT])
         for number in range(have + 1, settings.repeats + 1):
-            self.bench.listener.phase(f"all pressed without schedule, {number} of {settings.repeats}")
+            self.bench.listener.phase(f"all without a rate limit, {number} of {settings.repeats}")
             plan = TrialPlan("all-out", Purpose.ALL_OUT, settings.warm_up, self._window(settings.saturated), self.index, None, "combined")
             trial = await until_done(self.bench, lambda: run_concurrently(self.bench, plan, self.load_workloads, {}))  # noqa: B023 - awaited here
             self.bench.listener.trial_ended(trial, None, "measured")

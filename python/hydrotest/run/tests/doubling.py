@@ -37,7 +37,7 @@ class Doubleable(Protocol):
 async def run_pairs(
     bench: Bench, index: int, workload: Doubleable, pairs: int, window_s: float, done: Sequence[Trial], pressing: LoadSpec = UNTHROTTLED
 ) -> None:
-    """Windows by its generators and by twice as many, of the test `index`; those that are `done` are not made again."""
+    """Windows by its generators and by twice as many, of the test `index`; those that are `done` are not repeated."""
     own, name = workload.generator_count, workload.name
     have = {
         (t.pair, t.load(name).generators)
@@ -55,7 +55,7 @@ async def run_pairs(
 
 
 class DoublingTest:
-    """Pairs of windows without schedule."""
+    """Pairs of windows without a rate limit."""
 
     def __init__(self, index: int, test: Doubling, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index

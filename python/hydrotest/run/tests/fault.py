@@ -73,7 +73,7 @@ class Strike:
                 await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
         except BaseException:
-            # A run that is being ended starts nothing again, but its lab may stay up, and what is held still could not end.
+            # A run that is being ended starts nothing again, but its lab may stay up, and what is paused could not end.
             if isinstance(one, NetnsHost) or action == "pause":
                 await one.heal(action)
             raise

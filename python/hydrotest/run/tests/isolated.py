@@ -91,7 +91,7 @@ class IsolatedTest:
         # A search that goes on stays on its grid.
         rate = Decided.read(self.bench.runner.folder).saturated(self.index, workload.name) or measured
         if rate <= 0:
-            raise RunFailedError(f"{workload.name} completed nothing when pressed without schedule")
+            raise RunFailedError(f"{workload.name} completed nothing without a rate limit")
         self.bench.listener.say(f"{workload.name}: saturated at {show_rate(rate)}/s")
         searcher = self._search(workload, rate)
         for trial in self.done:

@@ -16,7 +16,7 @@ from hydrotest.store.records import Tenancy, Trial
 
 
 class OneTrialTest(ABC):
-    """Done once; made again while it fails."""
+    """Done once; repeated while it fails."""
 
     purpose: ClassVar[Purpose]
 

@@ -55,7 +55,7 @@ class Searcher:
             excused = self.retries.take(verdict)
             words = "sustained" if verdict.accepted else "; ".join(failures_words(verdict.because))
             if excused and verdict.disturbed:
-                words = f"made again, since {disturbances_words(verdict.disturbed)}: {words}"
+                words = f"repeated, since {disturbances_words(verdict.disturbed)}: {words}"
             self.bench.listener.trial_ended(trial, verdict.accepted, words)
             self.bench.runner.folder.journal(
                 JUDGED, trial=trial.number, proposed=value, accepted=verdict.accepted, void=verdict.void is not None, excused=excused,

@@ -32,7 +32,7 @@ IN_FLIGHT_MARGIN_S = 1.0
 """The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
 IN_FLIGHT_CAP_MIN = 10_000
 SCHEDULED_WARM_UP_RATE = 0.6
-"""Of the rate without schedule: surely below the limit, and near enough to it."""
+"""Of the rate without a rate limit: surely below the limit, and near enough to it."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Rated(LoadWorkload):
 
     async def _warm(self, service_prefix: str) -> None:
         """Presses in chunks until the system's CPU cost per operation has settled and its JIT compilers rest, within the experiment's bounds:
-        first without schedule, then by schedule as the trials will be, since other code is hot there."""
+        first without a rate limit, then by schedule as the trials will be, since other code is hot there."""
         bounds = self.bench.experiment.warm_up
         buffer = self.bench.runner.sampling.buffer
         cpu, jit = buffer.service_cpu_us, buffer.service_jit_us

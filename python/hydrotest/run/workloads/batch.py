@@ -122,7 +122,7 @@ class Batch(LoadWorkload):
         return await self.bench.runner.record(number, plan, [self.load([], None)], body, disturbance)
 
     async def _quieten(self, driver: Driver) -> None:
-        """After a failure: what it tells of a test that is cut short is not the next trial's. One that does not come to rest is ended."""
+        """After a failure: what it tells of a test that is cut short is not the next trial's. One that does not become idle is ended."""
         try:
             await driver.rested()
         except TrialFailedError:  # the failure that came first is told

@@ -28,7 +28,7 @@ class Test(Model):
     """What it finds can be given to later tests as rates."""
 
     has_latency: ClassVar[bool] = True
-    """What presses without schedule shows a rate, never a latency."""
+    """What runs without a rate limit shows a rate, never a latency."""
 
     if TYPE_CHECKING:
         test: str

@@ -19,7 +19,7 @@ COMBINED_TRIALS = 6
 
 
 class Combined(AllAtOnce):
-    """All at once: the safe working point, the interference, and all pressed without schedule."""
+    """All at once: the safe working point, the interference, and all without a rate limit."""
 
     test: Literal["combined"]
     workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
@@ -44,8 +44,6 @@ class Combined(AllAtOnce):
         search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
         all_out = 0 if self.rates else experiment.search.repeats
         seconds = search_s + self.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)
-        what = (
-            "at given rates" if self.rates else f"safe working point to {self.precision:.0%}, all pressed without schedule {all_out} times"
-        )
+        what = "at given rates" if self.rates else f"safe working point to {self.precision:.0%}, all without a rate limit {all_out} times"
         return [Step(test="combined", workload=", ".join(self.workloads), trials=searched + self.pairs * alone + all_out, seconds=seconds,
                      detail=f"{what}; interference over {self.pairs} pairs")]  # fmt: skip

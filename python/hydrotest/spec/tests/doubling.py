@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Doubling(OneWorkload):
-    """Presses without schedule, by the workload's generators and by twice as many, in turn: if those get more out of the system, the
+    """Presses without a rate limit, by the workload's generators and by twice as many, in turn: if those get more out of the system, the
     generator was the limit."""
 
     test: Literal["doubling"]
@@ -27,7 +27,7 @@ class Doubling(OneWorkload):
         trials = 2 * self.pairs
         seconds = trials * (self.duration + experiment.search.warm_up + OVERHEAD_S)
         own = len(experiment.generator_hosts(self.workload))
-        detail = f"{self.pairs} pairs without schedule, {own} and {2 * own} generators"
+        detail = f"{self.pairs} pairs without a rate limit, {own} and {2 * own} generators"
         return [Step(test="doubling", workload=self.workload, trials=trials, seconds=seconds, detail=detail)]
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:

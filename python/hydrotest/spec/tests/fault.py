@@ -123,7 +123,7 @@ class Fault(AtLevel):
             place: Path_ = ("tests", index, self.test, "host")
             checker.known(self.host, experiment.hosts, "the host", place)
             if not experiment.hosts[self.host].is_emulated:
-                raise checker.fail(place, f"{self.host} is no emulated host", "Strike one of its services, or use `connect: netns`.")
+                raise checker.fail(place, f"{self.host} is not an emulated host", "Choose one of its services, or use `connect: netns`.")
         if self.system is not None:
             checker.known(self.system, experiment.systems.present(), "the system", ("tests", index, self.test, "system"))
         if self.action not in POSSIBLE[kind]:

@@ -28,7 +28,7 @@ class Isolated(SomeWorkloads):
     workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
     squeeze: DurationS | None = Field(
         None, description="Prove what binds each limit, by squeezes of about so long each, at most: parts of the resources of emulated hosts, and of the "
-        "cores of local ones with `squeeze: allow`, are taken away while the workload presses without schedule (tests of Spark: over and over), and given "
+        "cores of local ones with `squeeze: allow`, are taken away while the workload runs without a rate limit (tests of Spark: over and over), and given "
         "back. Without it what binds is only suspected.")  # fmt: skip
 
     finds_limits: ClassVar[bool] = True

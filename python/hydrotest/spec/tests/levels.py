@@ -96,7 +96,7 @@ class Concurrency(Pressed):
 
 
 class Saturated(Pressed):
-    """Measures what is achieved when pressed without schedule: a rate, never a latency."""
+    """Measures what is achieved when without a rate limit: a rate, never a latency."""
 
     test: Literal["saturated"]
     duration: DurationS = Field(10.0, description="Measured window.")
@@ -110,4 +110,4 @@ class Saturated(Pressed):
 
     @property
     def level_words(self) -> str:
-        return "without schedule"
+        return "without a rate limit"

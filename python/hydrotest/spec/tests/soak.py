@@ -28,7 +28,9 @@ class Soak(AtLevel):
         super().check_times(index, experiment, checker)
         if self.duration < SOAK_S_MIN:
             raise checker.fail(
-                self.place(index, "duration"), f"{self.duration:g} s are no soak", f"Take at least {SOAK_S_MIN:g} s, or `levels`."
+                self.place(index, "duration"),
+                f"{self.duration:g} s are too short for a soak",
+                f"Take at least {SOAK_S_MIN:g} s, or `levels`.",
             )
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:

@@ -96,7 +96,7 @@ class ProgramEngine(Engine):
 
         patience = Patience.of(what_is_on_its_way=self.spec.drain)
         try:
-            return await until(look, patience, self.name, "come to rest", POLL_S)
+            return await until(look, patience, self.name, "become idle", POLL_S)
         except OverdueError as error:
             if error.who != self.name:  # a question that was not answered
                 raise

@@ -104,7 +104,7 @@ class SparkEngine(Engine):
             await self._kept.driver.stop()
 
     async def restore(self, how: str) -> None:
-        """Has a driver go on: the one that was held still, or a new one, from the checkpoints."""
+        """Has a driver go on: the one that was paused, or a new one, from the checkpoints."""
         assert self._kept.driver is not None
         assert self._places is not None
         try:
