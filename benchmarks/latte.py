@@ -55,7 +55,7 @@ class Case:
     """What is asked of both clients."""
 
     name: str
-    pressing: LoadSpec
+    load_spec: LoadSpec
     workload: str
     latte: tuple[str, ...]
     """latte's options for the same."""
@@ -74,7 +74,7 @@ CASES = [
 
 async def by_hydrotest(bench: Bench, workload: Rated, case: Case) -> dict[str, float]:
     """One window by our generator."""
-    trial = await workload.trial(TrialPlan("latte", Purpose.LEVEL, WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.pressing)
+    trial = await workload.trial(TrialPlan("latte", Purpose.LEVEL, WARM_UP_S, WINDOW_S, patience_s=WINDOW_S), case.load_spec)
     if trial.status != "done":
         raise SystemExit(f"trial {trial.number} is {trial.status}: {trial.reason}")
     found = Measured.read(bench.runner.folder, trial, case.workload)

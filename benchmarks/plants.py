@@ -109,7 +109,7 @@ class Plant:
 
     name: str
     shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    pressing: LoadSpec = UNTHROTTLED
+    load_spec: LoadSpec = UNTHROTTLED
     binds: tuple[str | None, frozenset[str]] = (None, frozenset())
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: frozenset[str] = frozenset()
@@ -137,15 +137,15 @@ PLANTS = {
         # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.
         Plant("disk of one broker", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
         Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
-        Plant("few in flight", pressing=LoadSpec(in_flight=6), by_client=True),
+        Plant("few in flight", load_spec=LoadSpec(in_flight=6), by_client=True),
         Plant("link of one broker, another's CPU busy", {"c": {"network": 12 * MBIT}}, binds=("network", frozenset("c")), busy=("b",)),
-        Plant("a rate below every limit, one broker's CPU busy", pressing=LoadSpec(rate_per_s=500.0), busy=("b",)),
+        Plant("a rate below every limit, one broker's CPU busy", load_spec=LoadSpec(rate_per_s=500.0), busy=("b",)),
     ],
     "cassandra": [
         Plant("CPU of all nodes", {"clients": {"cores": 0.8}, **everywhere(cores=0.35)}, binds=("cpu", ALL)),
         Plant("CPU of one node of three", {"b": {"cores": 0.1}}, binds=("cpu", frozenset("b"))),
         Plant("link of one node", {"c": {"network": 1.5 * MBIT}}, binds=("network", frozenset("c"))),
-        Plant("a rate below every limit", pressing=LoadSpec(rate_per_s=200.0)),
+        Plant("a rate below every limit", load_spec=LoadSpec(rate_per_s=200.0)),
     ],
     "cassandra-disk": [
         Plant("commit log's disk of one node", {"a": {"disk": 16 * MBIT}}, binds=("disk", frozenset("a"))),
@@ -175,7 +175,7 @@ PLANTS = {
     "cassandra-inside": [
         Plant("two threads that write", inside=frozenset(["concurrent_writes", "commitlog_sync"])),
         # It waits for the sync, whatever there is of CPU and disk.
-        Plant("few in flight", pressing=LoadSpec(in_flight=1), by_client=True),
+        Plant("few in flight", load_spec=LoadSpec(in_flight=1), by_client=True),
     ],
     "spark-memory": [
         Plant("memory of the executors too small", everywhere("ab", cores=0.3), binds=("cpu", BOTH), inside=frozenset(["memory"]))

@@ -88,11 +88,11 @@ class Together:
         """That of the one that is asked about."""
         return self.press.name
 
-    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """See `Squeezable`."""
         runner = self.press.bench.runner
         number = runner.claim()
-        parts = [self.press.part(number, plan, pressing), self.beside.part(number, plan, BESIDE)]
+        parts = [self.press.part(number, plan, load_spec), self.beside.part(number, plan, BESIDE)]
         return await runner.press(number, plan, parts, disturbance)
 
     async def last(self, seconds: float) -> None:
@@ -139,10 +139,10 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     had = await give(bench, plant.shares)
     busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
     try:
-        await press.trial(TrialPlan("settle", Purpose.WARM_UP, 0.0, 5.0, index), plant.pressing)
-        await press.trial(TrialPlan(FREELY, Purpose.BATCH if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.pressing)
+        await press.trial(TrialPlan("settle", Purpose.WARM_UP, 0.0, 5.0, index), plant.load_spec)
+        await press.trial(TrialPlan(FREELY, Purpose.BATCH if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.load_spec)
         if _freely(folder, index).status == "done":
-            await Squeezer(index, press, BUDGET_S, bench, [], plant.pressing).run()
+            await Squeezer(index, press, BUDGET_S, bench, [], plant.load_spec).run()
     finally:
         for node in busy:
             await node.close()

@@ -15,8 +15,8 @@ from hydrotest.analysis.spark.executors import Removal, removal
 from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage
 from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, time_rows
 from hydrotest.cli.app import main
-from hydrotest.report.sheet import NONE
 from hydrotest.report.spark import doubt_sentences, spark_sentences, stage_sheet, where_sheet
+from hydrotest.report.table import NONE
 from hydrotest.summary.spark import Doubt as DoubtRow
 from tests.spark_log import (
     Event,

@@ -13,7 +13,7 @@ import pytest
 
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.report import charts
-from hydrotest.report.sheet import Sheet
+from hydrotest.report.table import Table
 from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
@@ -44,7 +44,7 @@ def test_no_sheet_is_left_out_of_the_report() -> None:
     """What the tables have, the page has: each sheet names the section that it stands in, and the page has all of those."""
     template = resources.files("hydrotest.report").joinpath("templates/report.html").read_text()
     shown = set(re.findall(r'sheet\.section == "(\w+)"', template))
-    assert shown == set(get_args(get_type_hints(Sheet)["section"]))
+    assert shown == set(get_args(get_type_hints(Table)["section"]))
 
 
 def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:

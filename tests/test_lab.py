@@ -110,7 +110,7 @@ tests: [levels: {workload: press, rates: [20K]}]
         ("hosts: {a: {connect: netns}, b: {connect: local}}", r"b is this machine itself"),
         ("hosts: {a: {connect: netns, memory: 512 MiB}}", r"a needs .* and is given 537 MB"),
         ("hosts: {a: {connect: netns, cores: 0}}", r"greater than 0"),
-        ("hosts: {a: {connect: netns, network: 10 MB}}", r"no link speed"),
+        ("hosts: {a: {connect: netns, network: 10 MB}}", r"not a link speed"),
         ("hosts: {a: {connect: netns, address: 127.0.0.2}}", r"address"),
         ("hosts: {a: {connect: ssh}}", r"netns"),
     ],

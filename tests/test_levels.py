@@ -15,7 +15,7 @@ from hydrotest.analysis.summary import summarise_run
 from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.missed_objectives import missed
-from hydrotest.report.sheet import NONE, Sheet
+from hydrotest.report.table import NONE, Table
 from hydrotest.report.terminal import print_summary
 from hydrotest.report.wording.summary import worded
 from hydrotest.store.purposes import Purpose
@@ -62,7 +62,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     return summary_of(run)
 
 
-def column(sheet: Sheet, head: str) -> list[str]:
+def column(sheet: Table, head: str) -> list[str]:
     return [row[sheet.heads.index(head)] for row in sheet.rows]
 
 

@@ -16,7 +16,7 @@ from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.startup import start_systems
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.systems.base import Ready, System
-from hydrotest.systems.fetch import Say
+from hydrotest.systems.fetch import ProgressCallback
 
 DEADLINE_S = 30.0
 # It leaves a mark that it was asked to end, and ends in good order once all the others' marks are there.
@@ -52,7 +52,7 @@ class Waiting(System):
     def endpoints(self) -> list[str]:
         return []
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         for own, other in (self.marks, reversed(self.marks)):
             argv = [sys.executable, "-c", POLITE, str(own), str(other)]
             await self._launch(self.hosts[0], Service(own.name, argv, self.folder, self.folder / f"{own.name}.log", grace_s=10.0), None)
@@ -66,7 +66,7 @@ class Waiting(System):
 class Failing(Waiting):
     """It does not come up, once `needs` are there."""
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         for path in self.needs:
             await until(path)
         raise SystemFailedError(f"{self.name} did not start")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from hydrotest.cli import main
 from hydrotest.cli.commands import doctor
-from hydrotest.report.sheet import Sheet
+from hydrotest.report.table import Table
 from hydrotest.report.terminal import print_head, print_sheet, print_text
 from tests.synthetic import SyntheticRun
 
@@ -21,7 +21,7 @@ NAME = "etl [prod] [/daily] [bold]:fire:[red] \\[x]"
 def test_tables_and_lines_are_as_they_were_written() -> None:
     out = io.StringIO()
     console = Console(file=out, width=200)
-    print_sheet(Sheet(NAME, [NAME, "n"], [[NAME, "1"], [NAME, "2"]]), console)
+    print_sheet(Table(NAME, [NAME, "n"], [[NAME, "1"], [NAME, "2"]]), console)
     print_text(NAME, console)
     print_head(NAME, NAME, console)
     assert out.getvalue().count(NAME) == 7

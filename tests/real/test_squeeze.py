@@ -39,7 +39,7 @@ warm_up: {least: 8 s, most: 8 s}
 """
 
 
-async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: LoadSpec) -> Squeezed:
+async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, load_spec: LoadSpec) -> Squeezed:
     """What squeezes of the workload showed, pressed so."""
     async with open_testbed(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
@@ -48,8 +48,8 @@ async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, pressing: LoadSpec)
         ingest = make_workloads(bench)["ingest"]
         assert isinstance(ingest, Rated)
         await ingest.prepare()
-        await ingest.trial(TrialPlan("saturated-ingest", Purpose.SATURATED, 1.0, 4.0), pressing)
-        await Squeezer(0, ingest, budget_s, bench, [], pressing).run()
+        await ingest.trial(TrialPlan("saturated-ingest", Purpose.SATURATED, 1.0, 4.0), load_spec)
+        await Squeezer(0, ingest, budget_s, bench, [], load_spec).run()
         return squeezed(folder, folder.trials(), "ingest", ["broker"], hosts, bench.experiment.needs("ingest"))
 
 

@@ -7,7 +7,7 @@ import time
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from hydrotest.store.records import Trial
@@ -76,14 +76,14 @@ class LiveProgress:
         now = time.monotonic()
         elapsed = now - self._begin
         left = "" if self._total_s is None else f", about {show_duration(max(0.0, self._total_s - elapsed))} left"
-        rows: list[Text | Table] = [Text(f"{self._phase}  ({show_duration(elapsed)}{left})", style="bold")]
+        rows: list[Text | RichTable] = [Text(f"{self._phase}  ({show_duration(elapsed)}{left})", style="bold")]
         if self._trial:
             done = min(1.0, 1 - max(0.0, self._trial_ends - now) / self._trial_seconds)
-            line = Table.grid(padding=(0, 1))
+            line = RichTable.grid(padding=(0, 1))
             line.add_row(Text(self._trial), ProgressBar(total=1.0, completed=done, width=20), Text("  ".join(self._rates.values())))
             rows.append(line)
         for name, shares in self._hosts.items():
-            line = Table.grid(padding=(0, 1))
+            line = RichTable.grid(padding=(0, 1))
             cells: list[Text | ProgressBar] = [Text(name)]
             for resource, share in shares.items():
                 cells += [Text(resource), ProgressBar(total=1.0, completed=share, width=12), Text(f"{share:4.0%}")]

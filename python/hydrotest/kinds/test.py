@@ -21,7 +21,7 @@ class TestKind:
     run: Ref
     """Carries it out: made of (index, settings, bench, workloads, trials of an earlier run), with `run()`."""
     sheets: tuple[Ref, ...] = ()
-    """Its tables: from a summary to a `report.sheet.Sheet`, each."""
+    """Its tables: from a summary to a `report.table.Table`, each."""
     figures: tuple[Ref, ...] = ()
     """Its figures: from a summary to a list of `report.charts.Figure`, each."""
     is_short: bool = False

@@ -75,7 +75,7 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         "seed": trial, "operations": None, "connections": workload.connections,
         "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
-    return [Generator.pressing(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]
+    return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]
 
 
 def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:

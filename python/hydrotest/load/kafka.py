@@ -73,7 +73,7 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
         "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
         "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
     }  # fmt: skip
-    return [Generator.pressing(name, workload, share, "produce", settings) for share in shared(load, workload.threads, hosts)]
+    return [Generator.of_share(name, workload, share, "produce", settings) for share in shared(load, workload.threads, hosts)]
 
 
 def _transactions(workload: KafkaProduce) -> dict[str, float] | None:

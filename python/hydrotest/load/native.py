@@ -38,7 +38,7 @@ DRAIN_S = SLOW * 60.0
 
 
 @dataclass(frozen=True)
-class Share:
+class GeneratorShare:
     """One generator's share of a workload."""
 
     number: int
@@ -47,10 +47,12 @@ class Share:
     """`LoadSettings` of rust/core/src/wire.rs."""
 
 
-def shared(load: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[Share]:
+def shared(load: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[GeneratorShare]:
     """A generator with so many threads on each of the hosts, all keeping one schedule. `load` has neither shares nor priority."""
     return [
-        Share(number, host, {**load, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE})
+        GeneratorShare(
+            number, host, {**load, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE}
+        )
         for number, host in enumerate(hosts)
     ]
 
@@ -90,7 +92,7 @@ class Generator:
         return float(self.settings.get("load", {}).get("give_up_s") or 0.0)
 
     @classmethod
-    def pressing(cls, name: str, workload: Scheduled, share: Share, subcommand: str, settings: dict[str, Any],
+    def of_share(cls, name: str, workload: Scheduled, share: GeneratorShare, subcommand: str, settings: dict[str, Any],
                  client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
         """A generator that presses with its share; its `load` is put among the settings."""
         model = share.load["model"]
@@ -186,8 +188,8 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
         async with asyncio.TaskGroup() as group:
             tasks = {one: group.create_task(one.finish(folder, on_second, patience_s)) for one in running}
             followers = [one for one in running if one.generator.follows]
-            pressing = {one: task for one, task in tasks.items() if one not in followers}
-            await _ended(pressing, _patience([one.generator for one in pressing], patience_s))
+            leading = {one: task for one, task in tasks.items() if one not in followers}
+            await _ended(leading, _patience([one.generator for one in leading], patience_s))
             for drain in drains:
                 await drain()
             for one in followers:

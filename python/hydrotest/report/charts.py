@@ -13,7 +13,7 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.rates import host_rates, service_rates, speed_rows
 from hydrotest.analysis.statistics.latency import merged, percentile_curve
 from hydrotest.lazy import Lazy
-from hydrotest.report.sheet import decimal
+from hydrotest.report.table import decimal
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial

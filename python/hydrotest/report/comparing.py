@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from hydrotest.analysis.comparison.compare import Row
 from hydrotest.analysis.comparison.placement import Answer, Placed
-from hydrotest.report.sheet import NONE, Sheet, rate
+from hydrotest.report.table import NONE, Table, rate
 
 
-def comparison_sheet(rows: Sequence[Row]) -> Sheet:
+def comparison_sheet(rows: Sequence[Row]) -> Table:
     """Two runs beside each other."""
     cells = [
         [row.workload, row.tenancy, row.what, row.unit, row.first, row.second, NONE if row.change_pct is None else f"{row.change_pct:+.1f} %",
@@ -18,17 +18,17 @@ def comparison_sheet(rows: Sequence[Row]) -> Sheet:
         for row in rows
     ]  # fmt: skip
     heads = ["workload", "tenancy", "what", "unit", "first run", "second run", "change", "95 % interval", "n", "the second is"]
-    return Sheet("Compared", heads, cells)
+    return Table("Compared", heads, cells)
 
 
-def placement_sheet(found: Placed) -> Sheet:
+def placement_sheet(found: Placed) -> Table:
     """A row for each workload and run."""
     rows = [
         [answer.workload, answer.unit, part.run, "shared with others" if part.is_shared else "its own", _between(part.alone),
          _between(part.together)]
         for answer in found.answers for part in answer.parts
     ]  # fmt: skip
-    return Sheet("Placement", ["workload", "unit", "run", "hosts", "limit alone", "limit while the others run"], rows)
+    return Table("Placement", ["workload", "unit", "run", "hosts", "limit alone", "limit while the others run"], rows)
 
 
 def placement_sentences(found: Placed) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hydrotest.report.published_results import published
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.summary.base import Latency
 from hydrotest.summary.dataflow import Query, Step
@@ -23,7 +23,7 @@ def _is_shown(row: Step | Query) -> bool:
     return row.purpose is not None and Trait.STEPS in Purpose(row.purpose).traits
 
 
-def dataflow_sheet(summary: Summary) -> Sheet:
+def dataflow_sheet(summary: Summary) -> Table:
     """A row for each step of each trial, those of a search added up."""
     rows = []
     for what, row in _told(summary.dataflow):
@@ -35,7 +35,7 @@ def dataflow_sheet(summary: Summary) -> Sheet:
         ])  # fmt: skip
     heads = ["workload", "trial", "step", "sink", "records/s", "acknowledged", "arrived once", "more than once", "lost", "in flight", "corrupted",
              "wrong branch", "out of order", "where", "p50 ms", "p99 ms"]  # fmt: skip
-    return Sheet("Dataflow", heads, rows)
+    return Table("Dataflow", heads, rows)
 
 
 ADDED = (
@@ -79,11 +79,11 @@ def _where(row: Step) -> str:
     return "; ".join(here) or NONE
 
 
-def splitter_beside_sheet(summary: Summary) -> Sheet:
+def splitter_beside_sheet(summary: Summary) -> Table:
     """The published results of such a pipeline beside ours: the highest rate that went through it."""
     heads = ["source", "aggregate", "workers", "machines", "records/s", "MB/s"]
     if summary.published is None or summary.published.source != "scribengin-2016":
-        return Sheet("Dataflow beside what was published", heads, [])
+        return Table("Dataflow beside what was published", heads, [])
     rows = [
         [
             "published",
@@ -106,10 +106,10 @@ def splitter_beside_sheet(summary: Summary) -> Sheet:
         workers = sum(len(system.hosts) for system in summary.systems if system.name == "spark")
         through = limit if limit is not None and sink == "kafka" else step.records_per_s
         rows.append([f"ours: {workload}", sink, str(workers), "this machine", rate(through), NONE])
-    return Sheet("Dataflow beside what was published", heads, rows)
+    return Table("Dataflow beside what was published", heads, rows)
 
 
-def queries_sheet(summary: Summary) -> Sheet:
+def queries_sheet(summary: Summary) -> Table:
     """A row for each query of a dataflow; of a search's trials those of the last."""
     rows = summary.queries
     last: dict[str, int] = {}
@@ -125,7 +125,7 @@ def queries_sheet(summary: Summary) -> Sheet:
     ]  # fmt: skip
     heads = ["workload", "trial", "query", "batches", "records/s", "batch s, median", "longest", "of it work %", "left to the next batch, at most",
              "restarts"]  # fmt: skip
-    return Sheet("Queries of dataflows", heads, cells)
+    return Table("Queries of dataflows", heads, cells)
 
 
 def step_sentences(queries: Sequence[Query]) -> list[str]:
@@ -144,7 +144,7 @@ def step_sentences(queries: Sequence[Query]) -> list[str]:
     return out
 
 
-def executors_sheet(summary: Summary) -> Sheet:
+def executors_sheet(summary: Summary) -> Table:
     """A row for each dataflow on several numbers of executors: how its limit rises, by the universal scalability law, and where more no longer pay."""
     rows = []
     for row in summary.executors:
@@ -163,10 +163,10 @@ def executors_sheet(summary: Summary) -> Sheet:
         "more stop paying at",
         "what binds there",
     ]
-    return Sheet("Dataflows: limits by executors", heads, rows)
+    return Table("Dataflows: limits by executors", heads, rows)
 
 
-def windows_sheet(summary: Summary) -> Sheet:
+def windows_sheet(summary: Summary) -> Table:
     """A row for each trial of a dataflow that counts windows."""
     cells = []
     for row in summary.windows:
@@ -190,7 +190,7 @@ def windows_sheet(summary: Summary) -> Sheet:
         "p50 ms",
         "p99 ms",
     ]
-    return Sheet("Windowed counts of dataflows", heads, cells)
+    return Table("Windowed counts of dataflows", heads, cells)
 
 
 def promise_sentences(rows: Sequence[Step]) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hydrotest.report.sheet import Sheet, rate
+from hydrotest.report.table import Table, rate
 from hydrotest.summary.model import Summary
 
 RAISED = {True: "yes: the generator was the limit", False: "no", None: "no significant difference"}
 
 
-def doubling_sheet(summary: Summary) -> Sheet:
+def doubling_sheet(summary: Summary) -> Table:
     """One row for each test."""
     rows = [
         [
@@ -24,4 +24,4 @@ def doubling_sheet(summary: Summary) -> Sheet:
         for row in summary.doublings
     ]
     heads = ["workload", "generators", "rate/s", "with twice as many", "change", "95 % interval", "pairs", "raised"]
-    return Sheet("Twice the generators", heads, rows)
+    return Table("Twice the generators", heads, rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hydrotest.analysis.bottleneck.evidence import inside, throttled, used, uses, waited
 from hydrotest.analysis.bottleneck.squeeze import SHARE_MIN
 from hydrotest.report.bounds import ceiling_words, elasticity_words, named
-from hydrotest.report.sheet import NONE, Sheet
+from hydrotest.report.table import NONE, Table
 from hydrotest.report.wording.figures import show_sign
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
@@ -16,7 +16,7 @@ from hydrotest.verdicts.binding import BoundBy, SqueezeRow
 from hydrotest.verdicts.evidence import Line, UseLine
 
 
-def evidence_sheet(summary: Summary) -> Sheet:
+def evidence_sheet(summary: Summary) -> Table:
     """A line for each resource of a host that was used much, waited for, or squeezed, and for each limit inside a system that was full."""
     rows = []
     every: list[Limit | Job] = [*summary.limits, *summary.jobs]
@@ -31,7 +31,7 @@ def evidence_sheet(summary: Summary) -> Sheet:
             for one in inside(bound.evidence)
         ]  # fmt: skip
     heads = ["workload", "tenancy", "host", "what", "used", "waited for", "squeezed", "so"]
-    return Sheet("What the verdicts stand on", heads, rows)
+    return Table("What the verdicts stand on", heads, rows)
 
 
 def _resource(bound: BoundBy, line: UseLine) -> list[list[str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
-from hydrotest.report.sheet import NONE, Sheet, decimal
+from hydrotest.report.table import NONE, Table, decimal
 from hydrotest.summary.fault import Fault, FaultWorkload
 from hydrotest.summary.model import Summary
 
@@ -39,7 +39,7 @@ def _figure(number: int, fault: Fault, load: FaultWorkload) -> Figure:
                   ["second", "completed/s", "in flight"], rows)  # fmt: skip
 
 
-def fault_sheet(summary: Summary) -> Sheet:
+def fault_sheet(summary: Summary) -> Table:
     """What a service's absence did to each workload."""
     rows = []
     for fault in summary.faults:
@@ -52,4 +52,4 @@ def fault_sheet(summary: Summary) -> Sheet:
             rows.append([f"{fault.action} {fault.service}", load.workload, *spans, *p99, f"{load.failed:,}", again])
     heads = ["fault", "workload", "s without progress", "longest", "s until as before", "s catching up", "p99 ms before", "during", "after",
              "failed", "sent again"]  # fmt: skip
-    return Sheet("Faults", heads, rows)
+    return Table("Faults", heads, rows)

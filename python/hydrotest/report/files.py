@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.report.sheet import Sheet, yes_no
+from hydrotest.report.table import Table, yes_no
 from hydrotest.summary.files import Files
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes
 
 
-def files_sheet(summary: Summary) -> Sheet:
+def files_sheet(summary: Summary) -> Table:
     """A row for each number of files under way at once; the measures are TestDFSIO's."""
     rows = [
         [row.workload, row.op, str(row.at_once), f"{row.files:,} × {show_bytes(row.file_bytes)}", str(row.passes),
@@ -18,7 +18,7 @@ def files_sheet(summary: Summary) -> Sheet:
          f"{show_bytes(round(row.per_file_bytes_per_s_sd))}/s", yes_no(row.is_limit)]
         for row in summary.hdfs
     ]  # fmt: skip
-    return Sheet(
+    return Table(
         "HDFS files", ["workload", "op", "at once", "files", "passes", "all together", "each, mean", "standard deviation", "most"], rows
     )
 

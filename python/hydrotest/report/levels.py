@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrotest.analysis.by_test.levels import littles_in_flight
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.percentiles import NAMES, heads
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.wording.trial import failure_words
 from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
@@ -27,7 +27,7 @@ def _table_of(row: Level, kinds: dict[str, str]) -> str | None:
     return None if kind is None else kind.table
 
 
-def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
     """Produce rate, records, throughput, latency: the published Kafka table."""
     rows = []
     for row in summary.levels:
@@ -63,10 +63,10 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "client CPU-s per million",
         "sustained",
     ]
-    return Sheet("Kafka levels", columns, rows)
+    return Table("Kafka levels", columns, rows)
 
 
-def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
     """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
     rows = []
     for row in summary.levels:
@@ -101,10 +101,10 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         "rate × mean",
         "sustained",
     ]
-    return Sheet("Cassandra levels (rate × mean = operations in flight, Little's law)", columns, rows)
+    return Table("Cassandra levels (rate × mean = operations in flight, Little's law)", columns, rows)
 
 
-def rejected_sheet(summary: Summary) -> Sheet:
+def rejected_sheet(summary: Summary) -> Table:
     """Why each level that was not sustained was not: a row for each rule that failed."""
     rows = []
     for row in summary.levels:
@@ -113,7 +113,7 @@ def rejected_sheet(summary: Summary) -> Sheet:
         # What is no rule's own: that the trial is void, or that a quota held the client back.
         failed = [(why.rule if isinstance(why, Check) else NONE, failure_words(why)) for why in row.because]
         rows += [[row.workload, row.client, target(row), rule, words] for rule, words in failed]
-    return Sheet("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
+    return Table("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
 
 
 def _errors(row: Level) -> str:

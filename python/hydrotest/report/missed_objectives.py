@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.report.sheet import rate
+from hydrotest.report.table import rate
 from hydrotest.report.unchecked import flawed_reads
 from hydrotest.summary.model import Summary
 

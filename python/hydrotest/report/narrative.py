@@ -13,8 +13,8 @@ from hydrotest.report.bounds import bound_sentence, held_back_words
 from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
-from hydrotest.report.sheet import rate
 from hydrotest.report.spark import job_sentences
+from hydrotest.report.table import rate
 from hydrotest.report.unchecked import reads_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE

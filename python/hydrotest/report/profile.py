@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hydrotest.lazy import Lazy
 from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.charts import Figure, data, spec_of
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
 from hydrotest.summary.profile import Profile
@@ -41,7 +41,7 @@ def _figure(number: int, row: Profile) -> Figure:
                   ["second", "offered/s", "completed/s", "p50 ms", "p99 ms", "in flight"], cells)  # fmt: skip
 
 
-def profile_sheet(summary: Summary) -> Sheet:
+def profile_sheet(summary: Summary) -> Table:
     """Each stretch."""
     rows = []
     for row in summary.profiles:
@@ -52,4 +52,4 @@ def profile_sheet(summary: Summary) -> Sheet:
             rows.append([row.workload, f"{stretch.from_s:.0f} … {stretch.to_s:.0f} s", course, rate(stretch.offered),
                          rate(stretch.achieved), *(decimal(latency.get(key), 2) for key in (*(one.name for one in BRIEF), "max")), most])  # fmt: skip
     columns = ["workload", "when", "rate", "offered mean", "achieved mean", *heads(every=False), "max ms", "most in flight"]
-    return Sheet("Profile", columns, rows)
+    return Table("Profile", columns, rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -25,7 +25,7 @@ def published() -> dict[str, list[Row]]:
     return kinds
 
 
-def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
+def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
     """A row for each published figure that this run has one for. Ours are also told divided by the scale of the cores, as if the machines
     were the true ones: a rule of three, no prediction."""
     wanted = summary.published
@@ -39,7 +39,7 @@ def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Sheet:
         rows += _consumed(theirs.get("kafka_consume", []), summary, kinds, scale)
         rows += _stored(theirs.get("cassandra_mixed", []), summary, kinds, scale)
     heads = ["what", "published", "median ms", "p95 ms", "ours", "median ms", "p95 ms", "ours ÷ scale", "÷ published", "what differs"]
-    return Sheet("Published results beside ours", heads, rows)
+    return Table("Published results beside ours", heads, rows)
 
 
 def _figures(value: float | None, theirs: float, scale: float) -> list[str]:
@@ -106,7 +106,7 @@ def _stored(published_rows: list[Row], summary: Summary, kinds: dict[str, str], 
     return out
 
 
-def spark_beside_sheet(summary: Summary) -> Sheet:
+def spark_beside_sheet(summary: Summary) -> Table:
     """A row for each published run of the Spark suite of whose scale factor and tenancy this run has tests: theirs, then ours."""
     wanted = summary.published
     rows = []
@@ -118,7 +118,7 @@ def spark_beside_sheet(summary: Summary) -> Sheet:
                 rows += [_their_suite(theirs), _our_suite(ours)]
     heads = ["scale factor", "tenancy", "whose", "tests", "tasks per stage", "input", "shuffle read", "slowest read s", "shuffle write",
              "slowest write s", "total s", "finished", "note"]  # fmt: skip
-    return Sheet("Spark suite: published beside ours", heads, rows)
+    return Table("Spark suite: published beside ours", heads, rows)
 
 
 def _their_suite(row: Row) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
+from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
 from hydrotest.summary.soak import SoakWorkload
@@ -44,7 +44,7 @@ def _figure(number: int, load: SoakWorkload) -> Figure:
                   ["minute", "achieved/s", "p50 ms", "p99 ms"], rows)  # fmt: skip
 
 
-def held_sheet(summary: Summary) -> Sheet:
+def held_sheet(summary: Summary) -> Table:
     """What was asked of each workload over a long level, and whether it was held."""
     rows = []
     for soak in summary.soak:
@@ -55,10 +55,10 @@ def held_sheet(summary: Summary) -> Sheet:
             rows.append([load.workload, asked, rate(load.achieved), *(decimal(ms, 2) for ms in (latency.p50, latency.p99, latency.max)),
                          f"{load.errors:,}", over, yes_no(load.accepted), "; ".join(load.reasons) or NONE])  # fmt: skip
     heads = ["workload", "offered", "achieved", "median ms", "p99 ms", "max ms", "errors", "stretches over its latency", "held", "because"]
-    return Sheet("Soak: was it held", heads, rows)
+    return Table("Soak: was it held", heads, rows)
 
 
-def soak_sheet(summary: Summary) -> Sheet:
+def soak_sheet(summary: Summary) -> Table:
     """Drift of each workload over a long level; growth of each service."""
     rows = []
     for soak in summary.soak:
@@ -74,4 +74,4 @@ def soak_sheet(summary: Summary) -> Sheet:
             between = NONE if growth is None else f"{growth.low / 1e6:+,.1f} … {growth.high / 1e6:+,.1f} MB"
             rows.append([service.service, "memory", told, between, NONE])
         rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak.counters.items()]
-    return Sheet("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)
+    return Table("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)

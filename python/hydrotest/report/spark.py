@@ -10,7 +10,7 @@ from hydrotest.analysis.spark.executors import Removal
 from hydrotest.analysis.spark.failure import first_line
 from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage, doubt_of
 from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, share_of
-from hydrotest.report.sheet import NONE, Sheet, decimal, yes_no
+from hydrotest.report.table import NONE, Table, decimal, yes_no
 from hydrotest.report.wording.problem import log_flaw_words
 from hydrotest.summary.event_log import LogRow, StageRow
 from hydrotest.summary.model import Summary
@@ -40,7 +40,7 @@ def _bytes(value: float | None) -> str:
     return NONE if value is None else show_bytes(value)
 
 
-def stage_sheet(rows: Sequence[StageRow]) -> Sheet:
+def stage_sheet(rows: Sequence[StageRow]) -> Table:
     """A row for each attempt of a stage: what it read, shuffled and spilled."""
     heads = ["stage", "name", "tasks", "time s", "input", "shuffle read", "of it remote", "shuffle write", "slowest read wait s", "slowest write s",
              "spilled", "skew"]  # fmt: skip
@@ -52,10 +52,10 @@ def stage_sheet(rows: Sequence[StageRow]) -> Sheet:
         tasks = f"{row.tasks:,}" if planned in (None, row.tasks) else f"{row.tasks:,} of {planned:,}"
         cells.append([stage_name(row.stage, row.attempt), row.name or NONE, tasks, *(_at_least(row, figure) for figure in figures),
                       decimal(row.skew, 1)])  # fmt: skip
-    return Sheet("Stages", heads, cells)
+    return Table("Stages", heads, cells)
 
 
-def where_sheet(rows: Sequence[StageRow]) -> Sheet:
+def where_sheet(rows: Sequence[StageRow]) -> Table:
     """A row for each attempt of a stage: what its tasks spent their time on, of their time in all."""
     parts = [*PARTS, OTHER]
     cells = []
@@ -63,7 +63,7 @@ def where_sheet(rows: Sequence[StageRow]) -> Sheet:
         every = _every(row)
         cells.append([stage_name(row.stage, row.attempt), _at_least(row, decimal(every, 2)), *_shares(row.parts_s),
                       _at_least(row, decimal(row.cores_used, 1))])  # fmt: skip
-    return Sheet("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
+    return Table("Where the tasks' time went", ["stage", "task time s", *parts, "cores busy"], cells)
 
 
 def _every(row: StageRow | JobTime) -> float | None:
@@ -100,17 +100,17 @@ def _missing(doubt: Doubt | DoubtRow) -> str:
     return "; ".join(what)
 
 
-def log_sheet(rows: Sequence[LogRow]) -> Sheet:
+def log_sheet(rows: Sequence[LogRow]) -> Table:
     """A row for each log of a directory."""
     cells = [
         [row.path, row.application or NONE, row.name or NONE, row.spark or NONE, row.started or NONE, show_bytes(row.bytes),
          str(row.files), yes_no(row.in_progress)]
         for row in rows
     ]  # fmt: skip
-    return Sheet("Event logs", ["log", "application", "name", "Spark", "started", "size", "files", "still written"], cells)
+    return Table("Event logs", ["log", "application", "name", "Spark", "started", "size", "files", "still written"], cells)
 
 
-def job_time_sheet(summary: Summary) -> Sheet:
+def job_time_sheet(summary: Summary) -> Table:
     """A row for each test: what its tasks spent their time on, what would be gained, how many cores it can use."""
     parts = [*PARTS, OTHER]
     rows = []
@@ -133,10 +133,10 @@ def job_time_sheet(summary: Summary) -> Sheet:
         "cores it can use, of those it had",
         "shorter without",
     ]
-    return Sheet("Spark: where the time went", heads, rows)
+    return Table("Spark: where the time went", heads, rows)
 
 
-def scaling_sheet(summary: Summary) -> Sheet:
+def scaling_sheet(summary: Summary) -> Table:
     """A row for each test at several scale factors: how its time grows, and where it stops being linear."""
     rows = []
     for row in summary.scaling:
@@ -155,7 +155,7 @@ def scaling_sheet(summary: Summary) -> Sheet:
         "stops being linear at",
         "what grew there",
     ]
-    return Sheet("Spark: how times grow", heads, rows)
+    return Table("Spark: how times grow", heads, rows)
 
 
 def _grew(fuller: Fuller | None) -> str:
@@ -167,7 +167,7 @@ def _grew(fuller: Fuller | None) -> str:
     return f"{fuller.what}: {fuller.before:.0%} of the tasks' time before, {fuller.after:.0%} there"
 
 
-def speedup_sheet(summary: Summary) -> Sheet:
+def speedup_sheet(summary: Summary) -> Table:
     """A row for each test on several numbers of cores: how its time falls, by the universal scalability law, and where more no longer pay."""
     rows = []
     for row in summary.speedup:
@@ -180,10 +180,10 @@ def speedup_sheet(summary: Summary) -> Sheet:
                      fastest, f"{row.from_} … {row.to}; beyond it is a guess", str(row.stops_paying_at or NONE), _grew(row.fuller)])  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "time on cores", "serial, crosstalk (± standard error)", "off where not measured", "fastest on", "holds for",
              "more cores stop paying at", "what grew there"]  # fmt: skip
-    return Sheet("Spark: how times fall with cores", heads, rows)
+    return Table("Spark: how times fall with cores", heads, rows)
 
 
-def ernest_sheet(summary: Summary) -> Sheet:
+def ernest_sheet(summary: Summary) -> Table:
     """Ernest's form of each test that has points enough: a row each."""
     rows = []
     for row in summary.ernest:
@@ -192,7 +192,7 @@ def ernest_sheet(summary: Summary) -> Sheet:
                 f"{terms.per_core:.2f} s · cores")  # fmt: skip
         rows.append([row.test, row.tenancy, str(row.points), form, NONE if row.error_pct is None else f"{row.error_pct:.0f} %",
                      f"{row.cores_from} … {row.cores_to} cores; beyond it is a guess"])  # fmt: skip
-    return Sheet(
+    return Table(
         "Spark: times by size and cores (Ernest's form)", ["test", "tenancy", "points", "time", "off where not measured", "holds for"], rows
     )
 

@@ -11,8 +11,8 @@ from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate, yes_no
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
+from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.unchecked import unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
@@ -24,7 +24,7 @@ from hydrotest.units import show_bytes
 from hydrotest.verdicts.binding import BoundBy, Kind
 
 
-def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
+def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
     """All tables that have rows. `kinds` is each workload's kind."""
     every = [
         limits_sheet(summary),
@@ -58,7 +58,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Sheet]:
     return [sheet for sheet in every if sheet.rows]
 
 
-def limits_sheet(summary: Summary) -> Sheet:
+def limits_sheet(summary: Summary) -> Table:
     """Limit, where its searches ended, latency at the limit, what stopped and bound it."""
     rows = []
     for row in summary.limits:
@@ -78,7 +78,7 @@ def limits_sheet(summary: Summary) -> Sheet:
             ]
         )
     columns = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", *heads(every=False), "stopped by", "bound by"]
-    return Sheet("Limits", columns, rows)
+    return Table("Limits", columns, rows)
 
 
 def _stopped(row: Limit) -> str:
@@ -94,7 +94,7 @@ def _bound(bound: BoundBy) -> str:
     return name + ("" if bound.confirmed or not is_resource else " (suspected)")
 
 
-def spark_sheet(summary: Summary) -> Sheet:
+def spark_sheet(summary: Summary) -> Table:
     """The published columns of spark-perf."""
     rows = [
         [row.test, row.tenancy, f"{row.scale_factor:g}", f"{row.tasks_per_stage:,}", str(row.stages), show_bytes(row.input_bytes),
@@ -105,14 +105,14 @@ def spark_sheet(summary: Summary) -> Sheet:
     ]  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "tasks per stage", "stages", "input", "shuffle read", "shuffle write", "slowest fetch wait s",
              "slowest shuffle write s", "total s (median)", "95 % of mean", "runs", "finished"]  # fmt: skip
-    return Sheet("Spark", heads, rows)
+    return Table("Spark", heads, rows)
 
 
 def _interval(low: float | None, high: float | None) -> str:
     return NONE if low is None or high is None else f"{low:.2f} … {high:.2f}"
 
 
-def integrity_sheet(summary: Summary) -> Sheet:
+def integrity_sheet(summary: Summary) -> Table:
     """The fate of every acknowledged record."""
     rows = []
     for row in summary.integrity:
@@ -141,10 +141,10 @@ def integrity_sheet(summary: Summary) -> Sheet:
         "unacked yet there",
         "in flight",
     ]
-    return Sheet("Integrity", heads, rows)
+    return Table("Integrity", heads, rows)
 
 
-def generator_sheet(summary: Summary) -> Sheet:
+def generator_sheet(summary: Summary) -> Table:
     """Did our own client have room?"""
     rows = [
         [
@@ -160,17 +160,17 @@ def generator_sheet(summary: Summary) -> Sheet:
         ]
         for row in summary.generator
     ]
-    return Sheet(
+    return Table(
         "Generator",
         ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "memory", "run delay %", "wait p99 ms", "had room"],
         rows,
     )
 
 
-def overhead_sheet(summary: Summary) -> Sheet:
+def overhead_sheet(summary: Summary) -> Table:
     """hydrotest's own use."""
     overhead = summary.overhead or Overhead()
     named = [("controller", overhead.controller_cores), ("sampler", overhead.sampler_cores),
              *((f"exporter in {service}", cores) for service, cores in overhead.exporter_cores.items())]  # fmt: skip
     rows = [[name, f"{cores * 100:.2f} % of a core"] for name, cores in named if cores is not None]
-    return Sheet("Our own overhead under load", ["part", "CPU"], rows)
+    return Table("Our own overhead under load", ["part", "CPU"], rows)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from hydrotest.report.narrative import headline, not_valid
-from hydrotest.report.sheet import Sheet
+from hydrotest.report.table import Table
 from hydrotest.report.tables import sheets
 from hydrotest.summary.model import Summary
 
@@ -23,10 +23,10 @@ def print_head(bold: str, rest: str, console: Console) -> None:
     console.print(Text.assemble((bold, "bold"), rest), highlight=False)
 
 
-def print_sheet(sheet: Sheet, console: Console) -> None:
+def print_sheet(sheet: Table, console: Console) -> None:
     """One table on the terminal."""
     # As `Text`: what users and other systems wrote is no markup of ours.
-    table = Table(title=Text(sheet.title), title_justify="left", title_style="bold")
+    table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold")
     for index, head in enumerate(sheet.heads):
         numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥+-" for row in sheet.rows)
         table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")

@@ -10,7 +10,7 @@ import polars as pl
 from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, loopback_words, over_trials, spec_of
-from hydrotest.report.sheet import NONE, Sheet, decimal, rate
+from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
@@ -121,21 +121,21 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> F
     return Figure("heat", "Which resource, when", caption, spec_of(chart), ["host", "resource", "mean", "95th percentile", "peak"], table)
 
 
-def interference_sheet(summary: Summary) -> Sheet:
+def interference_sheet(summary: Summary) -> Table:
     """Isolated beside combined, at the same rates."""
     rows = [
         [row.workload, row.metric.replace("_ms", " ms"), decimal(row.isolated, 2), decimal(row.combined, 2), f"{row.change_pct:+.1f} %",
          f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), str(row.starved_pairs), "yes" if row.significant else "no"]
         for row in summary.interference
     ]  # fmt: skip
-    return Sheet(
+    return Table(
         "Interference at the same rates",
         ["workload", "metric", "isolated", "combined", "change", "95 % interval", "pairs", "of them starved", "significant"],
         rows,
     )
 
 
-def all_out_sheet(summary: Summary) -> Sheet:
+def all_out_sheet(summary: Summary) -> Table:
     """What each achieves without a rate limit, alone and with all the others."""
     alone = {row.workload: row.saturated for row in summary.limits if row.tenancy == "isolated"}
     rates: dict[str, list[float]] = {}
@@ -148,10 +148,10 @@ def all_out_sheet(summary: Summary) -> Sheet:
         whole = alone.get(workload)
         share = f"{middle / whole:.0%}" if whole else NONE
         rows.append([workload, rate(whole), rate(middle), share, str(len(found))])
-    return Sheet("All without a rate limit: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
+    return Table("All without a rate limit: achieved rates", ["workload", "alone", "all at once (median)", "share", "trials"], rows)
 
 
-def services_sheet(summary: Summary) -> Sheet:
+def services_sheet(summary: Summary) -> Table:
     """Whose cores, memory and disk, while all ran together."""
     rows = [
         [
@@ -163,4 +163,4 @@ def services_sheet(summary: Summary) -> Sheet:
         ]
         for row in summary.together.services
     ]
-    return Sheet("Services while all ran together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)
+    return Table("Services while all ran together", ["service", "host", "cores mean", "memory peak", "disk written mean"], rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.report.sheet import NONE, Sheet
+from hydrotest.report.table import NONE, Table
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.model import Summary
 
@@ -29,7 +29,7 @@ WHY = {
 """The reasons' codes (rust/cassandra/src/checks.rs) in words."""
 
 
-def unchecked_sheet(summary: Summary) -> Sheet:
+def unchecked_sheet(summary: Summary) -> Table:
     """A row for each statement, what was not checked of its reads, and why; and writes whose condition did not hold."""
     rows = []
     for account in summary.integrity:
@@ -43,7 +43,7 @@ def unchecked_sheet(summary: Summary) -> Sheet:
             [name, statement, "not written", "its condition did not hold (LWT)", NONE, f"{count:,}", NONE]
             for statement, count in account.not_applied.items()
         ]
-    return Sheet("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows, "unchecked")
+    return Table("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows, "unchecked")
 
 
 def reads_sentences(rows: Sequence[Integrity]) -> list[str]:

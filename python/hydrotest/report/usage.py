@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
-from hydrotest.report.sheet import Sheet
+from hydrotest.report.table import Table
 from hydrotest.summary.model import Summary
 from hydrotest.summary.usage import UsageByTest
 from hydrotest.units import show_bytes
@@ -30,7 +30,7 @@ FLOWS = FIGURES[2:]
 """All but CPU and memory."""
 
 
-def usage_sheet(summary: Summary) -> Sheet:
+def usage_sheet(summary: Summary) -> Table:
     """What each host used while each workload was measured."""
     rows = [
         [
@@ -59,10 +59,10 @@ def usage_sheet(summary: Summary) -> Sheet:
         "network out peak",
         "TCP segments out/s",
     ]
-    return Sheet("Usage while measured", heads, rows)
+    return Table("Usage while measured", heads, rows)
 
 
-def by_test_sheet(summary: Summary) -> Sheet:
+def by_test_sheet(summary: Summary) -> Table:
     """What each host used in each test, mean and peak; only of several hosts, since one is told of by workload."""
     rows = [
         [
@@ -76,7 +76,7 @@ def by_test_sheet(summary: Summary) -> Sheet:
         for row in _by_test(summary)
     ]
     heads = ["test", "host", "cores", "memory", "swap peak", *(f"{title}, {unit}" for _, title, unit, _, _ in FLOWS)]
-    return Sheet("Usage by test and host, mean / peak", heads, rows)
+    return Table("Usage by test and host, mean / peak", heads, rows)
 
 
 def usage_figures(summary: Summary) -> list[Figure]:

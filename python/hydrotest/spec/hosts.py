@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hydrotest.spec.scale import MachineType, Scale
 
 GIB = 1 << 30
-Share = Literal["cores", "disk", "network"]
+GivenResource = Literal["cores", "disk", "network"]
 """What of a machine an emulated host may be given a part of, by its key in the file; of memory nothing can be taken away while it is used."""
 QUOTA_PERIOD_S = 0.1
 """An emulated host's cores are a quota of CPU time in each such period. At this one nearly the whole quota is delivered (99 % seen; 80 % at 10 ms)."""
@@ -60,7 +60,7 @@ class Placed(Model):
         """True if cores may be taken from all that runs on it; None where that is not how it is squeezed."""
         return None
 
-    def has_share(self, resource: Share, machine: MachineType | None) -> bool:
+    def has_share(self, resource: GivenResource, machine: MachineType | None) -> bool:
         """True if it has a share of its own of that, written at it or at the machine that it is made after."""
         return False
 
@@ -120,7 +120,7 @@ class NetnsHost(Placed):
     def shares(self) -> dict[str, float | None]:
         return {"cores": self.cores, "memory": self.memory, "disk": self.disk, "network": self.network}
 
-    def has_share(self, resource: Share, machine: MachineType | None) -> bool:
+    def has_share(self, resource: GivenResource, machine: MachineType | None) -> bool:
         return any(getattr(one, resource) is not None for one in (self, machine) if one is not None)
 
     def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:

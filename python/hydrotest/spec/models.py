@@ -13,7 +13,7 @@ from hydrotest.percentiles import NAMES, PERCENTILES
 from hydrotest.spec.base import Client, Model
 from hydrotest.spec.choice import EachOf, OneOf, narrowed
 from hydrotest.spec.fields import DurationS, Fraction, Name
-from hydrotest.spec.hosts import Host, Placed, Share
+from hydrotest.spec.hosts import GivenResource, Host, Placed
 from hydrotest.spec.scale import Lab
 from hydrotest.spec.system import System
 from hydrotest.spec.tests.base import Test
@@ -159,7 +159,7 @@ class Experiment(Model):
         systems = {self._machine(host) for system in self.systems.present().values() for host in system.hosts}
         return [host for host in self.generator_hosts(workload) if self._machine(host) not in systems]
 
-    def has_share(self, name: str, resource: Share) -> bool:
+    def has_share(self, name: str, resource: GivenResource) -> bool:
         """True if an emulated host has a share of its own of that, written at it or at the type of machine that it is made after."""
         host = self.hosts[name]
         machine = self.lab.types.get(host.type) if self.lab is not None and host.type is not None else None
@@ -168,7 +168,7 @@ class Experiment(Model):
     def provable_by(self, name: str, resource: str) -> Provable | None:
         """What to write so that a squeeze shows whether a resource (`cpu`, `disk`, `network`) of a host binds; None where none can."""
         host = self.hosts[name]
-        shares: dict[str, Share] = {"cpu": "cores", "disk": "disk", "network": "network"}
+        shares: dict[str, GivenResource] = {"cpu": "cores", "disk": "disk", "network": "network"}
         if resource in shares and self.has_share(name, shares[resource]):
             return Provable()
         if resource == "cpu" and host.may_burden is not None:
@@ -189,8 +189,8 @@ class Experiment(Model):
         """The hosts without which it does not go on: those of all systems that it goes through, and of its generators (of a dataflow, of its source, too)."""
         spec = self.workloads[workload]
         systems = [host for name, system in self.systems.present().items() if name in spec.uses for host in system.hosts]
-        pressing = [workload, spec.source] if spec.is_fed and spec.source is not None else [workload]
-        return list(dict.fromkeys([*systems, *(host for one in pressing for host in self.generator_hosts(one))]))
+        running = [workload, spec.source] if spec.is_fed and spec.source is not None else [workload]
+        return list(dict.fromkeys([*systems, *(host for one in running for host in self.generator_hosts(one))]))
 
     def listens_at(self, host: str) -> str:
         """What tells a host's services from those of others: its address, or its name where it has a network of its own."""

@@ -21,7 +21,7 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import Files, place
 from hydrotest.spec.models import Experiment
-from hydrotest.systems.fetch import EXPORTER, Bundle, Say, fetch, newest_version, version_in
+from hydrotest.systems.fetch import EXPORTER, Bundle, ProgressCallback, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
 READY = Patience(180.0, "a cold start takes a minute on a slow machine")
@@ -85,7 +85,7 @@ class System(ABC):
         return Cluster(self.endpoints)
 
     @abstractmethod
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         """Starts all services and returns when the system serves. Raises `SystemFailedError`."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class System(ABC):
 
 
 async def jars_of(
-    files: Files, bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: Say
+    files: Files, bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: ProgressCallback
 ) -> tuple[PurePath, str]:
     """The folder of a system's jars and its version: a user's own distribution on the host of `files` if one is named, else the fetched one in
     the controller's cache."""
@@ -180,7 +180,7 @@ async def jars_of(
     return folder, version
 
 
-def exporter_jar(say: Say) -> Path:
+def exporter_jar(say: ProgressCallback) -> Path:
     """The agent that makes a JVM's gauges readable, in the controller's cache."""
     return next(fetch(EXPORTER, say).glob("*.jar"))
 

@@ -23,7 +23,7 @@ from hydrotest.store.lock import Lock
 
 OLD_MANIFEST = "manifest.json"
 """In sets that earlier versions have fetched; it counts for nothing."""
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ SPARK_CASSANDRA = Bundle("spark-cassandra", "hydrotest.systems.spark", "cassandr
 HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
 
 
-def fetch(bundle: Bundle, say: Say) -> Path:
+def fetch(bundle: Bundle, say: ProgressCallback) -> Path:
     """The bundle's folder of jars; fetched if it is not there whole. Safe against a second call at once.
 
     Raises `MissingToolError` without Maven, `RunFailedError` with Maven's own words.

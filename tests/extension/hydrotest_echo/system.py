@@ -9,7 +9,7 @@ from pathlib import Path
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.systems.base import Command, Placement, Ready, System
-from hydrotest.systems.fetch import Say
+from hydrotest.systems.fetch import ProgressCallback
 
 from .spec import Echo
 
@@ -32,7 +32,7 @@ class EchoSystem(System):
     def endpoints(self) -> list[str]:
         return [f"{host.address}:{port}" for host, port in zip(self.hosts, self._ports, strict=True)]
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         say(f"echo {self.version}: starting {len(self.hosts)} server(s)")
         for index, host in enumerate(self.hosts):
             self._ports.append(host.free_port())

@@ -22,16 +22,16 @@ class Messages(Rated):
     async def _prepare(self) -> None:
         await self._warm("echo")
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
-        model = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
-        load = self.bench.load_settings(self.name, model, plan, self.bench.in_flight_cap(self.name, pressing, plan))
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
+        model = load_spec.load(self.spec.arrivals, self.bench.seed(self.name, number), SATURATING_IN_FLIGHT * self.generator_count)
+        load = self.bench.load_settings(self.name, model, plan, self.bench.in_flight_cap(self.name, load_spec, plan))
         settings = {
             "addresses": self.bench.systems["echo"].endpoints,
             "connections": self.spec.connections,
             "message_bytes": self.spec.message_size,
         }
         generators = [
-            Generator.pressing(self.name, self.spec, share, "press", settings) for share in shared(load, 1, self.hosts * pressing.times)
+            Generator.of_share(self.name, self.spec, share, "press", settings) for share in shared(load, 1, self.hosts * load_spec.times)
         ]
         return Part(self.name, self.spec.kind, generators, account=self._account)
 

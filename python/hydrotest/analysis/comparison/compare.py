@@ -32,7 +32,7 @@ consecutive runs agree?"). Latencies, which lie nearer to the knee, are taken to
 SIGNIFICANCE = 0.05
 SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
 """Parts of an experiment that are no workload's own: what differs there is said before all figures."""
-MACHINE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
+HARDWARE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str
             out.append(f"hardware: the host {name} is in one run only")
             continue
         a, b = machines[0][name], machines[1][name]
-        out += [f"hardware: {key} of {name}: {one} → {other}" for key in MACHINE if (one := getattr(a, key)) != (other := getattr(b, key))]
+        out += [f"hardware: {key} of {name}: {one} → {other}" for key in HARDWARE if (one := getattr(a, key)) != (other := getattr(b, key))]
     versions = [{s.name: s.version for s in run.summary.systems} for run in (first, second)]
     versions[0]["hydrotest"], versions[1]["hydrotest"] = first.summary.hydrotest, second.summary.hydrotest
     for name in dict.fromkeys([*versions[0], *versions[1]]):

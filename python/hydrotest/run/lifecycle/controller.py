@@ -183,7 +183,7 @@ class Controller:
         self.folder.write_json(layout.ENVIRONMENT, self.environment)
 
     def _overhead(self) -> dict[str, Any]:
-        """What hydrotest itself used while pressing, in cores."""
+        """What hydrotest itself used under load, in cores."""
         assert self.runner is not None
         sampler: list[float] = []
         exporters: dict[str, list[float]] = {}

@@ -14,7 +14,7 @@ from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import Placed
-from hydrotest.systems.fetch import Say
+from hydrotest.systems.fetch import ProgressCallback
 
 DISK_BYTES = 256 << 20
 DISK_S = 3.0
@@ -30,7 +30,7 @@ EMULATED_TO = 0.05
 """An emulated host is to give what was asked for, to this share of it."""
 
 
-async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: Say) -> list[dict[str, Any]]:
+async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: ProgressCallback) -> list[dict[str, Any]]:
     """Each host with its hardware, clock and ceilings, as environment.json holds them. Says what emulated hosts give, and warns where
     that is not what was asked for. Raises `RunFailedError` where a host cannot be measured."""
     emulated = [found for host in hosts.values() if (found := narrowed(host, NetnsHost)) is not None]

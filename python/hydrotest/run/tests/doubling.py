@@ -29,13 +29,13 @@ class Doubleable(Protocol):
         """How many."""
         ...
 
-    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """One trial of it alone."""
         ...
 
 
 async def run_pairs(
-    bench: Bench, index: int, workload: Doubleable, pairs: int, window_s: float, done: Sequence[Trial], pressing: LoadSpec = UNTHROTTLED
+    bench: Bench, index: int, workload: Doubleable, pairs: int, window_s: float, done: Sequence[Trial], load_spec: LoadSpec = UNTHROTTLED
 ) -> None:
     """Windows by its generators and by twice as many, of the test `index`; those that are `done` are not repeated."""
     own, name = workload.generator_count, workload.name
@@ -50,7 +50,7 @@ async def run_pairs(
                 continue
             bench.listener.phase(f"{name}: pair {pair} of {pairs}, {own * times} generator(s)")
             plan = TrialPlan(f"doubling-{name}", Purpose.DOUBLING, bench.experiment.search.warm_up, window_s, index, pair=pair)
-            trial = await until_done(bench, partial(workload.trial, plan, replace(pressing, times=times)))
+            trial = await until_done(bench, partial(workload.trial, plan, replace(load_spec, times=times)))
             bench.listener.trial_ended(trial, None, "measured")
 
 

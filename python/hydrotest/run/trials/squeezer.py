@@ -63,10 +63,10 @@ class Squeezer:
     """Proves what binds one workload of an isolated test."""
 
     def __init__(
-        self, index: int, workload: Squeezable, budget_s: float, bench: Bench, done: list[Trial], pressing: LoadSpec = UNTHROTTLED
+        self, index: int, workload: Squeezable, budget_s: float, bench: Bench, done: list[Trial], load_spec: LoadSpec = UNTHROTTLED
     ) -> None:
         self.index = index
-        self.pressing = pressing
+        self.load_spec = load_spec
         self.workload = workload
         self.budget_s = budget_s
         self._block_s = 0.0
@@ -84,8 +84,8 @@ class Squeezer:
             if binds and is_relievable and not is_relieved(self._trials(), name):
                 await self._relieve(binds)
             # By schedule twice as many do no more; that it is the schedule is known.
-            if decision.is_none and self.workload.generator_count and not self.pressing.peak_per_s:
-                await run_pairs(self.bench, self.index, self.workload, PAIRS, PAIR_WINDOW_S, self._trials(), self.pressing)
+            if decision.is_none and self.workload.generator_count and not self.load_spec.peak_per_s:
+                await run_pairs(self.bench, self.index, self.workload, PAIRS, PAIR_WINDOW_S, self._trials(), self.load_spec)
         except TrialsFailedError as error:
             self._skip(NotSqueezed(Unsqueezed.REFUSED, detail=error.message), "squeezed no further")
 
@@ -165,7 +165,7 @@ class Squeezer:
         warm_up = self.bench.experiment.search.warm_up
         plan = TrialPlan(f"squeeze-{self.workload.name}", Purpose.SQUEEZE, warm_up, sum(turn.seconds for turn in turns), self.index)
         return await until_done(
-            self.bench, lambda: self.workload.trial(plan, self.pressing, Blocks(self.bench.hosts, turns, plan.warm_up_s, self.workload.last))
+            self.bench, lambda: self.workload.trial(plan, self.load_spec, Blocks(self.bench.hosts, turns, plan.warm_up_s, self.workload.last))
         )  # fmt: skip
 
     async def _relieve(self, binds: Sequence[Candidate]) -> None:

@@ -27,7 +27,7 @@ from hydrotest.systems.base import System
 
 WARM_UP_CHUNK_S = 8.0
 SATURATED_WARM_UP_SHARE = 0.7
-"""Of the longest warm-up; the rest is left for pressing by schedule."""
+"""Of the longest warm-up; the rest is left for load by schedule."""
 IN_FLIGHT_MARGIN_S = 1.0
 """The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
 IN_FLIGHT_CAP_MIN = 10_000
@@ -81,7 +81,7 @@ class FaultTarget(Protocol):
 
 @dataclass
 class Bench:
-    """What pressing needs: the experiment, the hosts and systems that run, the trial runner."""
+    """What a run needs: the experiment, the hosts and systems that run, the trial runner."""
 
     experiment: Experiment
     run: str
@@ -98,12 +98,12 @@ class Bench:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
-    def in_flight_cap(self, workload: str, pressing: LoadSpec, plan: TrialPlan) -> int:
+    def in_flight_cap(self, workload: str, load_spec: LoadSpec, plan: TrialPlan) -> int:
         """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
         spec = self.experiment.workloads[workload]
         # A burst is due at once, and another may come before the one before it is answered.
         bursts = 2 * spec.burst
-        sustained = round(pressing.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
+        sustained = round(load_spec.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
         return max(IN_FLIGHT_CAP_MIN, sustained + bursts)
 
     def seed(self, workload: str, number: int) -> int:
@@ -158,15 +158,15 @@ class LoadWorkload(Workload):
     """One that can be pressed beside others, in one trial."""
 
     @abstractmethod
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
 
     source: Rated | None = None
     """What it follows: it presses as much as that, whose records it reads."""
 
-    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         """Its part in a trial in which its source presses too."""
-        return self.part(number, plan, pressing)
+        return self.part(number, plan, load_spec)
 
     async def prepare_together(self) -> None:
         """Prepares it for trials of several."""
@@ -185,10 +185,10 @@ class Rated(LoadWorkload):
         """How many it has of its own."""
         return len(self.hosts)
 
-    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """One trial of this workload alone."""
         number = self.bench.runner.claim()
-        return await self.bench.runner.press(number, plan, [self.part(number, plan, pressing)], disturbance)
+        return await self.bench.runner.press(number, plan, [self.part(number, plan, load_spec)], disturbance)
 
     async def last(self, seconds: float) -> None:
         """Returns after so many seconds: what it does can be counted at any moment."""
@@ -243,7 +243,7 @@ class Follower(Rated):
     source: Rated
 
     @abstractmethod
-    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         """Its part in a trial in which its source presses too."""
 
 

@@ -96,7 +96,7 @@ class Batch(LoadWorkload):
 
         return await self.bench.runner.record(number, plan, [self.load([], None)], body)
 
-    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """Its tests in turn, over and over, for as long as the disturbance takes, or as planned."""
         number = self.bench.runner.claim()
         self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
@@ -171,7 +171,7 @@ class Batch(LoadWorkload):
         log = None if driver is None else str(layout.SPARK_EVENTS / driver.application)
         return Load(workload=self.name, kind=self.spec.kind, client="spark", iterations=iterations, event_log=log)
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         return Part(self.name, self.spec.kind, background=_Looping(self))
 
     async def finish(self) -> None:
@@ -215,7 +215,7 @@ class Neighbour(LoadWorkload):
     async def _prepare(self) -> None:
         """Nothing: it is started with each trial."""
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         log = self.bench.runner.folder.trial_path(number, plan.slug).resolve() / layout.stock_output(self.name)
         return Part(self.name, self.spec.kind, background=_Running(self, log))
 

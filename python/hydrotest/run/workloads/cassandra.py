@@ -78,13 +78,13 @@ class Store(Rated):
             self._written.append(load.outcome)
         return load
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         self._begin()
-        load = pressing.load(
+        load = load_spec.load(
             self.spec.arrivals, self.bench.seed(self.name, number), load_cassandra.SATURATING_IN_FLIGHT * self.generator_count
         )
-        settings = self.bench.load_settings(self.name, load, plan, self.bench.in_flight_cap(self.name, pressing, plan))
-        hosts = self.hosts * pressing.times
+        settings = self.bench.load_settings(self.name, load, plan, self.bench.in_flight_cap(self.name, load_spec, plan))
+        hosts = self.hosts * load_spec.times
         generators = load_cassandra.generators(
             self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled
         )

@@ -90,13 +90,13 @@ class Flow(Follower):
     async def _warm_by(self, rate_per_s: float) -> Trial:
         return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), LoadSpec(rate_per_s=rate_per_s))
 
-    async def trial(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """Its source presses, and it follows."""
         if (failed := await self.warm_again()) is not None:
             return failed
-        if pressing == UNTHROTTLED and self._through is not None:
-            pressing = LoadSpec(rate_per_s=self._through * SATURATING_RATE)
-        return await self._pressed(plan, pressing, disturbance)
+        if load_spec == UNTHROTTLED and self._through is not None:
+            load_spec = LoadSpec(rate_per_s=self._through * SATURATING_RATE)
+        return await self._pressed(plan, load_spec, disturbance)
 
     async def warm_again(self) -> Trial | None:
         """See `LoadWorkload`."""
@@ -106,9 +106,9 @@ class Flow(Follower):
         trial = await self._warm_up()
         return trial if trial.status == "failed" else None
 
-    async def _pressed(self, plan: TrialPlan, pressing: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
+    async def _pressed(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         number = self.bench.runner.claim()
-        parts = [self.source.part(number, plan, pressing), self.following(number, plan, pressing)]
+        parts = [self.source.part(number, plan, load_spec), self.following(number, plan, load_spec)]
         return await self.bench.runner.press(number, replace(plan, subject=self.name), parts, disturbance)
 
     async def saturate(self, plan: TrialPlan) -> Trial:
@@ -131,12 +131,12 @@ class Flow(Follower):
             )
             rate, before = rate * SATURATING_RATE, self._through or 0.0
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
-        return self.following(number, plan, pressing)
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
+        return self.following(number, plan, load_spec)
 
-    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         places = self._places(number)
-        generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, places.aggregate, plan.seconds, "follow", pressing.rate_per_s,
+        generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, places.aggregate, plan.seconds, "follow", load_spec.rate_per_s,
                                           plan.purpose == Purpose.FAULT, self.source.spec.arrivals.shape == "even", self.engine.reads_committed)  # fmt: skip
 
         async def set_up() -> None:

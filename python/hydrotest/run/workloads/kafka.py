@@ -41,12 +41,12 @@ class Produce(Rated):
         """A topic of our own."""
         return f"hydrotest-{self.bench.run}-{self.name}-{number}"
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         topic = self.topic(number)
 
         async def set_up() -> None:
             self.last_read = None
-            config = self._retention(pressing.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
+            config = self._retention(load_spec.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
             await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
@@ -61,7 +61,7 @@ class Produce(Rated):
         async def tear_down() -> None:
             await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.cluster, topic), topic)
 
-        return Part(self.name, self.spec.kind, self.generators(topic, number, pressing, plan), set_up, None, account, tear_down)
+        return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
 
     def _is_follower(self, load: Load) -> bool:
         spec = self.bench.experiment.workload(load.workload, KafkaConsume)
@@ -77,14 +77,14 @@ class Produce(Rated):
         kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
-    def generators(self, topic: str, number: int, pressing: LoadSpec, plan: TrialPlan) -> list[Generator]:
+    def generators(self, topic: str, number: int, load_spec: LoadSpec, plan: TrialPlan) -> list[Generator]:
         """The producing generators for one trial."""
         saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
-        load = pressing.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
+        load = load_spec.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
-        settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, pressing, plan), most))
+        settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, load_spec, plan), most))
         return load_kafka.producers(
-            self.name, self.spec, self.hosts * pressing.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT
+            self.name, self.spec, self.hosts * load_spec.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT
         )
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
@@ -158,8 +158,8 @@ class Consume(Follower):
         """Reads for a window, from the first record on, again and again; every record is checked."""
         return await self.trial(plan, UNTHROTTLED)
 
-    def part(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
-        generators = load_kafka.consumers(self.name, self.hosts * pressing.times, self.source.cluster, self.topic, plan.seconds, "repeat",
+    def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
+        generators = load_kafka.consumers(self.name, self.hosts * load_spec.times, self.source.cluster, self.topic, plan.seconds, "repeat",
                                           committed=self._reads_committed)  # fmt: skip
 
         async def account(load: Load, _loads: Loads) -> Load:
@@ -169,14 +169,14 @@ class Consume(Follower):
 
         return Part(self.name, self.spec.kind, generators, account=account)
 
-    def following(self, number: int, plan: TrialPlan, pressing: LoadSpec) -> Part:
+    def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
         topic, arrivals, transactions = self.source.topic(number), self.source.spec.arrivals, self.source.spec.transactions
         is_even, burst = arrivals.shape == "even", arrivals.size or 0
         if self._reads_committed and transactions is not None:
             # A transaction's records can be read together, when it is committed; those of an aborted one never.
-            is_even, burst = False, max(burst, round((pressing.rate_per_s or 0.0) * transactions.every))
-        generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", pressing.rate_per_s,
+            is_even, burst = False, max(burst, round((load_spec.rate_per_s or 0.0) * transactions.every))
+        generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", load_spec.rate_per_s,
                                           plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:

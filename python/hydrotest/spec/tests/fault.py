@@ -9,7 +9,7 @@ from pydantic import Field
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import DurationS, Name
-from hydrotest.spec.hosts import Share
+from hydrotest.spec.hosts import GivenResource
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, Step
@@ -24,7 +24,7 @@ POSSIBLE = {
     "host": ("pause", "cut", "mute", "deafen", "slow", "fill"),
     "system": ("roll",),
 }
-NEEDS: dict[str, tuple[Share, str]] = {
+NEEDS: dict[str, tuple[GivenResource, str]] = {
     "slow": ("network", "speed that could be a tenth"),
     "fill": ("disk", "disk of its own that could be full"),
 }
@@ -137,6 +137,6 @@ class Fault(AtLevel):
             raise checker.fail(("tests", index), f"{self.at:g} s before and {self.down:g} s without the service leave no time to catch up in "
                                f"{self.duration:g} s", f"Let `duration` be {self.at + self.down + FAULT_AFTER_S_MIN:g} s at least.")  # fmt: skip
 
-    def _check_has(self, name: str, share: Share, what: str, index: int, experiment: Experiment, checker: Checker) -> None:
+    def _check_has(self, name: str, share: GivenResource, what: str, index: int, experiment: Experiment, checker: Checker) -> None:
         if not experiment.has_share(name, share):
             raise checker.fail(("tests", index), f"{name} has no {what}", f"Give {name} a `{share}`.")

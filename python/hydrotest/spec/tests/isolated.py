@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import DurationS, Name
-from hydrotest.spec.hosts import Share
+from hydrotest.spec.hosts import GivenResource
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.tests.base import SomeWorkloads
 from hydrotest.units import show_duration
@@ -39,7 +39,7 @@ class Isolated(SomeWorkloads):
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check(index, experiment, checker)
-        shares = any(experiment.has_share(name, resource) for name in experiment.hosts for resource in get_args(Share))
+        shares = any(experiment.has_share(name, resource) for name in experiment.hosts for resource in get_args(GivenResource))
         may = any(host.may_burden for host in experiment.hosts.values())
         if self.squeeze is not None and not shares and not may:
             raise checker.fail(self.place(index, "squeeze"), "no host has a share of something that could be squeezed",

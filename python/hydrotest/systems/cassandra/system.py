@@ -28,7 +28,7 @@ from hydrotest.systems.base import (
     shared_port,
 )
 from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
-from hydrotest.systems.fetch import CASSANDRA, Say
+from hydrotest.systems.fetch import CASSANDRA, ProgressCallback
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
 
@@ -105,7 +105,7 @@ class CassandraSystem(System):
     def cluster(self) -> Cluster:
         return Cluster(self.endpoints, self._tls, self._login)
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         await self._find_programs(say)
         say(f"cassandra {self.version}: starting {len(self.hosts)} node(s)")
         self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
@@ -124,7 +124,7 @@ class CassandraSystem(System):
         if security.password:
             await self._change_password()
 
-    async def add_node(self, host: Host, place: Place, say: Say) -> None:
+    async def add_node(self, host: Host, place: Place, say: ProgressCallback) -> None:
         """Has one more node join the running ring, and returns when all know it. Raises `SystemFailedError`."""
         await self._find_programs(say)
         self.hosts.append(host)
@@ -132,7 +132,7 @@ class CassandraSystem(System):
         await self._join(len(self.hosts) - 1)
         await self.until_ready()
 
-    async def _find_programs(self, say: Say) -> None:
+    async def _find_programs(self, say: ProgressCallback) -> None:
         self._jars, self.version = await jars_of(self.hosts[0], CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
         jamm = await self.hosts[0].glob(self._jars, "jamm-*.jar")
         if not jamm:

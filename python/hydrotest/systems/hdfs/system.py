@@ -27,7 +27,7 @@ from hydrotest.systems.base import (
     processors_option,
     resource,
 )
-from hydrotest.systems.fetch import HDFS, Say
+from hydrotest.systems.fetch import HDFS, ProgressCallback
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
@@ -88,7 +88,7 @@ class HdfsSystem(System):
         """What paths begin with."""
         return f"hdfs://{self.endpoints[0]}"
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         folder, self.version = await jars_of(self.name_node, HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop", say)
         below = {jar.parent for jar in await self.name_node.glob(folder, "**/*.jar")} - {folder}
         self.classpath = [f"{jars}/*" for jars in (folder, *sorted(below))]

@@ -30,7 +30,7 @@ from hydrotest.systems.base import (
     processors_option,
     resource,
 )
-from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, Say
+from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, ProgressCallback
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
@@ -83,7 +83,7 @@ class KafkaSystem(System):
         secured = self._secured
         return Cluster(self.endpoints) if secured is None else Cluster(self.endpoints, secured.tls, secured.login)
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         self._java = find_java()
         bundle = RELEASES[self.spec.release]
         self._jars, self.version = await jars_of(self.hosts[0], bundle, self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)

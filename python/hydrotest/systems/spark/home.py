@@ -14,7 +14,7 @@ from hydrotest.hosts.command import last_lines, run_here
 from hydrotest.hosts.extras import SPARK
 from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
-from hydrotest.systems.fetch import Say, version_in
+from hydrotest.systems.fetch import ProgressCallback, version_in
 
 CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
 """By the version of Scala; the package of Spark 3.5 is for 2.12."""
@@ -27,7 +27,7 @@ def needs_package(home: str | None, release: str | None) -> bool:
     return (home or os.environ.get("SPARK_HOME")) is None and release not in OLDER
 
 
-def find_spark(home: str | None, release: str | None = None, say: Say = lambda text: None) -> tuple[Path, str]:
+def find_spark(home: str | None, release: str | None = None, say: ProgressCallback = lambda text: None) -> tuple[Path, str]:
     """Spark's folder and version: `home:` of the experiment, else SPARK_HOME, else the older `release` from the cache, else the installed pyspark.
 
     Raises `BadInputError` for a folder that is no Spark, `MissingToolError` where there is none, `RunFailedError` if it cannot be fetched.
@@ -53,7 +53,7 @@ def requirements(release: str) -> str:
     return resources.files("hydrotest.systems.spark").joinpath(OLDER[release]).read_text()
 
 
-def fetch_older(release: str, say: Say) -> Path:
+def fetch_older(release: str, say: ProgressCallback) -> Path:
     """A release's folder in the cache; fetched by pip, whole or not at all."""
     wanted = requirements(release)
     version = wanted.split()[0].removeprefix("pyspark==")

@@ -20,7 +20,7 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import Command, Placement, Ready, System, claim_port, processors_option, resource
 from hydrotest.systems.credentials import new_secret
-from hydrotest.systems.fetch import Say
+from hydrotest.systems.fetch import ProgressCallback
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
@@ -83,7 +83,7 @@ class SparkSystem(System):
         """What an application gives as its master."""
         return f"spark://{self.endpoints[0]}"
 
-    async def start(self, say: Say) -> None:
+    async def start(self, say: ProgressCallback) -> None:
         self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
         say(f"spark {self.version}: starting a master and {len(self.workers)} worker(s)")
         self._port = claim_port(self.master, self.spec.port, "spark")

@@ -11,7 +11,7 @@ NONE = "–"
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table: title, column heads, cells as text, and under which question of the report it stands."""
 
     title: str
