@@ -10,6 +10,7 @@ from hydrotest.analysis.comparison.placement import placed
 from hydrotest.report.comparing import placement_sentences, placement_sheet
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder
+from hydrotest.verdicts.comparison import Contended, Unequal
 from tests.rows import summary_of
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
@@ -46,7 +47,7 @@ def test_each_workload_is_answered() -> None:
         assert found.unequal == []
         assert {answer.workload: answer.better for answer in found.answers} == {"ingest": "hosts of their own", "store": "shared hosts"}
         # Of the hosts that systems share, what is near its ceiling; memory starves nobody by being occupied.
-        assert found.answers[0].fought_for == ["cpu of Host01 (97% of its ceiling: kafka-0 0.30 cores)"]
+        assert found.answers[0].contended == [Contended("cpu", "Host01", 0.97, (("kafka-0", 0.3),))]
         told = placement_sentences(found)
         assert told[0].startswith("ingest: isolate")
         assert told[1].startswith("store: co-locate")
@@ -75,4 +76,4 @@ def test_other_resources_are_said() -> None:
     larger = Run(split.folder, split.experiment.model_copy(update={"hosts": hosts}), split.summary)
     found = placed([run("placement-shared", {"store": (1, 2)}), larger])
     assert found is not None
-    assert found.unequal == ["the hosts of the systems have not the same cores in all: placement-shared 1.5, placement-split 3"]
+    assert found.unequal == [Unequal("cores", (("placement-shared", 1.5), ("placement-split", 3.0)))]

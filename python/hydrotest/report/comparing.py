@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hydrotest.analysis.comparison.compare import Row
 from hydrotest.analysis.comparison.placement import Answer, Placed
 from hydrotest.report.table import NONE, Table, rate
+from hydrotest.verdicts.comparison import Choice, Contended, Difference, Differs, Unequal
 
 
 def comparison_sheet(rows: Sequence[Row]) -> Table:
@@ -33,19 +34,52 @@ def placement_sheet(found: Placed) -> Table:
 
 def placement_sentences(found: Placed) -> list[str]:
     """What to do, workload by workload; first what speaks against the comparison."""
-    return [*found.unequal, *(_advice(answer) for answer in found.answers)]
+    return [*map(unequal_words, found.unequal), *(_advice(answer) for answer in found.answers)]
+
+
+BETTER = {
+    Choice.SHARED: "co-locate: while the others run it takes more on shared hosts than on hosts of its own.",
+    Choice.OWN: "isolate: while the others run it takes more on hosts of its own than on shared ones.",
+    Choice.SAME: "either: what it takes on shared hosts and on hosts of its own does not differ significantly.",
+    Choice.UNKNOWN: "not known: a limit while the others run is missing in one of the runs.",
+}
 
 
 def _advice(answer: Answer) -> str:
-    fight = f" They fight for {'; '.join(answer.fought_for)}." if answer.fought_for else (
-        " Nothing on the shared hosts came near its ceiling while all ran.")  # fmt: skip
-    told = {
-        "shared hosts": "co-locate: while the others run it takes more on shared hosts than on hosts of its own.",
-        "hosts of their own": "isolate: while the others run it takes more on hosts of its own than on shared ones.",
-        "no significant difference": "either: what it takes on shared hosts and on hosts of its own do not differ significantly.",
-        "not known": "not known: a limit while the others run is missing in one of the runs.",
-    }[answer.better]
-    return f"{answer.workload}: {told}{fight}"
+    contended = "; ".join(map(contended_words, answer.contended))
+    fight = f" They compete for {contended}." if contended else " Nothing on the shared hosts came near its ceiling while all ran."
+    return f"{answer.workload}: {BETTER[answer.better]}{fight}"
+
+
+def contended_words(use: Contended) -> str:
+    """What was near its ceiling, and who used it."""
+    users = ", ".join(f"{service} {cores:.2f}" for service, cores in use.users)
+    return f"{use.resource} of {use.host} ({use.share:.0%} of its ceiling{f': {users} cores' if users else ''})"
+
+
+def unequal_words(unequal: Unequal) -> str:
+    """A resource of which the placements have not the same in all."""
+    shown = ", ".join(f"{run} {total:,.4g}" for run, total in unequal.sums)
+    return f"the hosts of the systems have not the same {unequal.resource} in all: {shown}"
+
+
+def difference_words(found: Difference) -> str:
+    """What differs between two runs, apart from their results."""
+    match found.of:
+        case Differs.HARDWARE if found.is_in_one_only:
+            return f"hardware: the host {found.subject} is in one run only"
+        case Differs.HARDWARE:
+            return f"hardware: {found.key} of {found.subject}: {found.first} → {found.second}"
+        case Differs.VERSION:
+            first, second = ("none" if one is None else one for one in (found.first, found.second))
+            return f"version: {found.subject}: {first} → {second}"
+        case Differs.SETTING:
+            so = f" (so {found.subject} is not compared)" if found.is_uncompared else ""
+            key = f".{found.key}" if found.key else ""
+            return f"setting: {found.subject}{key}: {found.first} → {found.second}{so}"
+        case Differs.NEIGHBOURS:
+            what = f"{found.key} in one run only" if found.is_in_one_only else f"{found.key}: {found.first} → {found.second}"
+            return f"neighbours: other workloads run next to {found.subject}: {what}"
 
 
 def _between(ends: tuple[float, float] | None) -> str:

@@ -6,8 +6,8 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from scipy import special
 
@@ -21,8 +21,8 @@ from hydrotest.store.purposes import Trait
 from hydrotest.store.records import Trial
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
+from hydrotest.verdicts.comparison import Difference, Differs, Word
 
-Word = Literal["faster", "slower", "less", "more", "no significant difference", "not comparable"]
 RATES_MIN = 3
 """Common rates from which an interval can be told."""
 RUN_SCATTER = {"limit": 0.10, "cores": 0.10, "p50": 0.20, "p99": 0.20}
@@ -65,7 +65,7 @@ class Run:
 class Comparison:
     """The rows, and what differs beside the results: it must be said before them."""
 
-    differences: list[str]
+    differences: list[Difference]
     rows: list[Row]
 
 
@@ -81,31 +81,36 @@ def compare(first: Run, second: Run) -> Comparison:
     # So many are looked at together: each is held to its part of the significance (Bonferroni).
     family = sum(draft.change is not None for draft in drafts)
     differences = _differences(first, second, asked_otherwise)
-    differences += [f"neighbours: {name} has others beside it: {line}" for name, lines in neighbours.items() for line in lines]
+    differences += [difference for found in neighbours.values() for difference in found]
     return Comparison(differences, [draft.row(family) for draft in drafts])
 
 
-def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]]) -> list[str]:
+def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]]) -> list[Difference]:
     out = []
     machines = [{host.name: host for host in run.summary.hosts} for run in (first, second)]
     for name in dict.fromkeys([*machines[0], *machines[1]]):
         if name not in machines[0] or name not in machines[1]:
-            out.append(f"hardware: the host {name} is in one run only")
+            out.append(Difference(Differs.HARDWARE, name, is_in_one_only=True))
             continue
         a, b = machines[0][name], machines[1][name]
-        out += [f"hardware: {key} of {name}: {one} → {other}" for key in HARDWARE if (one := getattr(a, key)) != (other := getattr(b, key))]
+        out += [
+            Difference(Differs.HARDWARE, name, key, one, other)
+            for key in HARDWARE
+            if (one := getattr(a, key)) != (other := getattr(b, key))
+        ]
     versions = [{s.name: s.version for s in run.summary.systems} for run in (first, second)]
     versions[0]["hydrotest"], versions[1]["hydrotest"] = first.summary.hydrotest, second.summary.hydrotest
     for name in dict.fromkeys([*versions[0], *versions[1]]):
-        if versions[0].get(name) != versions[1].get(name):
-            out.append(f"version: {name}: {versions[0].get(name, 'not there')} → {versions[1].get(name, 'not there')}")
+        one, other = versions[0].get(name), versions[1].get(name)
+        if one != other:
+            out.append(Difference(Differs.VERSION, name, first=one, second=other))
     for part in SAME_QUESTION:
         a, b = (run.experiment.model_dump(mode="json")[part] for run in (first, second))
-        out += [f"setting: {part}.{line}" for line in _changed(a, b)]
-    return out + [f"setting: {name}.{line} (so {name} is not compared)" for name, lines in asked_otherwise.items() for line in lines]
+        out += _changed(part, a, b)
+    return out + [difference for found in asked_otherwise.values() for difference in found]
 
 
-def _asked_otherwise(first: Experiment, second: Experiment) -> dict[str, list[str]]:
+def _asked_otherwise(first: Experiment, second: Experiment) -> dict[str, list[Difference]]:
     """Workloads of both that differ in themselves or in their objective, and how."""
     out = {}
     for name in first.workloads:
@@ -114,32 +119,38 @@ def _asked_otherwise(first: Experiment, second: Experiment) -> dict[str, list[st
                 {**e.workloads[name].model_dump(mode="json"), "objective": e.objective(name).model_dump(mode="json")}
                 for e in (first, second)
             )
-            lines = _changed(a, b)
-            if lines:
-                out[name] = lines
+            found = [replace(difference, is_uncompared=True) for difference in _changed(name, a, b)]
+            if found:
+                out[name] = found
     return out
 
 
-def _changed(a: Any, b: Any, path: str = "") -> list[str]:
-    """Paths at which two plain values differ."""
+def _changed(subject: str, a: Any, b: Any, path: str = "") -> list[Difference]:
+    """Where two plain values differ."""
     if isinstance(a, dict) and isinstance(b, dict):
         keys = dict.fromkeys([*a, *b])
-        return [line for key in keys for line in _changed(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))]
+        return [found for key in keys for found in _changed(subject, a.get(key), b.get(key), f"{path}.{key}" if path else str(key))]
     if isinstance(a, list) and isinstance(b, list) and any(isinstance(one, dict) for one in (*a, *b)):
-        return _changed(dict(enumerate(a, 1)), dict(enumerate(b, 1)), path)
-    return [] if a == b else [f"{path}: {a} → {b}"]
+        return _changed(subject, dict(enumerate(a, 1)), dict(enumerate(b, 1)), path)
+    return [] if a == b else [Difference(Differs.SETTING, subject, path, a, b)]
 
 
-def _other_neighbours(first: Experiment, second: Experiment, asked_otherwise: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _other_neighbours(
+    first: Experiment, second: Experiment, asked_otherwise: Mapping[str, list[Difference]]
+) -> dict[str, list[Difference]]:
     """Workloads of `combined` tests of both that have others at their side, or the same ones with other settings, and which."""
     beside = [_beside(experiment) for experiment in (first, second)]
-    out: dict[str, list[str]] = {}
+    out: dict[str, list[Difference]] = {}
     for name in beside[0].keys() & beside[1].keys():
         a, b = beside[0][name], beside[1][name]
-        lines = [f"{other} in one run only" for other in sorted(a ^ b)]
-        lines += [f"{other}.{line}" for other in sorted(a & b) for line in asked_otherwise.get(other, [])]
-        if lines:
-            out[name] = lines
+        found = [Difference(Differs.NEIGHBOURS, name, other, is_in_one_only=True) for other in sorted(a ^ b)]
+        found += [
+            Difference(Differs.NEIGHBOURS, name, f"{other}.{one.key}", one.first, one.second)
+            for other in sorted(a & b)
+            for one in asked_otherwise.get(other, [])
+        ]
+        if found:
+            out[name] = found
     return out
 
 
@@ -188,17 +199,19 @@ class Draft:
         """As one of so many."""
         if self.change is None:
             return Row(
-                self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, "not comparable"
+                self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, Word.NOT_COMPARABLE
             )
         strict, shown = self.change.interval(SIGNIFICANCE / family), self.change.interval(SIGNIFICANCE)
-        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else "no significant difference"
+        word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else Word.SAME
         low, high = (percent(end) if math.isfinite(end) else None for end in shown)
         return Row(
             self.workload, self.tenancy, self.what, self.unit, self.first, self.second, percent(self.change.log), low, high, self.n, word
         )
 
 
-def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]], neighbours: Mapping[str, list[str]]) -> list[Draft]:
+def _limits(
+    first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]], neighbours: Mapping[str, list[Difference]]
+) -> list[Draft]:
     drafts = []
     others = {(row.workload, row.tenancy): row for row in second.summary.limits}
     for a in first.summary.limits:
@@ -208,7 +221,7 @@ def _limits(first: Run, second: Run, asked_otherwise: Mapping[str, list[str]], n
         is_another = a.workload in asked_otherwise or (a.tenancy == "combined" and a.workload in neighbours)
         change = None if is_another or not a.limit or not b.limit else _limit_change(ends_of(a), ends_of(b))
         drafts.append(Draft(a.workload, a.tenancy, "limit", a.unit, _shown(a), _shown(b), min(a.repeats, b.repeats), change,
-                            ("faster", "slower")))  # fmt: skip
+                            (Word.FASTER, Word.SLOWER)))  # fmt: skip
     return drafts
 
 
@@ -230,10 +243,10 @@ def ends_of(limit: Limit) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def apart(a: tuple[float, float], b: tuple[float, float]) -> Literal["faster", "slower", "no significant difference"]:
+def apart(a: tuple[float, float], b: tuple[float, float]) -> Word:
     """What the second of two limits is, by one run of each."""
     low, high = _limit_change(a, b).interval(SIGNIFICANCE)
-    return "faster" if low > 0 else "slower" if high < 0 else "no significant difference"
+    return Word.FASTER if low > 0 else Word.SLOWER if high < 0 else Word.SAME
 
 
 def _shown(limit: Limit) -> str:
@@ -284,7 +297,7 @@ def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         if not known:
             continue
-        words: tuple[Word, Word] = ("more", "less") if what == "cores" else ("slower", "faster")
+        words: tuple[Word, Word] = (Word.MORE, Word.LESS) if what == "cores" else (Word.SLOWER, Word.FASTER)
         shown = [f"{math.exp(sum(values) / len(values)):,.2f}" for values in zip(*known, strict=True)]
         drafts.append(Draft(workload, tenancy, f"{what} at the same rates", unit, shown[0], shown[1], len(known),
                             change_of([b - a for a, b in known], RUN_SCATTER[what]), words))  # fmt: skip

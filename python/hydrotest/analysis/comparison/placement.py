@@ -6,13 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from hydrotest.analysis.comparison.compare import Run, apart, ends_of
 from hydrotest.spec.models import Experiment
 from hydrotest.summary.limits import Limit
+from hydrotest.verdicts.comparison import Choice, Contended, Unequal, Word
 
-Choice = Literal["shared hosts", "hosts of their own", "no significant difference", "not known"]
+USERS_MAX = 4
+"""Services that are named as users of a resource."""
 SAME_MAX = 0.02
 """Up to this relative difference two placements have the same resources in all."""
 
@@ -36,7 +37,7 @@ class Answer:
     unit: str
     parts: list[Part]
     better: Choice
-    fought_for: list[str]
+    contended: list[Contended]
     """On shared hosts: what was used up while all ran, and by whom; empty where nothing was near its ceiling."""
 
 
@@ -45,7 +46,7 @@ class Placed:
     """The answers, and what stands against comparing the runs."""
 
     answers: list[Answer]
-    unequal: list[str]
+    unequal: list[Unequal]
 
 
 def placed(runs: Sequence[Run]) -> Placed | None:
@@ -67,12 +68,12 @@ def _answer(workload: str, runs: Sequence[Run], sharing: Run, own: Run) -> Answe
         for run in runs
     ]  # fmt: skip
     on_shared, on_own = _interval(sharing, workload, "combined"), _interval(own, workload, "combined")
-    better: Choice = "not known"
+    better = Choice.UNKNOWN
     if on_shared is not None and on_own is not None:
         word = apart(on_own, on_shared)
-        better = "shared hosts" if word == "faster" else "hosts of their own" if word == "slower" else "no significant difference"
+        better = Choice.SHARED if word == Word.FASTER else Choice.OWN if word == Word.SLOWER else Choice.SAME
     row = _row(sharing, workload, "combined")
-    return Answer(workload, row.unit if row else "", parts, better, _fought_for(sharing, workload))
+    return Answer(workload, row.unit if row else "", parts, better, _contended(sharing, workload))
 
 
 def systems_on(experiment: Experiment) -> dict[str, set[str]]:
@@ -100,7 +101,7 @@ def _interval(run: Run, workload: str, tenancy: str) -> tuple[float, float] | No
     return None if row is None or row.limit is None else ends_of(row)
 
 
-def _fought_for(run: Run, workload: str) -> list[str]:
+def _contended(run: Run, workload: str) -> list[Contended]:
     """Of the hosts that the workload's system shares: each resource near its ceiling while all ran, with its share and its users."""
     there = systems_on(run.experiment)
     hosts = {machine for machines in run.experiment.machines(workload).values() for machine in machines if len(there[machine]) > 1}
@@ -108,20 +109,18 @@ def _fought_for(run: Run, workload: str) -> list[str]:
     out = []
     for use in together.resources:
         if use.host in hosts and use.resource != "memory" and use.is_near:
-            users = [f"{s.service} {s.cpu_cores:.2f}" for s in together.services if s.host == use.host]
-            by = f": {', '.join(users[:4])} cores" if use.resource == "cpu" and users else ""
-            out.append(f"{use.resource} of {use.host} ({use.share:.0%} of its ceiling{by})")
+            users = [(s.service, s.cpu_cores) for s in together.services if s.host == use.host] if use.resource == "cpu" else []
+            out.append(Contended(use.resource, use.host, use.share, tuple(users[:USERS_MAX])))
     return out
 
 
-def _unequal(runs: Sequence[Run]) -> list[str]:
+def _unequal(runs: Sequence[Run]) -> list[Unequal]:
     """Resources whose sums over the hosts of systems differ between the runs."""
     out = []
     for what in ("cores", "memory", "disk", "network"):
         sums = [_sum(run.experiment, what) for run in runs]
         if any(not math.isclose(one, sums[0], rel_tol=SAME_MAX) for one in sums):
-            shown = ", ".join(f"{run.summary.run} {one:,.4g}" for run, one in zip(runs, sums, strict=True))
-            out.append(f"the hosts of the systems have not the same {what} in all: {shown}")
+            out.append(Unequal(what, tuple((run.summary.run, one) for run, one in zip(runs, sums, strict=True))))
     return out
 
 

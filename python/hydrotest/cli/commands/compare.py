@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from hydrotest.analysis.comparison.compare import Comparison, Run
 from hydrotest.analysis.comparison.compare import compare as compare_runs
-from hydrotest.analysis.comparison.placement import placed
+from hydrotest.analysis.comparison.placement import Placed, placed
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_DONE
-from hydrotest.report.comparing import comparison_sheet, placement_sentences, placement_sheet
+from hydrotest.report.comparing import (
+    comparison_sheet,
+    contended_words,
+    difference_words,
+    placement_sentences,
+    placement_sheet,
+    unequal_words,
+)
 from hydrotest.report.terminal import print_head, print_sheet, print_text
 
 
@@ -26,8 +34,12 @@ def compare(runs: Sequence[Path], as_json: bool) -> int:
     if as_json:
         print_json({
             "first": base.summary.run,
-            "comparisons": [{"run": name, "differences": one.differences, "rows": [vars(row) for row in one.rows]} for name, one in found.items()],
-            "placement": None if placement is None else asdict(placement),
+            "comparisons": [
+                {"run": name, "differences": [*map(difference_words, one.differences)], "differing": [*map(asdict, one.differences)],
+                 "rows": [vars(row) for row in one.rows]}
+                for name, one in found.items()
+            ],
+            "placement": None if placement is None else _as_json(placement),
         })  # fmt: skip
         return EXIT_DONE
     out = out_console()
@@ -40,12 +52,19 @@ def compare(runs: Sequence[Path], as_json: bool) -> int:
     return EXIT_DONE
 
 
+def _as_json(placement: Placed) -> dict[str, Any]:
+    """With what is contended and unequal as figures, and in words."""
+    answers = [{**asdict(one), "fought_for": [*map(contended_words, one.contended)]} for one in placement.answers]
+    sums = [*map(asdict, placement.unequal)]
+    return {"answers": answers, "unequal": [*map(unequal_words, placement.unequal)], "unequal_sums": sums}
+
+
 def _print_comparison(runs: str, found: Comparison, out: Console) -> None:
     print_head(runs, "", out)
     if found.differences:
         out.print("[bold]The runs differ not only in their results[/bold]")
         for difference in found.differences:
-            print_text(f"• {difference}", out)
+            print_text(f"• {difference_words(difference)}", out)
     if found.rows:
         print_sheet(comparison_sheet(found.rows), out)
     else:
