@@ -87,7 +87,7 @@ def test_each_missed_objective_is_named_and_nothing_else(summary: Summary) -> No
     )  # fmt: skip
     tenancy = lost.tenancy
     assert found == [
-        f"{limit.workload} ({limit.tenancy}): no limit could be told; the search was cut short",
+        f"{limit.workload} ({limit.tenancy}): no limit was found; the search was cut short",
         "ingest (isolated): 417,000/s were not sustained",
         "store (soak): 500/s were not sustained; a backlog grew",
         "batch (isolated): agg-by-key took 12.4 s, its objective is 12.0 s",

@@ -21,7 +21,7 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON fo
 
 @app.command
 def doctor(*, as_json: Json = False) -> int:
-    """Tell what this machine lacks, each with its remedy."""
+    """Show what this machine lacks, each with its remedy."""
     from hydrotest.cli.commands.doctor import doctor
 
     return doctor(as_json)
@@ -66,7 +66,7 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
 
 @app.command
 def up(experiment: Path, *, as_json: Json = False) -> int:
-    """Start hosts and systems without a test and hold them until Ctrl-C or `down`."""
+    """Start hosts and systems without a test; hold them until Ctrl-C or `down`."""
     from hydrotest.cli.commands.up import up
 
     return up(experiment, as_json)
@@ -74,7 +74,7 @@ def up(experiment: Path, *, as_json: Json = False) -> int:
 
 @app.command
 def status(experiment: Path, *, as_json: Json = False) -> int:
-    """Tell what is up of an experiment."""
+    """Show the status of held clusters."""
     from hydrotest.cli.commands.status import status
 
     return status(experiment, as_json)
@@ -82,7 +82,7 @@ def status(experiment: Path, *, as_json: Json = False) -> int:
 
 @app.command
 def down(experiment: Path, *, as_json: Json = False) -> int:
-    """End what `up` started, and clear what a killed run left."""
+    """Stop held clusters, and remove what a killed run left."""
     from hydrotest.cli.commands.down import down
 
     return down(experiment, as_json)
@@ -121,10 +121,10 @@ def report(run: Path, *, as_json: Json = False) -> int:
 
 @app.command
 def compare(first: Path, second: Path, *others: Path, as_json: Json = False) -> int:
-    """Set runs beside the first of them: limits, latencies and use, each with an interval and a word.
+    """Compare runs with the first of them: limits, latencies and use, each with an interval.
 
     What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared. Of runs
-    that place the systems differently it is told where each workload takes more: on shared hosts, or on hosts of its own.
+    that place the systems differently it shows where each workload takes more: on shared hosts, or on hosts of its own.
     """
     from hydrotest.cli.commands.compare import compare
 

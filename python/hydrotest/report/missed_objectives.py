@@ -8,14 +8,14 @@ from hydrotest.summary.model import Summary
 
 
 def missed(summary: Summary) -> list[str]:
-    """A line for each: no limit could be told, a level or a soak was not sustained, a job did not come to its end or took too long, something was lost or
+    """A line for each: no limit was found, a level or a soak was not sustained, a job did not come to its end or took too long, something was lost or
     corrupted. Nothing for a run whose exit code is 0."""
     return [*_limits(summary), *_levels(summary), *_soaks(summary), *_jobs(summary), *_integrity(summary)]
 
 
 def _limits(summary: Summary) -> list[str]:
     return [
-        f"{row.workload} ({row.tenancy}): no limit could be told{''.join(f'; {one}' for one in row.invalid_because)}"
+        f"{row.workload} ({row.tenancy}): no limit was found{''.join(f'; {one}' for one in row.invalid_because)}"
         for row in summary.limits
         if row.limit is None
     ]

@@ -103,7 +103,7 @@ class KafkaProduce(Scheduled):
     headers: Headers | None = Field(None, description="Headers of each record.")
     compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
     acks: Acks = Field(
-        -1, description="Which brokers store it before it counts as sent. Without acknowledgements nobody is told what is lost."
+        -1, description="Which brokers store it before it counts as sent. Without acknowledgements nothing reports what is lost."
     )
     idempotent: bool | None = Field(
         None,

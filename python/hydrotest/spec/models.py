@@ -68,7 +68,7 @@ class Objective(_Bounds):
 class Search(Model):
     """How limits are searched."""
 
-    precision: Fraction = Field(0.05, description="Limits are told to this fraction.")
+    precision: Fraction = Field(0.05, description="Limits are given to this fraction.")
     window: DurationS = Field(10.0, description="Measured window of a trial.")
     warm_up: DurationS = Field(2.0, description="Cut off before each window.")
     saturated: DurationS = Field(6.0, description="Window of the saturated rate.")

@@ -29,7 +29,7 @@ class Combined(AllAtOnce):
     )
     pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
     window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
-    precision: Fraction = Field(0.15, description="The safe working point is told to this fraction.")
+    precision: Fraction = Field(0.15, description="The safe working point is given to this fraction.")
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check_times(index, experiment, checker)
