@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
@@ -50,6 +51,11 @@ class Measured:
             if known is not None:
                 known[folder, workload] = found
         return found
+
+    @cached_property
+    def verdicts(self) -> dict[Any, Any]:
+        """Verdicts on this trial so far, by objective (`limits/verdict.py`): several tables ask for them."""
+        return {}
 
     @cached_property
     def compiling(self) -> dict[str, float]:

@@ -42,6 +42,8 @@ def own_links(measured: Measured) -> dict[str, float]:
     """Mean use of the link, the busier way, as a share of its ceiling, on each host that carries generators and no service: what a
     service sends is the system's own. Hosts whose link's ceiling is not known are left out."""
     ceilings = measured.link_ceilings
+    if not any(host in ceilings for host in measured.load.hosts):
+        return {}
     services = read_samples(measured.folder, layout.SERVICE_SAMPLES)
     serving = set() if services.is_empty() else set(services["host"].unique())
     shares = {}

@@ -66,7 +66,14 @@ class Verdict:
 
 
 def judge(measured: Measured, objective: Objective) -> Verdict:
-    """Judges one open-loop trial."""
+    """Judges one open-loop trial. A trial that is already judged by the same objective keeps its verdict."""
+    known: dict[Objective, Verdict] = measured.verdicts
+    if objective not in known:
+        known[objective] = _judge(measured, objective)
+    return known[objective]
+
+
+def _judge(measured: Measured, objective: Objective) -> Verdict:
     source = measured.source
     offered = (source or measured).offered
     outcome = measured.load.outcome

@@ -39,29 +39,32 @@ SIGNS = [
 """What tells that something was waited for, or ran short: name, the counter that only some hosts have, expression."""
 
 
+RATES = [
+    pl.col("wall_s"),
+    (pl.sum_horizontal(*CPU_BUSY).diff() / 1e6 / pl.col("wall_s").diff()).alias("cpu_cores"),
+    (_per_s("cpu_steal_us") / 1e6).alias("steal_cores"),
+    (_per_s("cpu_iowait_us") / 1e6).alias("iowait_cores"),
+    (pl.col("memory_total_bytes") - pl.col("memory_available_bytes")).alias("memory_bytes"),
+    pl.col("swap_used_bytes").alias("swap_bytes"),
+    *(_per_s(f"disk_{what}").alias(f"disk_{what}_per_s") for what in ("reads", "writes", "read_bytes", "write_bytes")),
+    (_per_s("disk_busy_ms") / 1e3).alias("disk_busy"),
+    # On one machine all traffic is on loopback; it counts as network traffic of that host.
+    (_per_s("net_out_bytes") + _per_s("lo_out_bytes")).alias("network_out_bytes_per_s"),
+    (_per_s("net_in_bytes") + _per_s("lo_in_bytes")).alias("network_in_bytes_per_s"),
+    _per_s("tcp_out_segments").alias("tcp_segments_out_per_s"),
+    _per_s("tcp_in_segments").alias("tcp_segments_in_per_s"),
+    _per_s("tcp_retransmitted_segments").alias("tcp_retransmits_per_s"),
+    (_per_s("sampler_cpu_us") / 1e6).alias("sampler_cores"),
+]
+"""What every host has."""
+
+
 def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     """One row a reading (the first has nothing to compare with and is left out), rates per second."""
     if samples.is_empty():
         return pl.DataFrame()
     own = samples.filter(pl.col("host") == host).sort("wall_s")
-    busy = pl.sum_horizontal(*CPU_BUSY)
-    columns = [
-        pl.col("wall_s"),
-        (busy.diff() / 1e6 / pl.col("wall_s").diff()).alias("cpu_cores"),
-        (_per_s("cpu_steal_us") / 1e6).alias("steal_cores"),
-        (_per_s("cpu_iowait_us") / 1e6).alias("iowait_cores"),
-        (pl.col("memory_total_bytes") - pl.col("memory_available_bytes")).alias("memory_bytes"),
-        pl.col("swap_used_bytes").alias("swap_bytes"),
-        *(_per_s(f"disk_{what}").alias(f"disk_{what}_per_s") for what in ("reads", "writes", "read_bytes", "write_bytes")),
-        (_per_s("disk_busy_ms") / 1e3).alias("disk_busy"),
-        # On one machine all traffic is on loopback; it counts as network traffic of that host.
-        (_per_s("net_out_bytes") + _per_s("lo_out_bytes")).alias("network_out_bytes_per_s"),
-        (_per_s("net_in_bytes") + _per_s("lo_in_bytes")).alias("network_in_bytes_per_s"),
-        _per_s("tcp_out_segments").alias("tcp_segments_out_per_s"),
-        _per_s("tcp_in_segments").alias("tcp_segments_in_per_s"),
-        _per_s("tcp_retransmitted_segments").alias("tcp_retransmits_per_s"),
-        (_per_s("sampler_cpu_us") / 1e6).alias("sampler_cores"),
-    ]
+    columns = [*RATES]
     columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
         # The kernel counts only periods in which a core was wanted: one throttled burst a second is not a second held back.
