@@ -74,7 +74,7 @@ def check_rights(experiment: Experiment) -> None:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
                             "Run it with sudo, or use `connect: local`.")  # fmt: skip
     is_squeezed = any(test.needs_squeeze for test in experiment.tests)
-    squeezed = [name for name, host in experiment.hosts.items() if host.may_burden]
+    squeezed = [name for name, host in experiment.hosts.items() if host.may_run_cpu_hog]
     if is_squeezed and squeezed and os.geteuid() != 0:
         raise BadInputError(
             f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or leave it out."

@@ -56,7 +56,7 @@ class Placed(Model):
         return ""
 
     @property
-    def may_burden(self) -> bool | None:
+    def may_run_cpu_hog(self) -> bool | None:
         """True if cores may be taken from all that runs on it; None where that is not how it is squeezed."""
         return None
 
@@ -88,7 +88,7 @@ class LocalHost(Placed):
         "generators. Needs root.")  # fmt: skip
 
     @property
-    def may_burden(self) -> bool | None:
+    def may_run_cpu_hog(self) -> bool | None:
         return self.squeeze == "allow"
 
     def machine(self, name: str) -> str:

@@ -171,8 +171,8 @@ class Experiment(Model):
         shares: dict[str, GivenResource] = {"cpu": "cores", "disk": "disk", "network": "network"}
         if resource in shares and self.has_share(name, shares[resource]):
             return Provable()
-        if resource == "cpu" and host.may_burden is not None:
-            return Provable(None if host.may_burden else name)
+        if resource == "cpu" and host.may_run_cpu_hog is not None:
+            return Provable(None if host.may_run_cpu_hog else name)
         return None
 
     def peers(self, workload: str) -> list[str]:

@@ -40,7 +40,7 @@ class Isolated(SomeWorkloads):
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check(index, experiment, checker)
         shares = any(experiment.has_share(name, resource) for name in experiment.hosts for resource in get_args(GivenResource))
-        may = any(host.may_burden for host in experiment.hosts.values())
+        may = any(host.may_run_cpu_hog for host in experiment.hosts.values())
         if self.squeeze is not None and not shares and not may:
             raise checker.fail(self.place(index, "squeeze"), "no host has a share of something that could be squeezed",
                                "Give emulated hosts (`connect: netns`) `cores`, `disk` or `network`, or write `squeeze: allow` at a host, or leave it out.")  # fmt: skip
