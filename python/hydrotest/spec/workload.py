@@ -136,7 +136,7 @@ class Workload(Model):
         return None
 
     def limit_step(self, name: str, experiment: Experiment) -> Step:
-        """The step of an `isolated` test of it."""
+        """The step that is its `isolated` test."""
         search = experiment.search
         # Bracket and bisect over a factor of about two, then short searches of three trials each.
         bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
