@@ -90,7 +90,7 @@ class Spark(JavaSystem):
                 )
         for key in ("spark.jars", "spark.files"):
             for path in filter(None, (one.strip() for one in str(self.config.get(key, "")).split(","))):
-                # Spark takes addresses (hdfs://…, file:…, local:…) and patterns, too; those it looks for itself.
+                # Spark also takes addresses (hdfs://…, file:…, local:…) and patterns; it finds those itself.
                 if re.match(r"\w+:", path) or any(sign in path for sign in "*?[{"):
                     continue
                 if not Path(path).is_absolute():

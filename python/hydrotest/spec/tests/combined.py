@@ -39,7 +39,8 @@ class Combined(AllAtOnce):
     def steps(self, experiment: Experiment) -> list[Step]:
         alone = len(self.workloads) + 1
         pair_s = alone * (self.window + experiment.search.warm_up + OVERHEAD_S)
-        # Begins at an equal share, with each rejection twice: the first search takes about as many as each independent one.
+        # Begins at an equal share, with each rejection twice: the first search takes about as many trials
+        # as each independent one.
         searched = 0 if self.rates else COMBINED_TRIALS * (1 + experiment.search.repeats)
         search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
         all_out = 0 if self.rates else experiment.search.repeats
