@@ -540,7 +540,7 @@ def test_a_dataflow_needs_the_hosts_of_all_that_it_goes_through(tmp_path: Path) 
         ("reads: logs,", "reads: logs, replication: 2,", 8, "needs as many brokers"),
         ("error: 2", "emergencies: 2", 7, "at most 8 letters"),
         ("info: 8, error: 2", "info: 0", 7, "no level has a weight"),
-        ("record_size: 100 B", "record_size: 31 B", 7, "no room for their level"),
+        ("record_size: 100 B", "record_size: 31 B", 7, "too small for their level"),
         ("  spark: {master: a, workers: [a]}\n", "", 7, "needs the system spark"),
         ("  - isolated: [flow]", "  - combined: {workloads: [logs, flow], rates: {logs: 1K}}", 10, "has no part in this test"),
         ("sinks: [kafka]", "sinks: [kafka, directory], mode: real-time", 8, "no sinks but kafka"),
@@ -549,7 +549,7 @@ def test_a_dataflow_needs_the_hosts_of_all_that_it_goes_through(tmp_path: Path) 
         ("sinks: [kafka]", "sinks: [kafka, directory], directory: /mnt/lake", 8, "address of the sink `directory`"),
         ("sinks: [kafka]", "sinks: [kafka], directory: 's3a://lake'", 8, "address of the sink `directory`"),
         ("sinks: [kafka]", "sinks: [kafka], executors: 2", 8, "each of 2 executors needs a worker"),
-        ("sinks: [kafka]", "sinks: [kafka], executors: 1", 8, "what cores an executor has is not said"),
+        ("sinks: [kafka]", "sinks: [kafka], executors: 1", 8, "the cores of an executor are not known"),
         ("sinks: [kafka]", "sinks: [kafka], engine: kafka, mode: real-time", 8, "a mode of hydrotest's own queries"),
         (
             "- isolated: [flow]",

@@ -1,4 +1,4 @@
-"""How operations come at a given rate: `even`, `poisson`, or `bursts(100)`."""
+"""How operations arrive at a given rate: `even`, `poisson`, or `bursts(100)`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Arrivals(BaseModel):
 
 
 def parse_arrivals(value: object) -> object:
-    """Turns the text form into `Arrivals`."""
+    """Parses the text form into `Arrivals`."""
     if isinstance(value, Arrivals):
         return value
     if value in ("even", "poisson"):
@@ -48,7 +48,7 @@ def parse_arrivals(value: object) -> object:
 
 
 def show_arrivals(arrivals: Arrivals) -> str:
-    """As it was written."""
+    """The text form, as in the file."""
     return arrivals.shape if arrivals.size is None else f"{arrivals.shape}({arrivals.size})"
 
 

@@ -19,23 +19,25 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 COLUMN_BYTES_MIN = 24
-"""What accounts for a row."""
+"""Bytes that account for a row."""
 REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
-"""Consistency levels that no smaller replication can ever answer; the others follow the replication."""
+"""Replicas that these consistency levels need at any replication; the needs of other levels follow the
+replication."""
 
 
 class CassandraSecurity(Security):
-    """Of Cassandra's client port. hydrotest makes authority, certificates and password for the run, and removes them with it; they cannot be given. Not together with the
-    sink `cassandra` of a `dataflow`, nor with `client: stock`."""
+    """Security of Cassandra's client port. hydrotest creates the authority, certificates and password for the
+    run and removes them at its end; they cannot be given. Not possible with the sink `cassandra` of a
+    `dataflow`, or with `client: stock`."""
 
-    password: bool = Field(False, description="Clients log in, by user and password.")
+    password: bool = Field(False, description="Clients log in with user and password.")
 
 
 class Cassandra(JavaSystem):
     """Apache Cassandra."""
 
     hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
-    config: dict[str, Any] = Field(default_factory=dict, description="Parts of cassandra.yaml, passed through.")
+    config: dict[str, Any] = Field(default_factory=dict, description="Settings of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
     security: CassandraSecurity | None = Field(None, description="Encryption and logins of clients.")
 
@@ -86,7 +88,7 @@ class Statement(Model):
     """A prepared statement on a table of your own; a value is made for each `?`."""
 
     cql: str = Field(min_length=1, description="The statement, e.g. INSERT INTO orders (customer, note) VALUES (?, ?).")
-    weight: float = Field(1.0, ge=0, description="How often, beside the others.")
+    weight: float = Field(1.0, ge=0, description="How often it runs, relative to the other statements.")
 
     @property
     def is_read(self) -> bool:
@@ -95,8 +97,8 @@ class Statement(Model):
 
 
 class CassandraLoad(Scheduled):
-    """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables of your own (`table`,
-    `statements`)."""
+    """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables
+    of your own (`table`, `statements`)."""
 
     kind: Literal["cassandra"]
     mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
@@ -107,13 +109,13 @@ class CassandraLoad(Scheduled):
     statements: dict[Name, Statement] = Field(default_factory=dict, description="Statements on your own tables, by name.")
     values: dict[str, MakerField] = Field(
         default_factory=dict,
-        description="How the values of your tables' columns follow from their row, by column; if not given, the partition key is the row's "
-        "number, and the rest suits its type.",
+        description="How the column values of your tables follow from their row, by column. If not given, the partition key is "
+        "the row's number, and the other values suit their type.",
     )
     populate: Name | None = Field(
         None,
-        description="The statement that writes each row of `keys` once, before; the first INSERT if there is a SELECT. Without one, rows "
-        "that a read does not find are not taken for lost.",
+        description="The statement that writes each row of `keys` once, beforehand; if not given, the first INSERT, provided that "
+        "there is a SELECT. Without one, rows that a read does not find do not count as lost.",
     )
     strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
     consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
@@ -121,16 +123,17 @@ class CassandraLoad(Scheduled):
     )
     replication: Count = Field(1, description="Replicas of each row.")
     columns: Count = Field(5, description="Blob columns of a row.")
-    column_size: SizeBytes = Field(34, description="Size of each; standard1 has 5 × 34 B.")
+    column_size: SizeBytes = Field(34, description="Size of each column; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
     connections: Count = Field(
         1,
-        description="Connections to each node, per thread, that take turns. More are opened for what a node that falls behind may have out.",
+        description="Connections to each node, per thread, used in rotation. More are opened for the requests in flight to a node "
+        "that falls behind.",
     )
     tick: DurationS = Field(
         0.00025,
-        description="Operations that fall due within this time begin together. From 1 ms on answers, too, are taken in only once a tick, which costs the client least "
-        "CPU and lengthens each response time by up to a tick.",
+        description="Operations due within this time start together. From 1 ms on, answers are also read only once a tick: least "
+        "client CPU, but each response time is longer by up to a tick.",
     )
     timeout: DurationS = Field(10.0, description="A request unanswered for this long is an error.")
 
@@ -141,13 +144,13 @@ class CassandraLoad(Scheduled):
 
     @property
     def is_filled_before(self) -> bool:
-        """True if each row of `keys` is written once, before: reads must find a row, and random writes to the default table must
-        fall on rows whose presence can be checked."""
+        """True if each row of `keys` is written once, beforehand: reads must find a row, and random writes to
+        the default table must hit rows whose presence can be checked."""
         return self.filling is not None if self.statements else self.reads or self.keys.shape != "sequential"
 
     @property
     def filling(self) -> str | None:
-        """The statement of its own that fills the tables."""
+        """The user's statement that fills the tables."""
         inserts = [name for name, one in self.statements.items() if verb(one.cql) == "INSERT"]
         return self.populate or (inserts[0] if self.reads and inserts else None)
 
@@ -195,7 +198,7 @@ class CassandraLoad(Scheduled):
                                "Leave `security` out, or `client: stock`.")  # fmt: skip
 
     def _check_content(self, place: Path_, checker: Checker) -> None:
-        """What is pressed with: the default table by its mix, or tables and statements of the user's own."""
+        """Checks the load: the mix of the default table, or tables and statements of the user's own."""
         if not self.statements:
             if self.mix is None:
                 raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")

@@ -1,4 +1,5 @@
-"""What a model alone cannot see: names that must exist, replicas that need hosts, memory that must be there. What belongs to one kind, its own model checks."""
+"""Checks across models: names that must exist, replicas that need hosts, memory that must be available. Each
+kind's own checks are in its model."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hydrotest.spec.tests.base import WINDOW_S_MIN
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
-"""What a JVM takes beside its heap: seen 0.4–0.6 GB for Kafka and Cassandra, less for Spark."""
+"""What a JVM takes in addition to its heap: 0.4–0.6 GB seen for Kafka and Cassandra, less for Spark."""
 
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
@@ -37,7 +38,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
 
 
 def _check_lab(experiment: Experiment, checker: Checker) -> None:
-    """An emulated host has a network that this machine itself is not in."""
+    """An emulated host's network does not include this machine."""
     emulated = [name for name, host in experiment.hosts.items() if host.is_emulated]
     other = [name for name, host in experiment.hosts.items() if not host.is_emulated]
     for name, host in experiment.hosts.items():
@@ -95,7 +96,7 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
         memory = host.shares.get("memory")
         if memory is not None and by_host[name] > memory:
             raise BadInputError(
-                f"{name} needs {show_bytes(by_host[name])} of memory (heaps, {show_bytes(JVM_OVERHEAD_BYTES)} beside each, "
+                f"{name} needs {show_bytes(by_host[name])} of memory (heaps, {show_bytes(JVM_OVERHEAD_BYTES)} in addition to each, "
                 f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(round(memory))}",
                 "Give it more, or its services smaller heaps.", file=document.file, line=document.line(("hosts", name, "memory")),
             )  # fmt: skip
@@ -107,7 +108,7 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
         largest = max(sums, key=lambda name: sums[name])
         parts = ", ".join(f"{name} {show_bytes(size)}" for name, size in sums.items())
         raise BadInputError(
-            f"the experiment needs {show_bytes(needed)} of memory ({parts}, {show_bytes(needed - sum(sums.values()))} beside them); "
+            f"the experiment needs {show_bytes(needed)} of memory ({parts}, {show_bytes(needed - sum(sums.values()))} in addition); "
             f"this machine has {show_bytes(there)}",
             "Make a heap smaller, or leave a system out.", file=document.file,
             line=document.line(("systems", largest, present[largest].memory_key)),

@@ -1,4 +1,5 @@
-"""What emulated hosts are given of a machine, against what the machine has. Pure: what it has is told."""
+"""Checks the resources of emulated hosts against the machine's. Pure: the machine's resources are passed
+in."""
 
 from __future__ import annotations
 
@@ -15,19 +16,20 @@ from hydrotest.units import show_bytes
 
 @dataclass(frozen=True)
 class Machine:
-    """What this machine has."""
+    """The resources of this machine."""
 
     cores: float
     memory_bytes: int
     disk_bytes: int
-    """Free where the systems' data will lie."""
+    """Free space where the systems keep their data."""
 
 
 def check_machine(experiment: Experiment, document: Document, machine: Machine) -> None:
-    """Raises `BadInputError` where an emulated host is given more than there is, or all of them together more memory or disk.
+    """Raises `BadInputError` if an emulated host gets more than there is, or all of them together get more
+    memory or disk.
 
-    Cores may be given more than once: hosts that idle in turn share them well, and `check` says so. Disks of the default size count alone only, since their files
-    grow with what is written.
+    Cores may be given more than once: hosts that idle at different times share them well, and `check` reports
+    it. A disk of the default size is checked only alone, since its file grows with what is written.
     """
     checker = Checker(document)
     emulated = experiment.hosts_of(NetnsHost)
@@ -61,12 +63,12 @@ def _check_disks(emulated: dict[str, NetnsHost], machine: Machine, checker: Chec
 
 
 def _too_much(given: dict[str, int], key: str, there: str, hint: str, checker: Checker) -> BadInputError:
-    """All together too much: at the line of the one that is given most."""
+    """Refuses too large a sum over all hosts, at the line of the host that gets most."""
     most = max(given, key=lambda name: given[name])
     parts = ", ".join(f"{name} {show_bytes(size)}" for name, size in given.items())
     return checker.fail(("hosts", most, key), f"the emulated hosts get {show_bytes(sum(given.values()))} of {key} ({parts}); {there}", hint)
 
 
 def _has_size(host: NetnsHost) -> bool:
-    """True if the size of its disk was written."""
+    """True if the file gives the size of its disk."""
     return "disk_size" in host.model_fields_set

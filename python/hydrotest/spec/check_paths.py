@@ -1,4 +1,5 @@
-"""Where data, jars and results lie, against what the systems can take as a path. Pure: the paths are told."""
+"""Checks the paths of data, jars and results against what the systems can use. Pure: the paths are passed
+in."""
 
 from __future__ import annotations
 
@@ -18,16 +19,18 @@ IN_CACHE = {**IN_JARS, "=": "parts a Java agent's jar from its options", ",": "p
 
 @dataclass(frozen=True)
 class Roots:
-    """Whole paths, without links."""
+    """Absolute paths, without links."""
 
     data: Path
     cache: Path
     takes_letters: bool = True
-    """True if this machine has a locale in which Java writes names beyond ASCII, and ours is of the same encoding."""
+    """True if this machine has a locale in which Java writes names beyond ASCII, and hydrotest's has the same
+    encoding."""
 
 
 def check_paths(experiment: Experiment, document: Document, roots: Roots) -> None:
-    """Raises `BadInputError` for a path that a system would misread: its data would lie elsewhere, or it would not start."""
+    """Raises `BadInputError` for a path that a system would misread: its data would lie elsewhere, or it
+    would not start."""
     checker = Checker(document)
     named = next((name for name, host in experiment.hosts.items() if host.data), None)
     place: Path_ = ("hosts", named, "data") if named is not None else ()

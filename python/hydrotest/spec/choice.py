@@ -1,4 +1,4 @@
-"""Parts of an experiment file of which there are several kinds: which ones, the registry says."""
+"""Parts of an experiment file with several kinds; the registry lists the kinds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Kind(Protocol):
-    """What a registry holds, as far as it matters here."""
+    """The part of a registry that is used here."""
 
     @property
     def model(self) -> Ref:
@@ -27,13 +27,13 @@ class Kind(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """Annotates a base of models: in the file stands one of them, and its `key` says which."""
+    """Annotates a base of models: the file contains one of them, and its `key` names which."""
 
     kinds: Mapping[str, Kind]
     key: str
 
     def models(self, base: type[Model] | None = None) -> list[type[Model]]:
-        """What may stand there."""
+        """The models that are allowed there."""
         return [kind.model.load() for kind in self.kinds.values()]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -43,12 +43,12 @@ class OneOf:
 
 @dataclass(frozen=True, eq=False)
 class EachOf:
-    """Annotates a model that gets a key for each kind; in the file may stand any of them."""
+    """Annotates a model that gets a key for each kind; the file may contain any of them."""
 
     kinds: Mapping[str, Kind]
 
     def models(self, base: type[Model]) -> list[type[Model]]:
-        """`base` with its keys; nothing else may stand there."""
+        """`base` with these keys and no others."""
         return [_with_keys(base, tuple((name, kind.model.load()) for name, kind in self.kinds.items()))]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -62,12 +62,13 @@ def _with_keys(base: type[Model], models: tuple[tuple[str, type[Model]], ...]) -
 
 
 def expected(value: object, kind: type[T]) -> T:
-    """The value, which is of that kind by what was checked before. Raises `TypeError` if it is not."""
+    """The value as that kind, which earlier checks ensure. Raises `TypeError` if it is of another kind."""
     if (found := narrowed(value, kind)) is None:
         raise TypeError(f"{value!r} is not a {kind.__name__}")
     return found
 
 
 def narrowed(value: object, kind: type[T]) -> T | None:
-    """The value if it is of that kind, for who asks about one kind alone; what differs between kinds is a method of theirs."""
+    """The value if it is of that kind, for code about one kind alone. What differs between kinds is a method
+    of each."""
     return value if isinstance(value, kind) else None

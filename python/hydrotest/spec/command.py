@@ -10,10 +10,10 @@ from hydrotest.spec.workload import LimitBy, Refusal, Workload
 
 
 class Command(Workload):
-    """A neighbour: any program that runs while a combined test presses, such as a backup or a batch job of your own."""
+    """A neighbour: any program that runs during a combined test, such as a backup or a batch job of your own."""
 
     kind: Literal["command"]
-    argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started anew if it ends. No secrets here.")
+    argv: list[str] = Field(min_length=1, description="The program and its arguments; it is started again when it ends. No secrets here.")
 
     limit_by: ClassVar[LimitBy] = LimitBy.NOTHING
     is_warmed: ClassVar[bool] = False

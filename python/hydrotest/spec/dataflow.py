@@ -1,4 +1,4 @@
-"""A dataflow in the experiment file: a pipeline that log records go through."""
+"""A dataflow in the experiment file: a pipeline for log records."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 FLOW_S = 20.0
-"""Beside its windows a trial takes this long: a pipeline is begun, comes to its end and is accounted for in each."""
+"""Time of a trial in addition to its windows: each starts a pipeline, drains it and accounts for its
+records."""
 REAL_TIME_TRIGGER_S_MIN = 5.0
 """spark.sql.streaming.realTimeMode.minBatchDuration."""
 SinkName = Literal["kafka", "directory", "hdfs", "cassandra"]
 
 
 class Dataflow(Workload):
-    """A pipeline that log records go through: topic → splitter by level → a topic for each level → a persister each → aggregate, as a Spark application of Structured
-    Streaming with a query for each of these steps. Each acknowledged record is accounted for behind every step."""
+    """A pipeline for log records: topic → splitter by level → a topic for each level → a persister for each →
+    aggregate. It is a Spark application of Structured Streaming with a query for each step. Each acknowledged
+    record is accounted for after every step."""
 
     kind: Literal["dataflow"]
     reads: Name = Field(description="The kafka-produce workload, with `levels`, that feeds it. Its topic is the first of the pipeline.")
@@ -39,44 +41,49 @@ class Dataflow(Workload):
     )
     submit: str | None = Field(
         None,
-        description="Or a Spark job of your own (a .py file), submitted for each trial with the path of a JSON file: brokers, input, branches (topic "
-        "by level), aggregate, checkpoints, and ready, a file that it makes once it takes records. hydrotest makes the topics, feeds and checks them.",
+        description="Or your own Spark job (a .py file), submitted for each trial with the path of a JSON file: brokers, input, "
+        "branches (topic by level), aggregate, checkpoints, and ready, a file that the job creates when it takes "
+        "records. hydrotest creates the topics, feeds and checks them.",
     )
-    tasks: Count = Field(1, description="Of `engine: kafka`: threads of each step.")
+    tasks: Count = Field(1, description="With `engine: kafka`: threads of each step.")
     executors: Count | None = Field(
         None,
-        description="Spark's executors, each with all `cores` of a worker; as many as there are workers if not given. Dataflows that differ in nothing else show "
-        "how the limit rises with them.",
+        description="Spark's executors, each with all `cores` of a worker; as many as there are workers if not given. Dataflows "
+        "that differ only in this show how the limit rises with executors.",
     )
     partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
     replication: Count = Field(1, description="Replicas of each of these partitions.")
     sinks: list[SinkName] = Field(
         default_factory=lambda: list[SinkName](["kafka"]),
         min_length=1,
-        description="Where the aggregate goes, several at once: `kafka`, a topic, which is always among them, since it is followed for latency; `directory`, "
-        "files on the driver's host; `hdfs`, files there; `cassandra`, rows of a table, by `foreachBatch`.",
+        description="Where the aggregate goes; several are possible. `kafka`: a topic, always included, since latency is measured "
+        "there; `directory`: files on the driver's host; `hdfs`: files there; `cassandra`: rows of a table, by "
+        "`foreachBatch`.",
     )
     directory: str | None = Field(
         None,
-        description="Where the sink `directory` is, as an address that Hadoop's file systems know: file:///mnt/lake, s3a://bucket/lake. Each trial has a folder of "
-        "its own below it, which is removed once it is counted. On the driver's host, with the systems' data, if not given.",
+        description="Address of the sink `directory` for Hadoop's file systems: file:///mnt/lake, s3a://bucket/lake. Each trial "
+        "has its own folder there, which is removed after the count. If not given: on the driver's host, with the "
+        "systems' data.",
     )
-    consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field("LOCAL_QUORUM", description="Of what is written to Cassandra.")
-    format: Literal["parquet", "json"] = Field("parquet", description="Of the files.")
+    consistency: Literal["ONE", "QUORUM", "ALL", "LOCAL_QUORUM"] = Field(
+        "LOCAL_QUORUM", description="Consistency level of writes to Cassandra."
+    )
+    format: Literal["parquet", "json"] = Field("parquet", description="Format of the files.")
     windows: DurationS | None = Field(
         None,
-        description="Beside the splitter, a stateful query counts what comes in, by level and by windows of this length of the records' "
-        "intended time, into a topic of its own; its counts are checked, too.",
+        description="In addition to the splitter, a stateful query counts the input by level and by windows of the records' "
+        "intended time, of this length. The counts go into a separate topic and are checked, too.",
     )
     mode: Literal["micro-batch", "real-time"] = Field(
         "micro-batch",
-        description="`real-time`: Spark's low-latency mode, in which tasks stay and take each record as it comes. Each then needs a slot of its own: "
-        "one for each partition of each query's topic. Into topics only.",
+        description="`real-time`: Spark's low-latency mode, in which tasks keep running and take each record as it arrives. Each "
+        "task needs its own slot: one for each partition of each query's topic. Into topics only.",
     )
     trigger: DurationS | None = Field(
         None,
-        description="A batch of each query begins so often; one after the other if not given. In real-time mode progress is kept so often; 5 s if "
-        "not given.",
+        description="Interval between the starts of each query's batches; if not given, each starts when the previous one ends. "
+        "In real-time mode, interval at which progress is stored; 5 s if not given.",
     )
 
     @property
@@ -87,13 +94,14 @@ class Dataflow(Workload):
     offsets_per_trigger: Count | None = Field(None, description="Most records of one batch (`maxOffsetsPerTrigger`).")
     drain: DurationS = Field(
         180.0,
-        description="What is still in the pipeline when the load is over may take so long to come through; the rest is reported as in flight.",
+        description="Longest time after the load ends for the rest of the records to leave the pipeline; what remains is reported "
+        "as in flight.",
     )
     restarts: int = Field(
         10,
         ge=0,
-        description="Spark leaves a query dead that an error has ended. So often each is started again, from its checkpoint and after 5 s, as "
-        "whoever runs it would do; the next time the trial fails.",
+        description="Spark does not restart a query that an error has ended. Each is restarted at most this often, from its "
+        "checkpoint and after 5 s, as an operator would do. One more error fails the trial.",
     )
 
     def queries(self, levels: Iterable[str]) -> list[str]:
@@ -200,10 +208,11 @@ class Dataflow(Workload):
             raise checker.fail((*place, "executors"), f"each of {self.executors} executors needs a worker; there are {len(spark.workers)}",
                                "Add hosts to `workers`.")  # fmt: skip
         if spark.cores is None:
-            raise checker.fail((*place, "executors"), "what cores an executor has is not said", "Give the workers `cores`.")
+            raise checker.fail((*place, "executors"), "the cores of an executor are not known", "Give the workers `cores`.")
 
     def _check_real_time(self, source: KafkaProduce, spark: Spark | None, place: Path_, checker: Checker) -> None:
-        """What Spark's guide asks of it ("Real-time Mode", Requirements and Supported Queries), before Spark does."""
+        """Checks what Spark's guide requires ("Real-time Mode", Requirements and Supported Queries), before
+        Spark does."""
         if spark is None or self.submit is not None or self.engine != "spark":
             raise checker.fail((*place, "mode"), "real-time is a mode of hydrotest's own queries in Spark", "Leave `mode` out.")
         if self.sinks != ["kafka"] or self.windows is not None or self.offsets_per_trigger is not None:
@@ -221,10 +230,10 @@ class Dataflow(Workload):
 
 
 def driver_service(workload: str) -> str:
-    """What the Spark driver of a workload is called among the services."""
+    """The service name of a workload's Spark driver."""
     return f"spark-driver-{workload}"
 
 
 def query_service(workload: str, query: str) -> str:
-    """What a query of a dataflow is called, as what a fault strikes."""
+    """The name of a dataflow's query, as the target of a fault."""
     return f"spark-query-{workload}-{query}"

@@ -1,6 +1,6 @@
 """Distributions as cassandra-stress names them: `uniform(0, 1M)`, `sequential(1, 100K)`, `gaussian(0, 1M)` or
-`gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`; of keys, and of sizes.
-"""
+`gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`; of keys, and of
+sizes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Distribution(BaseModel):
         return self.mean if self.mean is not None else (self.low + self.high - 1) / 2
 
     def wire(self) -> dict[str, Any]:
-        """As the generator takes it: a closed range."""
+        """The generator's form: a closed range."""
         out: dict[str, Any] = {"shape": self.shape, "min": self.low, "max": self.high - 1}
         if self.shape == "gaussian":
             out |= {"mean": self.mean, "sd": self.sd}
@@ -73,8 +73,8 @@ def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, 
 def _made(
     text: object, shape: str, parts: list[str], number: Callable[[object], int], beyond: int, middle: Callable[[object], float]
 ) -> Distribution:
-    """The distribution of these arguments: `number` reads the ends of its range, `middle` mean and standard deviation. `beyond` is 1 where the second end is itself in
-    the range, else 0."""
+    """The distribution of these arguments: `number` reads the ends of its range, `middle` mean and standard
+    deviation. `beyond` is 1 where the second end is itself in the range, else 0."""
     low, high = number(parts[0]), number(parts[1]) + beyond
     if low >= high:
         raise ValueError(f"{text!r} is empty: {parts[0]} is not below {parts[1]}")
@@ -93,7 +93,7 @@ def _made(
 
 
 def parse_keys(value: object) -> object:
-    """Turns the text form of a distribution of keys into one."""
+    """Parses the text form of a distribution of keys."""
     if isinstance(value, Distribution):
         return value
     shape, parts = _arguments(value, ("sequential", "uniform", "gaussian", "zipf"), _KEY_FORMS)
@@ -101,7 +101,8 @@ def parse_keys(value: object) -> object:
 
 
 def parse_sizes(value: object) -> object:
-    """The same for sizes, whose ends both belong to them: `uniform(100 B, 1 KiB)`; one size is all."""
+    """The same for sizes, whose range includes both ends: `uniform(100 B, 1 KiB)`; a single size is also
+    allowed."""
     if isinstance(value, Distribution):
         return value
     if not isinstance(value, str) or "(" not in value:
@@ -112,7 +113,7 @@ def parse_sizes(value: object) -> object:
 
 
 def show_sizes(sizes: Distribution) -> int | str:
-    """As it was written, in bytes."""
+    """The text form, in bytes."""
     if sizes.size == 1:
         return sizes.low
     rest = "" if sizes.mean is None else f", {sizes.mean:g}, {sizes.sd:g}"
@@ -120,7 +121,8 @@ def show_sizes(sizes: Distribution) -> int | str:
 
 
 class Maker(BaseModel):
-    """How a column's value follows from the number of its row: the number itself, a number that is drawn, or so many bytes."""
+    """How a column's value follows from the number of its row: the number itself, a drawn number, or a number
+    of bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -133,7 +135,7 @@ class Maker(BaseModel):
 
 
 def parse_maker(value: object) -> object:
-    """Turns the text form of a maker into one."""
+    """Parses the text form of a maker."""
     if isinstance(value, Maker):
         return value
     if value == "row":
@@ -147,7 +149,7 @@ def parse_maker(value: object) -> object:
 
 
 def show_maker(maker: Maker) -> str:
-    """As it was written."""
+    """The text form, as in the file."""
     if maker.drawn is None:
         return "row"
     if maker.make == "bytes":

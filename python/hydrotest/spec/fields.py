@@ -36,7 +36,7 @@ def _loopback(value: str) -> str:
 
 
 Loopback = Annotated[str, AfterValidator(_loopback)]
-"""An address that nobody outside the machine reaches."""
+"""An address that cannot be reached from outside the machine."""
 
 Name = Annotated[str, AfterValidator(_name)]
 """A name that is also part of file, topic and keyspace names."""
@@ -58,4 +58,4 @@ Fraction = Annotated[float, BeforeValidator(units.fraction)]
 Share = Annotated[float, BeforeValidator(units.share)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 PropertyValue = bool | int | float | str
-"""A server property's value, passed through as the server wants it."""
+"""A server property's value, passed through in the server's form."""

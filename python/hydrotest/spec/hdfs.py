@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 FILES_S = 8.0
-"""One pass over files is reckoned to take this long; their size decides."""
+"""Assumed time of one pass over files; the real time depends on their size."""
 
 
 class Hdfs(JavaSystem):
@@ -26,7 +26,7 @@ class Hdfs(JavaSystem):
 
     namenode: Name = Field(description="The NameNode's host.")
     datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
-    replication: Count = Field(2, description="Copies of each block, as far as there are DataNodes.")
+    replication: Count = Field(2, description="Copies of each block, at most one for each DataNode.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Properties of hdfs-site.xml, passed through.")
     heap: SizeBytes = Field(512 * MIB, description="Java heap of the NameNode.")
     datanode_heap: SizeBytes = Field(384 * MIB, description="Java heap of each DataNode.")
@@ -54,7 +54,7 @@ class Hdfs(JavaSystem):
 
 
 class FilesWorkload(Workload):
-    """What both have: passes, with ever more files at once."""
+    """What both workloads have: passes, with ever more files at once."""
 
     limit_by: ClassVar[LimitBy] = LimitBy.PASSES
     is_warmed: ClassVar[bool] = False
@@ -71,7 +71,7 @@ class FilesWorkload(Workload):
         return (
             None
             if test == "isolated"
-            else (f"{name}: files are written and read in passes, with nothing beside them", "Use it in `isolated`.")
+            else (f"{name}: files are written and read in passes, while nothing else runs", "Use it in `isolated`.")
         )
 
     def limit_step(self, name: str, experiment: Experiment) -> Step:
@@ -86,15 +86,16 @@ class FilesWorkload(Workload):
 
 
 class HdfsWrite(FilesWorkload):
-    """Writes files into HDFS, some at once, as Hadoop's TestDFSIO does: first one at a time, then twice as many, until no more goes through."""
+    """Writes files into HDFS, several at once, as Hadoop's TestDFSIO does: one at a time, then twice as many,
+    until the throughput no longer rises."""
 
     kind: Literal["hdfs-write"]
-    files: Count = Field(8, description="Files of each pass.")
-    file_size: SizeBytes = Field(64 << 20, description="Size of each.")
-    at_once: Count = Field(8, description="Most that are written at once.")
-    replication: Count | None = Field(None, description="Copies of each block; the system's if not given.")
+    files: Count = Field(8, description="Number of files in each pass.")
+    file_size: SizeBytes = Field(64 << 20, description="Size of each file.")
+    at_once: Count = Field(8, description="Most files written at once.")
+    replication: Count | None = Field(None, description="Copies of each block; the system's setting if not given.")
     block_size: SizeBytes = Field(128 << 20, description="Size of the blocks.")
-    seed: Count = Field(7, description="Of their content.")
+    seed: Count = Field(7, description="Seed of their content.")
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
@@ -106,11 +107,12 @@ class HdfsWrite(FilesWorkload):
 
 
 class HdfsRead(FilesWorkload):
-    """Reads the files that another workload has written, and checks their content. What was just written lies in the page cache, as far as it fits."""
+    """Reads the files that another workload has written, and checks their content. Recently written files are
+    in the page cache, as far as they fit."""
 
     kind: Literal["hdfs-read"]
     reads: Name = Field(description="The hdfs-write workload whose files are read.")
-    at_once: Count = Field(8, description="Most that are read at once.")
+    at_once: Count = Field(8, description="Most files read at once.")
 
     @property
     def source(self) -> str | None:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 GivenResource = Literal["cores", "disk", "network"]
-"""What of a machine an emulated host may be given a part of, by its key in the file; of memory nothing can be taken away while it is used."""
+"""Resources of a machine that an emulated host may get a part of, by key in the file. Memory in use cannot be
+taken away."""
 QUOTA_PERIOD_S = 0.1
-"""An emulated host's cores are a quota of CPU time in each such period. At this one nearly the whole quota is delivered (99 % seen; 80 % at 10 ms)."""
+"""An emulated host's cores are a quota of CPU time in each such period. This length delivers nearly the full
+quota (99 % seen; 80 % at 10 ms)."""
 
 
 class Placed(Model):
@@ -27,53 +29,55 @@ class Placed(Model):
 
     data: str | None = Field(
         None,
-        description="Directory below which the systems of all hosts keep their data (given to one host, it holds for all). "
-        "Its disk is what is measured. If not given: `~/.cache/hydrotest/data`, or below XDG_CACHE_HOME.",
+        description="Directory for the data of the systems on all hosts (given at one host, it holds for all). The disk that it "
+        "is on is measured. If not given: `~/.cache/hydrotest/data`, or below XDG_CACHE_HOME.",
     )
-    data_center: Name = Field("datacenter1", description="The data centre that Cassandra takes it to be in.")
-    rack: Name = Field("rack1", description="The rack in it.")
-    type: str | None = Field(None, max_length=40, description="What kind of machine it is, for tables and the drawing.")
+    data_center: Name = Field("datacenter1", description="The host's data centre, for Cassandra.")
+    rack: Name = Field("rack1", description="The host's rack in the data centre.")
+    type: str | None = Field(None, max_length=40, description="Type of machine, for tables and the drawing.")
 
     is_emulated: ClassVar[bool] = False
-    """A part of this machine, with a network that the machine itself is not in. Needs root."""
+    """A part of this machine, with a network that does not include the machine itself. Needs root."""
 
     if TYPE_CHECKING:
         connect: str
 
     @property
     def shares(self) -> dict[str, float | None]:
-        """What it is given of a machine: cores, bytes of memory, bits a second of disk and network; None where it has all."""
+        """Its resources: cores, bytes of memory, bits a second of disk and network; None: all of the
+        machine's."""
         return {}
 
     @property
     def gets(self) -> str:
-        """Its cores, memory and disk in words; empty where it has all of the machine."""
+        """Its cores, memory and disk in words; empty if it has all of the machine."""
         return ""
 
     @property
     def link(self) -> str:
-        """The speed of its link in words; empty where that is not emulated."""
+        """The speed of its link in words; empty if the link is not emulated."""
         return ""
 
     @property
     def may_run_cpu_hog(self) -> bool | None:
-        """True if cores may be taken from all that runs on it; None where that is not how it is squeezed."""
+        """True if cores may be taken from all that runs on it; None if it is squeezed in another way."""
         return None
 
     def has_share(self, resource: GivenResource, machine: MachineType | None) -> bool:
-        """True if it has a share of its own of that, written at it or at the machine that it is made after."""
+        """True if it has its own share of the resource, from its settings or from its machine type."""
         return False
 
     def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:
-        """What it is with what its type and the scale give it, where it does not say itself; `needed` bytes of memory at least."""
+        """The host with resources from its type and the scale where it sets none itself; at least `needed`
+        bytes of memory."""
         return self
 
     def machine(self, name: str) -> str:
-        """The machine that it is, or is as far as its systems can tell; `name` is the host's."""
+        """The machine that it is from the point of view of its systems; `name` is the host's."""
         return name
 
     def listens_at(self, name: str) -> str:
-        """What tells its services from those of other hosts."""
+        """What identifies its services."""
         return name
 
 
@@ -84,15 +88,15 @@ class LocalHost(Placed):
     address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
                               "Nodes of one ring need an address each.")  # fmt: skip
     squeeze: Literal["allow"] | None = Field(
-        None, description="`allow`: where a test squeezes, part of this machine's cores may be taken away for seconds from everything that runs on it, but for the "
-        "generators. Needs root.")  # fmt: skip
+        None, description="`allow`: a squeeze may take part of this machine's cores away for seconds, from everything that runs "
+                          "on it except the generators. Needs root.")  # fmt: skip
 
     @property
     def may_run_cpu_hog(self) -> bool | None:
         return self.squeeze == "allow"
 
     def machine(self, name: str) -> str:
-        # By however many names: it is one machine.
+        # It is one machine, whatever its names are.
         return self.connect
 
     def listens_at(self, name: str) -> str:
@@ -100,7 +104,8 @@ class LocalHost(Placed):
 
 
 class NetnsHost(Placed):
-    """A host that is emulated on this machine: a network namespace with an address of its own, and a share of the machine. Needs root."""
+    """A host that is emulated on this machine: a network namespace with its own address, and a share of the
+    machine. Needs root."""
 
     connect: Literal["netns"] = Field(description="How the host is reached: `netns`.")
     cores: float | None = Field(
@@ -109,8 +114,8 @@ class NetnsHost(Placed):
     memory: SizeBytes | None = Field(
         None, description="Memory of all its processes, page cache included; all of the machine's if not given."
     )
-    disk: BitsPerS | None = Field(None, description="Speed of its disk, reading and writing each, e.g. 200 MB/s: a file system of its own. "
-                                  "The machine's disk if not given.")  # fmt: skip
+    disk: BitsPerS | None = Field(None, description="Speed of its disk, for reads and for writes, e.g. 200 MB/s; the disk is then a "
+                                                    "separate file system. The machine's disk if not given.")  # fmt: skip
     disk_size: SizeBytes = Field(16 * GIB, description="Size of that disk; its file grows with what is written.")
     network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
 
@@ -144,4 +149,4 @@ class NetnsHost(Placed):
 
 
 Host = Annotated[Placed, OneOf(HOSTS, "connect")]
-"""One of those that are registered."""
+"""One of the registered kinds of host."""

@@ -24,7 +24,7 @@ KEY_BYTES = 8
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
 RECORD_BYTES_MAX = 1_000_000
-"""So that a batch holds at least one."""
+"""A batch can then hold at least one record."""
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
 LEVEL_LETTERS_MAX = 8
@@ -33,17 +33,18 @@ LOG_RECORD_BYTES_MIN = 32
 
 
 class KafkaSecurity(Security):
-    """Of Kafka's client listener; the brokers among themselves speak plainly, on ports of their own. hydrotest makes authority, certificates and password for
-    the run, and removes them with it; they cannot be given. Not together with a `dataflow` on this Kafka."""
+    """Security of Kafka's client listener. The brokers connect to each other unencrypted, on separate ports.
+    hydrotest creates the authority, certificates and password for the run and removes them at its end; they
+    cannot be given. Not possible with a `dataflow` on this Kafka."""
 
-    sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Clients log in, by this mechanism.")
+    sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Mechanism by which clients log in.")
 
 
 class Kafka(JavaSystem):
-    """Apache Kafka in KRaft mode, each host broker and controller."""
+    """Apache Kafka in KRaft mode; each host is broker and controller."""
 
     release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field(
-        "4.3", description="Which pinned release, where neither `home` nor KAFKA_HOME names another."
+        "4.3", description="Pinned release, unless `home` or KAFKA_HOME names another."
     )
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
@@ -76,19 +77,19 @@ Weight = Annotated[float, Field(ge=0)]
 class Headers(Model):
     """Headers of each record."""
 
-    count: Count = Field(description="How many.")
-    size: SizeBytes = Field(description="Size of each one's value.")
+    count: Count = Field(description="Number of headers.")
+    size: SizeBytes = Field(description="Size of each header's value.")
 
 
 class Transactions(Model):
-    """Records become readable together, when their transaction is committed; that is also when they are at their end."""
+    """Records become readable together, when their transaction is committed; their operations end then, too."""
 
-    every: DurationS = Field(0.1, description="A transaction is ended when it is this old.")
+    every: DurationS = Field(0.1, description="Age at which a transaction is ended.")
     aborts: Share = Field(0.0, description="Share of the transactions that are aborted on purpose; their records are not acknowledged.")
 
 
 class KafkaProduce(Scheduled):
-    """Records into a topic."""
+    """Writes records into a topic."""
 
     kind: Literal["kafka-produce"]
     partitions: Count = Field(6, description="Partitions of the topic.")
@@ -96,26 +97,31 @@ class KafkaProduce(Scheduled):
     record_size: SizesField = Field(
         Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
     )
-    compressible: Share = Field(0.0, description="Share of each value that is zeros, and so compresses away; the rest does not.")
+    compressible: Share = Field(
+        0.0, description="Share of each value that consists of zeros, which compress well; the rest does not compress."
+    )
     key: KeysField | None = Field(
-        None, description="Numbers of the records' keys; records with one key are in one partition. Without it batches go round."
+        None,
+        description="Numbers of the records' keys; records with the same key are in the same partition. Without keys, "
+        "batches go to the partitions in rotation.",
     )
     headers: Headers | None = Field(None, description="Headers of each record.")
     compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
     acks: Acks = Field(
-        -1, description="Which brokers store it before it counts as sent. Without acknowledgements nothing reports what is lost."
+        -1, description="Which brokers store a record before it counts as sent. Without acknowledgements, losses are not detected."
     )
     idempotent: bool | None = Field(
         None,
-        description="The broker stores each batch once, whatever is sent again. If not given: with `acks: all`, as Kafka's own producer.",
+        description="The broker stores each batch once, even if it is sent again. If not given: true with `acks: all`, as in "
+        "Kafka's own producer.",
     )
     transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
     levels: dict[Name, Weight] = Field(
         default_factory=dict,
-        description="Makes them log records: each has a level, by these weights, e.g. {info: 8, warning: 1, error: 1}; it stands behind the 24 B that "
-        "account for the record, in capitals, filled up to 8 B. What a dataflow reads.",
+        description="Makes them log records, which a dataflow reads. Each has a level, by these weights, e.g. {info: 8, warning: "
+        "1, error: 1}. The level is in capitals, padded to 8 B, after the 24 B that account for the record.",
     )
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
 
@@ -182,7 +188,7 @@ class KafkaProduce(Scheduled):
             raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
                                f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
         if self.batch_size > BATCH_BYTES_MAX and "message.max.bytes" not in kafka.config:
-            raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than brokers take if not told otherwise",
+            raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than brokers accept by default",
                                f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
         if self.is_idempotent and self.acks != -1:
             raise checker.fail(
@@ -194,7 +200,7 @@ class KafkaProduce(Scheduled):
 
     def _check_levels(self, place: Path_, checker: Checker) -> None:
         if self.record_size.low < LOG_RECORD_BYTES_MIN:
-            raise checker.fail((*place, "record_size"), f"log records of {self.record_size.low} B have no room for their level",
+            raise checker.fail((*place, "record_size"), f"log records of {self.record_size.low} B are too small for their level",
                                f"Take at least {LOG_RECORD_BYTES_MIN} B.")  # fmt: skip
         long = [level for level in self.levels if len(level) > LEVEL_LETTERS_MAX]
         if long:

@@ -1,7 +1,7 @@
-"""YAML with line numbers: a plain value, and where each part of it stands in the file.
+"""YAML with line numbers: a plain value, and the line of each of its parts.
 
-Safe by construction: no tags but the plain ones, no aliases (so no YAML bomb), no duplicate keys,
-bounded depth and size. Scalars follow YAML 1.2's core schema, so `no` is a word and `1:30` a text.
+Safe by construction: no tags but the plain ones, no aliases (so no YAML bomb), no duplicate keys, bounded
+depth and size. Scalars follow YAML 1.2's core schema, so `no` is a word and `1:30` a text.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from hydrotest.spec.parts import model_at, tags
 from hydrotest.spec.scale import scaled
 
 SHORT = "test"
-"""The key that a test's name becomes (`- levels: {…}`); nobody writes it."""
+"""The key that a test's name becomes (`- levels: {…}`); files do not contain it."""
 
 
 def load_experiment(file: Path) -> tuple[Experiment, Document]:
@@ -47,7 +47,7 @@ def _translate(error: ValidationError, document: Document) -> BadInputError:
 
 
 def _place(loc: Iterable[str | int], document: Document) -> Path_:
-    """The document's path for a pydantic location, which has names of union members in between."""
+    """The document's path for a pydantic location, which also contains names of union members."""
     path: Path_ = ()
     for part in loc:
         if (*path, part) in document.lines:
@@ -92,7 +92,7 @@ def _parent(place: Path_) -> str:
 
 
 def _meaning(detail: ErrorDetails) -> str | None:
-    """What the key that is missing, or has a wrong value, is for."""
+    """The purpose of a key that is missing or has a wrong value."""
     *above, key = detail["loc"]
     field = model_at(above).model_fields.get(str(key))
     return None if field is None or field.description is None else f"Write `{key}: …`: {field.description}"
@@ -106,7 +106,7 @@ def _example(detail: ErrorDetails) -> str:
 
 
 def _similar(key: str, detail: ErrorDetails) -> str:
-    """The key that is meant, among those of this part of the file."""
+    """The known key of this part of the file that is nearest to an unknown one, or all known keys."""
     known = sorted(set(model_at(detail["loc"][:-1]).model_fields) - {SHORT})
     close = difflib.get_close_matches(key, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known keys here are {', '.join(known)}."

@@ -1,6 +1,5 @@
-"""The experiment file as frozen models. What a field means stands in its description.
-Cross-checks between parts are in `check`.
-"""
+"""The experiment file as frozen models. Each field's description gives its meaning. Cross-checks between
+parts are in `check`."""
 
 from __future__ import annotations
 
@@ -28,15 +27,15 @@ H = TypeVar("H", bound=Placed)
 
 
 class Systems(Model):
-    """The systems under test. It has a key for each kind that is registered."""
+    """The systems under test, with a key for each registered kind."""
 
     def present(self) -> dict[str, System]:
-        """Those that the experiment has, by name, in the order in which they are started."""
+        """The systems of the experiment by name, in start order."""
         every: dict[str, System | None] = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: system for name, system in every.items() if system is not None}
 
     def of(self, kind: type[S]) -> S | None:
-        """The one of that kind."""
+        """The system of that kind."""
         return next((found for system in self.present().values() if (found := narrowed(system, kind)) is not None), None)
 
 
@@ -52,12 +51,12 @@ else:
 
 
 class Objective(_Bounds):
-    """What is acceptable. Latencies are response times from the intended start. It is judged in `isolated`, `combined`, `levels` and `soak` tests; the
-    others measure, and do not judge."""
+    """What is acceptable. Latencies are response times from the intended start. `isolated`, `combined`,
+    `levels` and `soak` tests judge by it; other tests only measure."""
 
     total: DurationS | None = Field(None, description="Longest acceptable time of one run of a batch job's test.")
-    errors: int = Field(0, ge=0, description="Failed operations that are still acceptable in a trial.")
-    loss: int = Field(0, ge=0, description="Lost records that are still acceptable in a trial.")
+    errors: int = Field(0, ge=0, description="Acceptable number of failed operations in a trial.")
+    loss: int = Field(0, ge=0, description="Acceptable number of lost records in a trial.")
 
     def latencies_ms(self) -> dict[str, float]:
         """The latency bounds given, in milliseconds, by percentile name."""
@@ -68,18 +67,21 @@ class Objective(_Bounds):
 class Search(Model):
     """How limits are searched."""
 
-    precision: Fraction = Field(0.05, description="Limits are given to this fraction.")
+    precision: Fraction = Field(0.05, description="Relative precision of limits.")
     window: DurationS = Field(10.0, description="Measured window of a trial.")
-    warm_up: DurationS = Field(2.0, description="Cut off before each window.")
-    saturated: DurationS = Field(6.0, description="Window of the saturated rate.")
-    repeats: int = Field(3, ge=3, le=9, description="Independent searches around the answer.")
+    warm_up: DurationS = Field(2.0, description="Warm-up before each window; its figures are discarded.")
+    saturated: DurationS = Field(6.0, description="Measured window of the saturated rate.")
+    repeats: int = Field(3, ge=3, le=9, description="Independent searches around the limit that was found.")
 
 
 class WarmUp(Model):
     """How the systems are warmed before anything is measured."""
 
     least: DurationS = Field(20.0, description="Each workload warms its system for at least this long (a `kafka-consume` does not).")
-    most: DurationS = Field(90.0, description="And at most this long, steady or not; Cassandra has taken up to 130 s on two cores.")
+    most: DurationS = Field(
+        90.0,
+        description="Each workload warms its system for at most this long, steady or not. Cassandra has taken up to 130 s on two cores.",
+    )
 
 
 def _tests(value: Any) -> Any:
@@ -107,22 +109,24 @@ class Experiment(Model):
     """One experiment file."""
 
     model_config = ConfigDict(defer_build=True)
-    """Kinds are looked for when the first file is read, so that a flawed extension is told of as any other flaw."""
+    """Kinds are loaded when the first file is read, so a flawed extension is reported like any other flaw."""
 
     name: Name = Field(description="Names the run's folder, topics and keyspaces.")
     hosts: dict[Name, Host] = Field(min_length=1, description="The machines, by name.")
     systems: Annotated[Systems, EachOf(SYSTEMS)] = Field(
-        description="The systems under test; each is started for the run and stopped with it."
+        description="The systems under test; each is started for the run and stopped at its end."
     )
-    workloads: dict[Name, Annotated[Workload, OneOf(WORKLOADS, "kind")]] = Field(min_length=1, description="What presses, by name.")
+    workloads: dict[Name, Annotated[Workload, OneOf(WORKLOADS, "kind")]] = Field(min_length=1, description="What applies load, by name.")
     objectives: dict[Name, Objective] = Field(default_factory=dict, description="What is acceptable, by workload.")
     tests: Annotated[list[Annotated[Test, OneOf(TESTS, "test")]], BeforeValidator(_tests)] = Field(
-        min_length=1, description="What is done, in this order."
+        min_length=1, description="The tests, carried out in this order."
     )
     search: Search = Field(default_factory=Search, description="How limits are searched.")
     warm_up: WarmUp = Field(default_factory=WarmUp, description="How systems are warmed before anything is measured.")
-    published: Literal["packet-2016", "scribengin-2016"] | None = Field(None, description="Published results to be set beside ours.")
-    lab: Lab | None = Field(None, description="Machines that emulated hosts are made after, and how much smaller.")
+    published: Literal["packet-2016", "scribengin-2016"] | None = Field(
+        None, description="Published results that the report compares with this run's."
+    )
+    lab: Lab | None = Field(None, description="Types of machine that emulated hosts are modelled on, and how much smaller the hosts are.")
 
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
@@ -145,28 +149,31 @@ class Experiment(Model):
         return {name: found for name, host in self.hosts.items() if (found := narrowed(host, kind)) is not None}
 
     def client(self, test: Pressed) -> Client:
-        """The client that presses in a test."""
+        """The client that applies the load in a test."""
         return test.client or self.workloads[test.workload].own_client or "native"
 
     def generator_hosts(self, workload: str) -> list[str]:
-        """The host of each of the workload's generators; of a job or a command, the one that it is started from."""
+        """The host of each of the workload's generators; of a job or a command, the one that it is started
+        from."""
         spec = self.workloads[workload]
         hosts = spec.on or [next(iter(self.hosts))]
         return [hosts[number % len(hosts)] for number in range(spec.generator_count or len(hosts))]
 
     def generators_apart(self, workload: str) -> list[str]:
-        """Those of the hosts of its generators on whose machines no system runs."""
+        """The hosts of its generators whose machines run no system."""
         systems = {self._machine(host) for system in self.systems.present().values() for host in system.hosts}
         return [host for host in self.generator_hosts(workload) if self._machine(host) not in systems]
 
     def has_share(self, name: str, resource: GivenResource) -> bool:
-        """True if an emulated host has a share of its own of that, written at it or at the type of machine that it is made after."""
+        """True if an emulated host has its own share of the resource, from its settings or from its machine
+        type."""
         host = self.hosts[name]
         machine = self.lab.types.get(host.type) if self.lab is not None and host.type is not None else None
         return host.has_share(resource, machine)
 
     def provable_by(self, name: str, resource: str) -> Provable | None:
-        """What to write so that a squeeze shows whether a resource (`cpu`, `disk`, `network`) of a host binds; None where none can."""
+        """What a file needs so that a squeeze can show whether a host's `cpu`, `disk` or `network` binds;
+        None if none can."""
         host = self.hosts[name]
         shares: dict[str, GivenResource] = {"cpu": "cores", "disk": "disk", "network": "network"}
         if resource in shares and self.has_share(name, shares[resource]):
@@ -176,24 +183,27 @@ class Experiment(Model):
         return None
 
     def peers(self, workload: str) -> list[str]:
-        """The hosts that do the same work of the system that a workload presses on: of Spark its workers, of HDFS its DataNodes, of the others all."""
+        """The hosts that do the same work in the system under load: Spark's workers, HDFS's DataNodes,
+        otherwise all."""
         return self.systems.present()[self.workloads[workload].presses_on or ""].peers
 
     def machines(self, workload: str) -> dict[str, set[str]]:
-        """Which system (a program of its own is one) a workload presses on, and the machines that it has. All `local` hosts are one."""
+        """The system under load (a program of the user's own counts as one) and its machines. All `local`
+        hosts are one machine."""
         name = self.workloads[workload].presses_on
         hosts = self.generator_hosts(workload) if name is None else self.systems.present()[name].hosts
         return {name or workload: {self._machine(host) for host in hosts}}
 
     def needs(self, workload: str) -> list[str]:
-        """The hosts without which it does not go on: those of all systems that it goes through, and of its generators (of a dataflow, of its source, too)."""
+        """The hosts that it cannot run without: those of all systems that it uses, and of its generators. A
+        dataflow also needs those of its source."""
         spec = self.workloads[workload]
         systems = [host for name, system in self.systems.present().items() if name in spec.uses for host in system.hosts]
         running = [workload, spec.source] if spec.is_fed and spec.source is not None else [workload]
         return list(dict.fromkeys([*systems, *(host for one in running for host in self.generator_hosts(one))]))
 
     def listens_at(self, host: str) -> str:
-        """What tells a host's services from those of others: its address, or its name where it has a network of its own."""
+        """What identifies a host's services: its address, or its name if it has its own network."""
         return self.hosts[host].listens_at(host)
 
     def _machine(self, host: str) -> str:

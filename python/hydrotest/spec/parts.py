@@ -1,4 +1,5 @@
-"""The parts of an experiment file, as the models themselves say: which models there are, which one stands where, which kinds each choice has."""
+"""The parts of an experiment file, from the models: which models exist, where each belongs, the kinds of each
+choice."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def models_in(kind: Any) -> Iterator[type[Model]]:
 
 @cache
 def every_model() -> list[type[Model]]:
-    """All that an experiment file is made of, from the outside in."""
+    """All models of an experiment file, outermost first."""
     found: list[type[Model]] = [Experiment]
     for model in found:
         for field in model.model_fields.values():
@@ -37,24 +38,25 @@ def every_model() -> list[type[Model]]:
 
 
 def type_of(field: FieldInfo) -> Any:
-    """A field's type with what annotates it."""
+    """A field's type with its annotations."""
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def tag_of(model: type[BaseModel], discriminator: str) -> str | None:
-    """What a model's key `kind`, `connect` or `test` must say; None of one that is no choice of that."""
+    """The value of a model's key `kind`, `connect` or `test`; None if the model does not have that key."""
     field = model.model_fields.get(discriminator)
     words = get_args(field.annotation) if field is not None and get_origin(field.annotation) is Literal and field.is_required() else ()
     return str(words[0]) if len(words) == 1 else None
 
 
 def tags(discriminator: str) -> list[str]:
-    """What `kind`, `connect` or `test` may say."""
+    """The allowed values of `kind`, `connect` or `test`."""
     return [tag for model in every_model() if (tag := tag_of(model, discriminator)) is not None]
 
 
 def model_at(loc: Iterable[str | int]) -> type[Model]:
-    """The innermost model of a pydantic location, in which names of choices stand between the keys; the first choice where none is named."""
+    """The innermost model of a pydantic location, in which names of choices stand between the keys; the first
+    choice where none is named."""
     model: type[Model] = Experiment
     choices: list[type[Model]] = []
     to_skip = 0
@@ -74,12 +76,12 @@ def model_at(loc: Iterable[str | int]) -> type[Model]:
 
 
 def _names(model: type[Model]) -> set[str | None]:
-    """What a location may call it."""
+    """The names that a location may use for it."""
     return {model.__name__, *(tag_of(model, key) for key in ("kind", "connect", "test"))}
 
 
 def _levels(kind: Any) -> int:
-    """How many mappings and lists are around what a field's type is about."""
+    """How many mappings and lists enclose a field's innermost type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (dict, list):
         return 1 + _levels(arguments[-1])

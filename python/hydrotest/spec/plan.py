@@ -10,10 +10,10 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.step import Step
 
 POPULATE_PER_S = 15_000
-"""Rows a second that populating is reckoned with."""
+"""Assumed rate of populating, in rows a second."""
 
 BYTES_PER_TRIAL = 2 << 30
-"""Most that one trial leaves on disk before it is deleted again."""
+"""Most bytes that one trial leaves on disk until they are deleted."""
 
 
 class Plan(BaseModel):
@@ -40,7 +40,7 @@ def make_plan(experiment: Experiment) -> Plan:
     steps = [step for test in experiment.tests for step in test.steps(experiment)]
     present = experiment.systems.present()
     seconds = sum(step.seconds for step in steps) + sum(SYSTEMS[name].start_s for name in present)
-    # Of what has its own way to warm up, a consumer and the writing and reading of files have none.
+    # Consumers, and the writing and reading of files, have no warm-up.
     seconds += experiment.warm_up.least * sum(workload.is_warmed for workload in experiment.workloads.values())
     rows = sum(workload.rows_before for workload in experiment.workloads.values())
     seconds += rows / POPULATE_PER_S

@@ -1,4 +1,4 @@
-"""The experiment file's reference, written from the models themselves: docs/reference/experiment.md."""
+"""The experiment file's reference, generated from the models: docs/reference/experiment.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydrotest.spec.distribution import Distribution, KeysField, MakerField, Siz
 from hydrotest.spec.parts import models_in, type_of
 
 COLUMNS = 100
-"""Of prose; rows of tables are as long as they are."""
+"""Of prose; table rows are not wrapped."""
 
 _QUANTITIES = {
     fields.SizeBytes: "size, e.g. `100 B`, `16 KiB`", fields.DurationS: "duration, e.g. `50 ms`, `5 min`",
@@ -41,7 +41,11 @@ def _sections() -> list[tuple[str, str, list[type[base.Model]]]]:
     return [
         ("The file", "", [models.Experiment]),
         ("Hosts", "`hosts: {NAME: {connect: …}}`", _with_parts(HOSTS)),
-        ("Lab", "`lab: {types: {NAME: {…}}, scale: {…}}`, what emulated hosts are made after", [scale.Lab, *_parts_of(scale.Lab)]),
+        (
+            "Lab",
+            "`lab: {types: {NAME: {…}}, scale: {…}}`, the machines that emulated hosts are modelled on",
+            [scale.Lab, *_parts_of(scale.Lab)],
+        ),
         ("Systems", f"`systems: {{{given}}}`", _with_parts(SYSTEMS)),
         ("Workloads", "`workloads: {NAME: {kind: …}}`", _with_parts(WORKLOADS)),
         ("Objectives", "`objectives: {WORKLOAD: {p99: 50 ms}}`", [models.Objective]),
@@ -52,7 +56,7 @@ def _sections() -> list[tuple[str, str, list[type[base.Model]]]]:
 
 
 def _with_parts(kinds: Mapping[str, Kind]) -> list[type[base.Model]]:
-    """The model of each kind, and behind it those that its settings hold."""
+    """The model of each kind, each followed by the models of its settings."""
     return [model for kind in kinds.values() for model in (kind.model.load(), *_parts_of(kind.model.load()))]
 
 
@@ -62,7 +66,7 @@ def _parts_of(model: type[base.Model]) -> list[type[base.Model]]:
 
 @cache
 def _under() -> dict[type[base.Model], str]:
-    """Where settings stand that belong to others."""
+    """Where the settings belong that are part of other settings."""
     owners = [("lab", scale.Lab), *((name, kind.model.load()) for kinds in (SYSTEMS, WORKLOADS, TESTS) for name, kind in kinds.items())]
     each = {dict: " → NAME", list: " → each"}
     return {
@@ -74,7 +78,7 @@ def _under() -> dict[type[base.Model], str]:
 def reference() -> str:
     """The whole page as Markdown."""
     out = ["# The experiment file", "", _paragraph("YAML without anchors, aliases and tags. Unknown keys, wrong units and unknown names are errors, "
-           "with their line. This page is written from the models (`make docs`)."), ""]  # fmt: skip
+           "with their line. This page is generated from the models (`make docs`)."), ""]  # fmt: skip
     for title, usage, parts in _sections():
         out += [f"## {title}", *([usage, ""] if usage else [""])]
         for part in parts:
@@ -105,7 +109,7 @@ def _title(model: type[base.Model]) -> str:
 
 @cache
 def _names() -> dict[type[base.Model], str]:
-    """What systems are called."""
+    """The names of systems."""
     return {kind.model.load(): name for name, kind in SYSTEMS.items()}
 
 
@@ -136,7 +140,7 @@ def _words(kind: Any) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "needed"
-    # None of ours takes the values of other fields.
+    # No default depends on other fields.
     value = field.get_default(call_default_factory=True, validated_data={})
     if value in (None, "", [], {}) or isinstance(value, base.Model):
         return "–"

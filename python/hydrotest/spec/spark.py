@@ -20,28 +20,29 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 SPARK_DAEMON_BYTES = 256 * MIB
-"""Heap of a master or worker; they only keep the books."""
+"""Heap of a master or worker; they do only bookkeeping."""
 SPARK_HEAP_BYTES_MIN = 480 << 20
-"""1.5 times what Spark keeps for itself (UnifiedMemoryManager), and what a collector leaves out of a heap that it tells of."""
+"""1.5 times what Spark reserves (UnifiedMemoryManager), plus the part of a heap that a collector does not
+report."""
 SPARK_AUTHENTICATION = frozenset(
     {"spark.authenticate", "spark.authenticate.secret", "spark.authenticate.secret.file", "spark.authenticate.secret.driver.file",
      "spark.authenticate.secret.executor.file", "spark.redaction.regex"}
 )  # fmt: skip
-"""What cannot be configured; by the last, Spark keeps secrets out of its event log."""
+"""Properties that cannot be set. The last one keeps secrets out of Spark's event log."""
 BATCH_S = 15.0
-"""One run of a batch job's test is reckoned to take this long; its size decides."""
+"""Assumed time of one run of a batch job's test; the real time depends on its size."""
 
 
 class Spark(JavaSystem):
     """Apache Spark, standalone: a master and workers; each application takes all workers."""
 
     release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field(
-        "4.2", description="Which pinned release, where neither `home` nor SPARK_HOME names another."
+        "4.2", description="Pinned release, unless `home` or SPARK_HOME names another."
     )
     master: Name = Field(description="The master's host.")
     workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")
-    cores: Count | None = Field(None, description="Cores that each worker offers; all of its host if not given.")
+    cores: Count | None = Field(None, description="Cores that each worker offers; all of its host's if not given.")
     memory: SizeBytes = Field(1024 * MIB, description="Memory of the executor on each worker.")
     driver_memory: SizeBytes = Field(512 * MIB, description="Heap of the driver.")
 
@@ -73,7 +74,7 @@ class Spark(JavaSystem):
         return [(("master",), self.master), *listed("workers", self.workers)]
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
-        """What Spark would refuse, or wait for in vain, only once all else is up."""
+        """Refuses early what Spark would refuse, or wait for in vain, only when everything else runs."""
         if "spark.master" in self.config:
             raise checker.fail(
                 ("systems", "spark", "config", "spark.master"), "hydrotest starts the master itself, and knows its address", "Leave it out."
@@ -89,7 +90,7 @@ class Spark(JavaSystem):
                 )
         for key in ("spark.jars", "spark.files"):
             for path in filter(None, (one.strip() for one in str(self.config.get(key, "")).split(","))):
-                # Spark takes addresses (hdfs://…, file:…, local:…) and patterns, too; those it looks for itself.
+                # Spark also takes addresses (hdfs://…, file:…, local:…) and patterns; it finds those itself.
                 if re.match(r"\w+:", path) or any(sign in path for sign in "*?[{"):
                     continue
                 if not Path(path).is_absolute():
@@ -101,7 +102,7 @@ class Spark(JavaSystem):
         super().check(name, experiment, checker)
 
     def _check_slots(self, experiment: Experiment, checker: Checker) -> None:
-        """Cores that no worker has are waited for in vain."""
+        """Refuses executors with more cores than a worker has: Spark would wait for them in vain."""
         wanted = self.config.get("spark.executor.cores")
         if str(wanted).isdigit() and self.cores is not None and int(str(wanted)) > self.cores:
             raise checker.fail(("systems", "spark", "config", "spark.executor.cores"), f"an executor of {wanted} cores finds no worker: each has {self.cores}",
@@ -136,21 +137,22 @@ SparkTest = Literal[
 
 
 class SparkPerf(Workload):
-    """Tests of the Spark suite, in turn: spark-perf's core tests, SQL and MLlib; each checks its own answer."""
+    """Tests of the Spark suite, one after the other: spark-perf's core tests, SQL and MLlib. Each checks its
+    own answer."""
 
     kind: Literal["spark-perf"]
     tests: list[SparkTest] = Field(min_length=1, description="Which tests.")
-    scale_factor: float = Field(0.1, gt=0, description="400 × this many tasks a stage; 200 million × this many records in the core tests, 100 million facts in "
-                                "those of SQL, 10 million rows in those of MLlib.")  # fmt: skip
-    data_scale: float = Field(1.0, gt=0, description="Shrinks the records alone; the tasks stay.")
+    scale_factor: float = Field(0.1, gt=0, description="Factor of the size. At 1: 400 tasks a stage; 200 million records in the core "
+                                                       "tests, 100 million facts in those of SQL, 10 million rows in those of MLlib.")  # fmt: skip
+    data_scale: float = Field(1.0, gt=0, description="Factor of the number of records alone; the number of tasks stays the same.")
     unique_keys: Count | None = Field(None, description="Distinct keys; 20,000 × scale_factor if not given.")
-    skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are as frequent; towards 1 the first ones are drawn ever more often: "
-                        "the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
-    seed: Count = Field(5, description="Of the data.")
-    cores: Count | None = Field(None, description="Cores that its application takes at most, spread over the workers; all of theirs if not given. Workloads that "
-                                "differ in nothing else show how time falls with cores.")  # fmt: skip
-    budget: DurationS = Field(1800.0, description="One run of a test may take so long; what would take longer, or makes no progress, is ended and "
-                              "told of, with what is full.")  # fmt: skip
+    skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are equally frequent. Towards 1 the first keys become more "
+                                                     "frequent: the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
+    seed: Count = Field(5, description="Seed of the data.")
+    cores: Count | None = Field(None, description="Most cores of its application, spread over the workers; all of theirs if not "
+                                                  "given. Workloads that differ only in this show how the time falls with cores.")  # fmt: skip
+    budget: DurationS = Field(1800.0, description="Longest time of one run of a test. A run that would take longer, or makes no "
+                                                  "progress, is ended; the report names it and the resources that are full.")  # fmt: skip
 
     limit_by: ClassVar[LimitBy] = LimitBy.TIMES
     is_job: ClassVar[bool] = True

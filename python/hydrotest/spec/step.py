@@ -1,11 +1,11 @@
-"""A step of a plan, and what steps are reckoned with."""
+"""A step of a plan, and the times that its estimates assume."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
 OVERHEAD_S = 3.0
-"""Beside its windows a trial takes this long: set-up, the check of every record, tear-down."""
+"""Time of a trial in addition to its windows: set-up, the check of every record, tear-down."""
 
 
 class Step(BaseModel):

@@ -26,18 +26,18 @@ class System(Model):
     """The setting to make smaller where there is not enough memory."""
 
     not_in_data: ClassVar[Mapping[str, str]] = {}
-    """What the path of its data cannot hold, and why: none of them can be escaped there."""
+    """Characters that the path of its data cannot contain, and why; none of them can be escaped."""
 
     if TYPE_CHECKING:
 
         @property
         def hosts(self) -> list[str]:
-            """All its hosts: a field of some, of others what their fields add up to."""
+            """All its hosts: a field, or the hosts of several fields."""
             ...
 
     @property
     def peers(self) -> list[str]:
-        """Those of its hosts that do the same work."""
+        """Its hosts that do the same work."""
         return self.hosts
 
     def placed(self, name: str) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ class System(Model):
         return [(f"{name}-{index}", host) for index, host in enumerate(self.hosts)]
 
     def named_hosts(self) -> list[tuple[Path_, str]]:
-        """The hosts that its settings name, each with the keys below which it stands."""
+        """The hosts that its settings name, each with its path of keys."""
         return listed("hosts", self.hosts)
 
     def heaps(self) -> list[tuple[str, int]]:
@@ -53,23 +53,23 @@ class System(Model):
         return []
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
-        """Raises `BadInputError` for what does not fit the rest of the file. Hosts are there already."""
+        """Raises `BadInputError` for what does not fit the rest of the file. Hosts are checked before."""
 
 
 def listed(key: str, hosts: Iterable[str]) -> list[tuple[Path_, str]]:
-    """For `named_hosts`: those of a list."""
+    """For `named_hosts`: the hosts of a list."""
     return [((key, index), host) for index, host in enumerate(hosts)]
 
 
 class JavaSystem(System):
-    """One that runs on JVMs."""
+    """A system that runs on JVMs."""
 
     home: str | None = Field(
         None,
-        description="A distribution of your own; else the one that KAFKA_HOME, CASSANDRA_HOME, HADOOP_HOME or SPARK_HOME names, else the pinned release "
-        "(of Spark the installed pyspark).",
+        description="Your own distribution; if not given, the one that KAFKA_HOME, CASSANDRA_HOME, HADOOP_HOME or SPARK_HOME "
+        "names, or else the pinned release (for Spark the installed pyspark).",
     )
-    jvm: list[str] = Field(default_factory=list, description="JVM options behind our own, e.g. [-XX:MaxGCPauseMillis=50].")
+    jvm: list[str] = Field(default_factory=list, description="JVM options after hydrotest's own, e.g. [-XX:MaxGCPauseMillis=50].")
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
@@ -80,13 +80,13 @@ class JavaSystem(System):
 
 
 class Security(Model):
-    """Encryption and logins. Certificates and passwords are made for the run, and gone with it."""
+    """Encryption and logins. Certificates and passwords are created for the run and removed at its end."""
 
     tls: bool = Field(False, description="Clients' connections are encrypted.")
-    client_certificates: bool = Field(False, description="Clients show a certificate of their own, too.")
+    client_certificates: bool = Field(False, description="Clients also present a certificate of their own.")
 
     def check(self, name: str, checker: Checker) -> None:
-        """Raises `BadInputError` for what cannot be asked for; `name` is the system's."""
+        """Raises `BadInputError` for settings that are not possible; `name` is the system's."""
         place: Path_ = ("systems", name, "security")
         if self.client_certificates and not self.tls:
             raise checker.fail((*place, "client_certificates"), "certificates are shown when encryption begins", "Add `tls: true`.")

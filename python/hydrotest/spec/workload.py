@@ -1,4 +1,4 @@
-"""What every workload has in the experiment file, and what follows from it for whoever plans, runs and judges it."""
+"""What every workload has in the experiment file, and what planning, running and judging derive from it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 SHARES_MAX = 64
-"""Threads of all generators of a workload: as many ids are set aside for each trial."""
+"""Most threads of all generators of a workload; so many ids are reserved for each trial."""
 
 
 class LimitBy(StrEnum):
-    """How an `isolated` test finds what a workload can do."""
+    """How an `isolated` test finds a workload's limit."""
 
     SEARCH = "search"
     """The highest rate that meets its objective, by bracket and bisection."""
@@ -33,13 +33,13 @@ class LimitBy(StrEnum):
     TIMES = "times"
     """How long each of its tests takes."""
     PASSES = "passes"
-    """How much goes through with ever more at once."""
+    """Throughput with ever more files at once."""
     NOTHING = "nothing"
     """It has no limit of its own."""
 
 
 Refusal = tuple[str, str]
-"""Why something cannot be, and what to write instead."""
+"""Why something is impossible, and what to write instead."""
 
 
 class Workload(Model):
@@ -53,29 +53,29 @@ class Workload(Model):
     is_follower: ClassVar[bool] = False
     """Reads what its source writes, as it is written."""
     is_fed: ClassVar[bool] = False
-    """Its source presses in each of its trials: levels are its source's rates."""
+    """Its source applies load in each of its trials: levels are its source's rates."""
     is_job: ClassVar[bool] = False
     """Takes all of Spark's workers."""
     is_warmed: ClassVar[bool] = True
     """Warms its system up before it is measured."""
     is_squeezable: ClassVar[bool] = False
-    """Goes on by itself for as long as it is let, so that something can be taken from its hosts meanwhile."""
+    """Runs for as long as needed, so that its hosts' resources can be reduced meanwhile."""
     is_mix: ClassVar[bool] = False
-    """Has several kinds of operation, measured apart."""
+    """Has several kinds of operation, measured separately."""
     needs_reader: ClassVar[bool] = False
-    """In a soak what it has written is deleted after a while: it must be read as it comes."""
+    """A soak deletes old output, so this workload's output must be read as it is written."""
 
     if TYPE_CHECKING:
         kind: str
 
     @property
     def presses_on(self) -> str | None:
-        """The system that it presses on; None of a program of its own."""
+        """The system under its load; None for a program of the user's own."""
         return WORKLOADS[self.kind].system
 
     @property
     def uses(self) -> set[str]:
-        """All systems that it goes through, as far as the experiment has them."""
+        """All systems of the experiment that it uses."""
         return set() if self.presses_on is None else {self.presses_on}
 
     @property
@@ -85,7 +85,7 @@ class Workload(Model):
 
     @property
     def own_client(self) -> Client | None:
-        """The client that presses; None of what is no client."""
+        """The client that applies the load; None if it has no client."""
         return None
 
     @property
@@ -95,12 +95,12 @@ class Workload(Model):
 
     @property
     def burst(self) -> int:
-        """Operations that come at once."""
+        """Operations that start at once."""
         return 0
 
     @property
     def bounds_cores(self) -> list[str]:
-        """Its settings that say how many of Spark's cores it has."""
+        """Its settings that determine how many of Spark's cores it gets."""
         return []
 
     @property
@@ -113,7 +113,7 @@ class Workload(Model):
         self.check_generators(name, experiment, checker)
 
     def check_generators(self, name: str, experiment: Experiment, checker: Checker) -> None:
-        """Where it is started from."""
+        """Checks the hosts that it is started from."""
         place: Path_ = ("workloads", name)
         for host in self.on:
             checker.known(host, experiment.hosts, "the host", (*place, "on"))
@@ -121,13 +121,14 @@ class Workload(Model):
             raise checker.fail((*place, "on"), f"{name} is started from one host", "Name one.")
 
     def check_shares(self, name: str, experiment: Experiment, count: int, place: Path_, checker: Checker) -> None:
-        """Whether so many generators each have something to do."""
+        """Checks that each of so many generators has something to do."""
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
-        """Refuses what a system's own tool cannot do, rather than leave it out. `place` is where the tool was asked for."""
+        """Refuses what a system's own tool cannot do instead of ignoring it. `place` is where the file asks
+        for the tool."""
 
     def refusal(self, name: str, test: str) -> Refusal | None:
-        """Why it cannot be in a kind of test."""
+        """Why a kind of test cannot include it."""
         return None
 
     def stock_refusal(self, test: str) -> Refusal | None:
@@ -135,7 +136,7 @@ class Workload(Model):
         return None
 
     def limit_step(self, name: str, experiment: Experiment) -> Step:
-        """What an `isolated` test of it takes."""
+        """The step that is its `isolated` test."""
         search = experiment.search
         # Bracket and bisect over a factor of about two, then short searches of three trials each.
         bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
@@ -145,17 +146,17 @@ class Workload(Model):
         return Step(test="isolated", workload=name, trials=trials, seconds=trials * self.trial_s(experiment), detail=detail)
 
     def trial_s(self, experiment: Experiment) -> float:
-        """What one trial of its search takes."""
+        """Seconds for one trial of its search."""
         return experiment.search.window + experiment.search.warm_up + OVERHEAD_S
 
 
 class RatedWorkload(Workload):
-    """One that is pressed at a rate, or with a number in flight."""
+    """A workload with a given rate, or a given number in flight."""
 
     generators: Count | None = Field(
         None,
-        description="Generator processes, on the hosts of `on` in turn; together they keep one schedule; without one each has its own number in flight. "
-        "One for each host if not given.",
+        description="Generator processes, distributed over the hosts of `on`; one for each host if not given. Together they keep "
+        "one schedule; without a schedule, each has its own number in flight.",
     )
     client: Client = Field(
         "native",
@@ -163,7 +164,7 @@ class RatedWorkload(Workload):
     )
 
     may_be_driven: ClassVar[bool] = False
-    """True if `client: driver` can carry it."""
+    """True if `client: driver` can apply its load."""
 
     @property
     def own_client(self) -> Client | None:
@@ -203,10 +204,10 @@ class RatedWorkload(Workload):
 
 
 class Scheduled(RatedWorkload):
-    """One whose operations follow a schedule of their own."""
+    """A workload whose operations follow their own schedule."""
 
     arrivals: ArrivalsField = Field(
-        Arrivals(), description="How operations come at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
+        Arrivals(), description="How operations arrive at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
     )
 
     is_scheduled: ClassVar[bool] = True

@@ -1,1 +1,2 @@
-"""summary.json as models: what `analysis` gives and `report` takes. No input, no output, nothing computed."""
+"""summary.json as models: `analysis` produces them and `report` reads them. No input, no output, no
+computation."""

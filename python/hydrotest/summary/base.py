@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model,
 from hydrotest.percentiles import PERCENTILES
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-"""A figure. A whole one stays whole, so that it is written as it came."""
+"""A figure. An integer stays an integer, so that it is written as it came."""
 Count = Annotated[int, Field(ge=0)]
 
 
 def finite(value: Any) -> Any:
-    """Plain data for JSON, which has no infinity and no NaN: they become null. What is frozen becomes an object."""
+    """Plain data for JSON, which has no infinity and no NaN: they become null. What is frozen becomes an
+    object."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: finite(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
@@ -28,7 +29,7 @@ def finite(value: Any) -> Any:
 
 
 def _figures(value: Any) -> Any:
-    """Figures that are not finite become null; rows and verdicts stay what they are."""
+    """Figures that are not finite become null; rows and verdicts stay unchanged."""
     if isinstance(value, dict):
         return {key: _figures(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -37,9 +38,10 @@ def _figures(value: Any) -> Any:
 
 
 class Row(BaseModel):
-    """A part of the summary. Frozen; it refuses fields that it does not know, and holds no infinity and no NaN.
+    """A part of the summary. Frozen; it refuses unknown fields, and contains no infinity and no NaN.
 
-    Fields with a default came later, or stand only where they have a meaning: what is not given is not written.
+    Fields with a default came later, or are present only where they have a meaning. What is not given is not
+    written.
     """
 
     model_config = ConfigDict(
@@ -52,7 +54,7 @@ class Row(BaseModel):
         return _figures(value)
 
     def written(self) -> dict[str, Any]:
-        """As it stands in the file."""
+        """The part as it is in the file."""
         written: dict[str, Any] = finite(self.model_dump(exclude_unset=True))
         return written
 
@@ -60,7 +62,7 @@ class Row(BaseModel):
 if TYPE_CHECKING:
 
     class _Latency(Row):
-        """The percentiles that code names; there are those of `hydrotest.percentiles`."""
+        """The percentiles that code names; `hydrotest.percentiles` has them all."""
 
         mean: Number | None = None
         p50: Number | None = None
@@ -87,15 +89,15 @@ class Latency(_Latency):
 
     @classmethod
     def of(cls, figures: Mapping[str, float | None] | None) -> Self | None:
-        """From milliseconds by percentile; None of nothing."""
+        """From milliseconds by percentile; None for None."""
         return None if figures is None else cls.model_validate(dict(figures))
 
 
 NO_LATENCY = "null: nothing was timed"
-FAILED_IN_TIMES = "Failed operations among those that were timed."
+FAILED_IN_TIMES = "Failed operations among the timed ones."
 WORKLOAD = "The workload's name in the experiment."
 TENANCY = "`isolated`: it ran alone; `combined`: together with others."
 BECAUSE = "Why it was not sustained, as codes and figures."
 IN_WORDS = "The same in words."
 TRIAL = "Number of the trial."
-PURPOSE = "What the trial was made for."
+PURPOSE = "The purpose of the trial."

@@ -9,13 +9,13 @@ from hydrotest.summary.spark import Doubt
 
 
 class StageRow(Row):
-    """An attempt of a stage. null: the log does not have it."""
+    """An attempt of a stage. null: not in the log."""
 
     stage: int = Field(description="Number of the stage.")
     attempt: int = Field(description="Number of the attempt.")
     name: str | None = Field(description="Its name.")
-    tasks: Count = Field(description="Tasks that it did.")
-    planned: Count | None = Field(description="Tasks that it was to do.")
+    tasks: Count = Field(description="Tasks that were done.")
+    planned: Count | None = Field(description="Tasks that were planned.")
     failed_tasks: Count = Field(description="Attempts of tasks that failed.")
     killed_tasks: Count = Field(description="Attempts of tasks that were ended.")
     repeated_tasks: Count = Field(description="Tasks that were done again.")
@@ -26,7 +26,7 @@ class StageRow(Row):
     longest_task_s: Number | None = Field(description="Its longest task.")
     cores_used: Number | None = Field(description="Mean cores that it kept busy.")
     task_cpus: Number = Field(description="Cores that a task takes.")
-    slots: int | None = Field(description="Tasks that can run at a time.")
+    slots: int | None = Field(description="Tasks that can run at once.")
     skew: Number | None = Field(description="Longest task over the median one.")
     input_bytes: Count | None = Field(description="Read from files.")
     shuffle_read_bytes: Count | None = Field(description="Shuffled data read.")
@@ -52,4 +52,4 @@ class LogRow(Row):
     started: str | None = Field(description="When the application started.")
     bytes: Count = Field(description="Size of its files.")
     files: Count = Field(description="Number of its files.")
-    in_progress: bool = Field(description="Whether it is still written.")
+    in_progress: bool = Field(description="Whether it is still being written.")

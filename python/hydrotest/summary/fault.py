@@ -1,4 +1,4 @@
-"""What the absence of a service did."""
+"""The effects of a fault."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hydrotest.summary.base import FAILED_IN_TIMES, TRIAL, WORKLOAD, Count, Late
 
 
 class Recovery(Row):
-    """How progress went on after a moment. null: not within the window."""
+    """Progress after a moment. null: not within the window."""
 
-    without_progress_s: Number = Field(description="In all stalls together.")
-    longest_stall_s: Number = Field(description="The longest of them.")
+    without_progress_s: Number = Field(description="Time in all stalls.")
+    longest_stall_s: Number = Field(description="The longest stall.")
     recovered_s: Number | None = Field(description="Until backlog and rate were as before, for good or at least for a second.")
-    caught_up_s: Number | None = Field(description="Of these, those after the system had answered again.")
+    caught_up_s: Number | None = Field(description="The part of that time after the system had answered again.")
 
 
 class Phases(Row):
@@ -28,18 +28,20 @@ class Phases(Row):
 class FaultPoint(Row):
     """Progress at one moment."""
 
-    at_s: Number = Field(description="Since the window began.")
+    at_s: Number = Field(description="Time since the window began.")
     rate: Number = Field(description="Operations completed a second.")
-    in_flight: int = Field(description="Operations in flight; of a dataflow, records on their way through it.")
+    in_flight: int = Field(description="Operations in flight; for a dataflow, records in the pipeline.")
 
 
 class FaultWorkload(Row):
-    """What it did to a workload."""
+    """The effect of a fault on a workload."""
 
     workload: str = Field(description=WORKLOAD)
     offered: Number | None = Field(description="Operations a second asked for; null in a closed loop.")
     achieved: Number = Field(description="Operations completed a second.")
-    recovery: Recovery | None = Field(description="null: nothing was completed before it, so nothing can be compared.")
+    recovery: Recovery | None = Field(
+        description="Progress after it; null: nothing was completed before it, so there is nothing to compare with."
+    )
     latency_ms: Phases = Field(description="Response times before, during and after it.")
     latency_includes_failed: Count | None = Field(None, description=FAILED_IN_TIMES)
     failed: Count = Field(description="Operations that failed, in the whole trial.")
@@ -54,11 +56,11 @@ class Fault(Row):
     """A fault; times in seconds since the window began."""
 
     trial: int = Field(description=TRIAL)
-    service: str = Field(description="The service, host or system that it was done to.")
-    action: str = Field(description="What was done.")
-    ended: list[str] = Field(description="Services that ended because of it, and were started again.")
+    service: str = Field(description="The target: a service, a host or a system.")
+    action: str = Field(description="The action.")
+    ended: list[str] = Field(description="Services that ended because of it and were started again.")
     struck_s: Number = Field(description="When it began.")
     back_s: Number = Field(description="When the service was started again, or went on.")
-    ready_s: Number = Field(description="When its system answered as a whole again.")
+    ready_s: Number = Field(description="When its system fully answered again.")
     seconds: Number = Field(description="Length of the window.")
-    workloads: list[FaultWorkload] = Field(description="What it did to each workload.")
+    workloads: list[FaultWorkload] = Field(description="Its effect on each workload.")

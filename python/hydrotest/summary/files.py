@@ -11,16 +11,16 @@ from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Number, Row
 
 
 class Files(Row):
-    """Throughput with so many files under way at once."""
+    """Throughput with a number of files in progress at once."""
 
     workload: str = Field(description=WORKLOAD)
     tenancy: Tenancy = Field(description=TENANCY)
-    op: Literal["read", "write"] = Field(description="What was done.")
-    at_once: Count = Field(0, description="Files under way at once.")
+    op: Literal["read", "write"] = Field(description="The operation.")
+    at_once: Count = Field(0, description="Files in progress at once.")
     passes: Count = Field(0, description="Passes over all files.")
     files: Count = Field(0, description="Files of a pass.")
     file_bytes: Count = Field(0, description="Size of a file.")
-    bytes_per_s: Number = Field(description="Median of the passes, from the first begin to the last end.")
+    bytes_per_s: Number = Field(description="Median of the passes, from the first start to the last end.")
     per_file_bytes_per_s_mean: Number = Field(description="Mean of the files' own rates.")
     per_file_bytes_per_s_sd: Number = Field(description="Standard deviation of the files' own rates.")
-    is_limit: bool = Field(False, description="Most went through with so many at once.")
+    is_limit: bool = Field(False, description="Whether the throughput was highest with this number at once.")

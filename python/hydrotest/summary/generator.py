@@ -1,4 +1,4 @@
-"""Whether the load generators had room."""
+"""Whether the load generators had headroom."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Generator(Row):
     workload: str = Field(description=WORKLOAD)
     tenancy: Tenancy = Field(description=TENANCY)
     kind: str = Field("", description="Kind of the workload.")
-    client: str = Field(description="Which generator made the load.")
-    cpu_s_per_million: Number | None = Field(description="CPU-seconds for a million operations.")
-    busiest_thread_pct: Number | None = Field(description="Of a core, by its busiest thread.")
-    run_delay_pct: Number | None = Field(None, description="Of the time that its threads waited for a core.")
+    client: str = Field(description="The client that made the load.")
+    cpu_s_per_million: Number | None = Field(description="CPU-seconds per million operations.")
+    busiest_thread_pct: Number | None = Field(description="Share of a core that its busiest thread used.")
+    run_delay_pct: Number | None = Field(None, description="Share of the time in which its threads waited for a core.")
     wait_p99_ms: Number | None = Field(description="How late it started operations, 99th percentile; null in a closed loop.")
-    memory_bytes: Count | None = Field(None, description="The most memory that it had.")
-    has_room: bool | None = Field(description="Whether it was not the limit.")
+    memory_bytes: Count | None = Field(None, description="The most memory that it used.")
+    has_room: bool | None = Field(description="True: it was not the limit.")
     lacks: list[Lack] = Field(default_factory=list, description="What it had too little of, as codes and figures.")
     why_not: list[str] = Field(default_factory=list, description=IN_WORDS)
     trial: int | None = Field(None, description=TRIAL)

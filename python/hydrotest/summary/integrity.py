@@ -29,16 +29,17 @@ Reason = Literal[
 
 
 class Unchecked(Row):
-    """What of the reads by a statement was not checked, and why."""
+    """What was not checked of the reads by a statement, and why."""
 
     statement: str = Field(description="Its name in the experiment.")
     what: Literal["read", "presence", "values"] = Field(
-        description="Anything of it; whether its row is there (of columns: whether they have a value); the columns' values."
+        description="`read`: everything; `presence`: whether its row is there (for columns: whether they have a value); `values`: "
+        "the columns' values."
     )
     reason: Reason = Field(description="Why.")
     columns: list[str] = Field(description="Which columns; empty: all of the row.")
-    reads: Count = Field(description="So many reads.")
-    absent: Count = Field(description="Of the reads, those that found no row, which is not known to be a loss.")
+    reads: Count = Field(description="Number of reads.")
+    absent: Count = Field(description="Reads that found no row, which need not be a loss.")
 
 
 class Integrity(Row):
@@ -47,21 +48,21 @@ class Integrity(Row):
     workload: str = Field(description=WORKLOAD)
     tenancy: Tenancy = Field(description=TENANCY)
     unit: Literal["records", "rows"] = Field("records", description="What is counted.")
-    trials: Count = Field(0, description="Accounts that were added up.")
+    trials: Count = Field(0, description="Number of accounts in the sum.")
     sent: Count = Field(description="Sent.")
     acked: Count = Field(description="Acknowledged.")
     seen: Count | None = Field(description="Read back.")
-    lost: Count | None = Field(description="Acknowledged and not there.")
-    duplicated: Count | None = Field(description="There more than once.")
-    corrupted: Count | None = Field(description="There, but not as written.")
-    out_of_order: Count | None = Field(description="Behind a later one of the same producer.")
-    unacked_present: Count | None = Field(description="There without an acknowledgement.")
-    in_flight: Count | None = Field(description="Acknowledged, where the reader did not come to.")
+    lost: Count | None = Field(description="Acknowledged and not found.")
+    duplicated: Count | None = Field(description="Found more than once.")
+    corrupted: Count | None = Field(description="Found, but not as written.")
+    out_of_order: Count | None = Field(description="After a later one of the same producer.")
+    unacked_present: Count | None = Field(description="Found without an acknowledgement.")
+    in_flight: Count | None = Field(description="Acknowledged, but beyond the point that the reader reached.")
     checked_reads: Count | None = Field(None, description="Of a Cassandra workload: reads of which something was checked, in all trials.")
     missing_reads: Count | None = Field(None, description="Of these, those that found no row where one must be.")
     corrupted_reads: Count | None = Field(None, description="Of these, those that found a row that is not what was written.")
-    unchecked: list[Unchecked] = Field(default_factory=list, description="What of the reads by a statement was not checked, and why.")
+    unchecked: list[Unchecked] = Field(default_factory=list, description="What was not checked of the reads by a statement, and why.")
     not_applied: dict[str, Count] = Field(
         default_factory=dict,
-        description="Conditional writes (LWT) whose condition did not hold, by statement: answered, and no writes.",
+        description="Conditional writes (LWT) whose condition did not hold, by statement: answered, but nothing written.",
     )

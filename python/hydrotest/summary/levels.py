@@ -1,4 +1,4 @@
-"""Rates and numbers in flight that were asked for, and what came of them."""
+"""Requested rates and numbers in flight, and their results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Level(Row):
     tenancy: Tenancy = Field(description=TENANCY)
     offered: Number | None = Field(description="Operations a second asked for; null in a closed loop.")
     concurrency: Count | None = Field(description="Operations in flight allowed; null in an open loop.")
-    client: str = Field(description="Which generator made the load.")
+    client: str = Field(description="The client that made the load.")
     seconds: Number = Field(description="Length of the window.")
     trial: int | None = Field(None, description=TRIAL)
     errors_known: bool = Field(True, description="False: the client does not count them, and `errors` is 0.")
@@ -46,14 +46,14 @@ class Level(Row):
     )
     latency_ms: Latency | None = Field(description=f"Response times; {NO_LATENCY}.")
     latency_from_send_ms: Latency | None = Field(
-        None, description="Of a stock tool that does not measure response times: times from its own send, however late that was."
+        None, description="For a stock tool that does not measure response times: times from its actual send, however late that was."
     )
-    samples: Count | None = Field(None, description="Operations that `latency_ms` is made of: completed, failed and unanswered.")
-    latency_includes_failed: Count | None = Field(None, description=f"{FAILED_IN_TIMES} Of one kind of operation so many at most.")
+    samples: Count | None = Field(None, description="Operations in `latency_ms`: completed, failed and unanswered.")
+    latency_includes_failed: Count | None = Field(None, description=f"{FAILED_IN_TIMES} For one kind of operation, an upper bound.")
     in_flight_mean: Number | None = Field(description="Mean operations in flight.")
-    cpu_s_per_million: Number | None = Field(None, description="CPU-seconds of the client for a million operations.")
+    cpu_s_per_million: Number | None = Field(None, description="CPU-seconds of the client per million operations.")
     accepted: bool | None = Field(description="Whether it was sustained; null: it was not judged.")
-    checks: list[Check] = Field(default_factory=list, description="Each rule of a sustained level; empty where none was to be sustained.")
+    checks: list[Check] = Field(default_factory=list, description="Each rule of a sustained level; empty if none applies.")
     because: list[Failure] = Field(default_factory=list, description=BECAUSE)
     reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
 
@@ -61,7 +61,7 @@ class Level(Row):
 if TYPE_CHECKING:
 
     class _Point(Row):
-        """The percentiles that code names; there are the brief ones of `hydrotest.percentiles`."""
+        """The percentiles that code names; these are the brief ones of `hydrotest.percentiles`."""
 
         offered: Number | None = None
         achieved: Number

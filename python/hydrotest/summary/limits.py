@@ -38,7 +38,7 @@ class Limit(Row):
     kind: str = Field(description="Kind of the workload.")
     tenancy: Tenancy = Field(description=TENANCY)
     unit: str = Field(description="Unit of all rates of this row.")
-    objective: dict[str, Number | None] = Field(description="What was asked: latency bounds as `p99_ms`, acceptable `errors` and `loss`.")
+    objective: dict[str, Number | None] = Field(description="The objective: latency bounds as `p99_ms`, acceptable `errors` and `loss`.")
     limit: Number | None = Field(description="The highest rate sustained; null: none.")
     low: Number | None = Field(description="Lower end of its interval.")
     high: Number | None = Field(description="Upper end of its interval.")
@@ -57,7 +57,7 @@ class Limit(Row):
     valid: bool = Field(description="False: the limit does not count.")
     flaws: list[LimitFlaw] = Field(default_factory=list, description="Why it does not count, or counts less, as codes and figures.")
     invalid_because: list[str] = Field(description=IN_WORDS)
-    trials: list[int] = Field(default_factory=list, description="Numbers of the trials that it stands on.")
+    trials: list[int] = Field(default_factory=list, description="Numbers of the trials that it is based on.")
     searches: list[Bracket] = Field(default_factory=list, description="Where each search ended.")
 
 

@@ -10,9 +10,10 @@ from hydrotest.summary.base import Count, Number, Row
 
 
 class Ceilings(Row):
-    """The most that a host gave before anything was started on it. A field is missing where it was not measured."""
+    """The most that a host gave before anything was started on it. A field is missing where it was not
+    measured."""
 
-    cpu_cores: Number | None = Field(None, description="Cores that threads which only compute got.")
+    cpu_cores: Number | None = Field(None, description="Cores that purely computing threads got.")
     disk_write_bytes_per_s: Number | None = Field(None, description="Written to the disk.")
     disk_read_bytes_per_s: Number | None = Field(None, description="Read from the disk.")
     network_bytes_per_s: Number | None = Field(None, description="Through the link; of a local host, through its loopback.")
@@ -24,10 +25,10 @@ class Ceilings(Row):
 
 
 class Clock(Row):
-    """A host's clock beside the controller's."""
+    """A host's clock, compared with the controller's."""
 
     offset_s: Number = Field(description="How far it is ahead.")
-    error_s: Number = Field(description="The true offset is not further away than this.")
+    error_s: Number = Field(description="The error of the offset is at most this.")
 
 
 class Host(Row):
@@ -39,13 +40,13 @@ class Host(Row):
     memory_bytes: Count = Field(description="Memory.")
     kernel: str | None = Field(None, description="Release of its Linux kernel.")
     cpu_model: str | None = Field(None, description="Model of its processor.")
-    clock: Clock | None = Field(None, description="How exact latencies between hosts are.")
+    clock: Clock | None = Field(None, description="Its clock, which bounds the error of latencies between hosts.")
     disk_device: str | None = Field(None, description="The block device below its data; null: not known.")
-    machine_cores: Number | None = Field(None, description="Of an emulated host: the cores of the machine that emulates it.")
+    machine_cores: Number | None = Field(None, description="For an emulated host: the cores of the machine that emulates it.")
     dirty_pages_bounded: bool | None = Field(
-        None, description="Of an emulated disk: false where the kernel does not bound the pages that wait for it."
+        None, description="For an emulated disk: false if the kernel does not bound the pages that wait for it."
     )
-    ceilings: Ceilings = Field(description="What it gives at most.")
+    ceilings: Ceilings = Field(description="The most that its resources give.")
 
 
 class System(Row):
@@ -59,7 +60,7 @@ class System(Row):
 class Speed(Row):
     """The speed reference over the whole run."""
 
-    machine: str = Field(description="Whose speed it is; all local hosts are one machine.")
+    machine: str = Field(description="The host; all local hosts are one machine.")
     mean: Number = Field(description="Mean speed, in `unit`.")
     cv_pct: Number = Field(description="Coefficient of variation.")
     steal_pct: Number | None = Field(description="Share of its cores that the hypervisor gave to others.")
@@ -69,8 +70,8 @@ class Speed(Row):
 class Overhead(Row):
     """Cores that hydrotest itself used while trials ran, besides its generators."""
 
-    controller_cores: Number | None = Field(None, description="Of the controller.")
-    sampler_cores: Number | None = Field(None, description="Of the samplers of all hosts.")
+    controller_cores: Number | None = Field(None, description="Cores of the controller.")
+    sampler_cores: Number | None = Field(None, description="Cores of the samplers on all hosts.")
     exporter_cores: dict[str, Number | None] = Field(
-        default_factory=dict, description="Of the exporter of gauges in each service, by service."
+        default_factory=dict, description="Cores of the exporter of gauges in each service, by service."
     )

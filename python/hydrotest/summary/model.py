@@ -1,4 +1,4 @@
-"""The whole of summary.json."""
+"""The model of summary.json."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION: Literal[1] = 1
 
 
 class Published(Row):
-    """The published results that the report shows beside these."""
+    """The published results that the report shows next to this run's."""
 
     source: str = Field(description="Whose.")
     scale: Number = Field(description="Scale of the emulated cores.")
@@ -47,7 +47,7 @@ class WarmUp(Row):
 
     workload: str = Field(description=WORKLOAD)
     seconds: Number = Field(description="How long it took.")
-    settled: bool = Field(description="Whether its cost for each operation had settled by then.")
+    settled: bool = Field(description="Whether its cost per operation had settled by then.")
 
 
 def _none() -> Together:
@@ -55,8 +55,9 @@ def _none() -> Together:
 
 
 class Summary(Row):
-    """What a run found. Times in seconds or milliseconds as the key says, sizes in bytes, rates per second in the workload's unit.
-    Latencies are response times from the intended send time. null: not known or not meaningful."""
+    """What a run found. Times in seconds or milliseconds as the key says, sizes in bytes, rates per second in
+    the workload's unit. Latencies are response times from the intended send time. null: not known or not
+    meaningful."""
 
     schema_version: Literal[1] = Field(
         alias="schema", description="Version of this format. Fields are added within a version, never renamed."
@@ -66,13 +67,13 @@ class Summary(Row):
     hydrotest: str = Field(description="Version of hydrotest.")
     started: str = Field(description="When the run began.")
     finished: str = Field(description="When it ended.")
-    status: Status = Field(description="Whether all was measured.")
+    status: Status = Field(description="Whether everything was measured.")
     hosts: list[Host] = Field(description="The hosts.")
     systems: list[System] = Field(description="The systems under test.")
     limits: list[Limit] = Field(description="The highest sustained rate of each workload.")
-    levels: list[Level] = Field(description="Given levels, and what came of them.")
+    levels: list[Level] = Field(description="Given levels and their results.")
     curves: list[Curve] = Field(description="Latency against the offered rate.")
-    interference: list[Interference] = Field(description="What the others cost each workload.")
+    interference: list[Interference] = Field(description="How much the other workloads cost each one.")
     integrity: list[Integrity] = Field(description="The account of every record.")
     spark: list[JobTest] = Field(description="Batch tests.")
     jobs: list[Job] = Field(default_factory=list, description="What binds batch workloads.")
@@ -81,21 +82,21 @@ class Summary(Row):
     ernest: list[Ernest] = Field(default_factory=list, description="Times of batch tests by size and cores.")
     usage: list[UsageByWorkload] = Field(description="What each host used, by workload.")
     usage_by_test: list[UsageByTest] = Field(default_factory=list, description="What each host used, by test of the experiment.")
-    generator: list[Generator] = Field(description="Whether the load generators had room.")
+    generator: list[Generator] = Field(description="Whether the load generators had headroom.")
     safe_working_point: SafeWorkingPoint | None = Field(
-        description="What all take at once; null: nothing was sustained, or nothing searched."
+        description="What all workloads sustain at once; null: none was sustained, or none was searched."
     )
     hdfs: list[Files] = Field(default_factory=list, description="Files written and read.")
     dataflow: list[Step] = Field(default_factory=list, description="The account of each step of a dataflow.")
-    executors: list[Executors] = Field(default_factory=list, description="Limits of dataflows on more and more executors.")
+    executors: list[Executors] = Field(default_factory=list, description="Limits of dataflows on growing numbers of executors.")
     queries: list[Query] = Field(default_factory=list, description="Queries of dataflows.")
     windows: list[WindowCounts] = Field(default_factory=list, description="Windowed counts of dataflows.")
     soak: list[Soak] = Field(default_factory=list, description="Long levels.")
-    faults: list[Fault] = Field(default_factory=list, description="What faults did.")
+    faults: list[Fault] = Field(default_factory=list, description="The effects of faults.")
     profiles: list[Profile] = Field(default_factory=list, description="Rates that change.")
-    doublings: list[Doubling] = Field(default_factory=list, description="What twice as many generators got.")
-    together: Together = Field(default_factory=_none, description="Who used what while all ran together.")
-    published: Published | None = Field(None, description="The published results that the report shows beside these; null: none.")
+    doublings: list[Doubling] = Field(default_factory=list, description="Rates with twice as many generators.")
+    together: Together = Field(default_factory=_none, description="Use of resources while all workloads ran together.")
+    published: Published | None = Field(None, description="The published results that the report shows next to this run's; null: none.")
     problem_causes: list[Problem] = Field(
         default_factory=list, description="What could not be read, or was left out, as codes and figures."
     )
@@ -108,5 +109,5 @@ class Summary(Row):
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Self:
-        """What a file holds, also one of an older or a later version: fields that are not known are left out."""
+        """The contents of a file, also one of an older or a later version: unknown fields are left out."""
         return cls.model_validate(written, extra="ignore")

@@ -1,4 +1,4 @@
-"""What a rate that changes showed."""
+"""Results of a changing rate."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hydrotest.summary.base import FAILED_IN_TIMES, NO_LATENCY, TRIAL, WORKLOAD,
 class Stretch(Row):
     """A stretch of a profile."""
 
-    from_s: Number = Field(description="Its beginning, since the profile began.")
+    from_s: Number = Field(description="Its start, since the profile began.")
     to_s: Number = Field(description="Its end.")
-    rate: Number = Field(description="Operations a second at its beginning.")
+    rate: Number = Field(description="Operations a second at its start.")
     end_rate: Number = Field(description="Operations a second at its end.")
     offered: Number = Field(description="Mean rate that was due.")
     achieved: Number | None = Field(description="Mean rate completed.")
@@ -27,7 +27,7 @@ class ProfileSecond(Row):
     offered: Number = Field(description="Rate that was due.")
     achieved: Number | None = Field(description="Rate completed.")
     in_flight: Count | None = Field(description="The most operations in flight.")
-    p50_ms: Number | None = Field(description="Median response time of what was due in it.")
+    p50_ms: Number | None = Field(description="Median response time of the operations that were due in it.")
     p99_ms: Number | None = Field(description="99th percentile.")
 
 

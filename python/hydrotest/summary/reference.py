@@ -29,9 +29,9 @@ def reference() -> str:
     """The whole page as Markdown."""
     out = ["# summary.json", "", *_lines(Summary.__doc__),
            "", "The JSON Schema is [contract/summary.schema.json](../../contract/summary.schema.json).",
-           "Fields marked ○ came later or stand only where they mean something: a reader supplies",
+           "Fields marked ○ came later or are present only where they have a meaning: a reader supplies",
            "null, an empty list or the default. `hydrotest show --json RUN` prints the same.",
-           "This page is written from the models (`make docs`).", "", "## The file", "", *_table(Summary)]  # fmt: skip
+           "This page is generated from the models (`make docs`).", "", "## The file", "", *_table(Summary)]  # fmt: skip
     shown: set[type[BaseModel]] = {Summary, *SHARED}
     for name, field in Summary.model_fields.items():
         for path, model in _models(field.alias or name, field.annotation):
@@ -49,7 +49,7 @@ def _lines(text: str | None) -> list[str]:
 
 
 def _models(path: str, annotation: Any) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The models of a field, and below it those of its fields, each with where it stands."""
+    """The models of a field, followed by those of their fields, each with its path."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield path, annotation
         for name, field in annotation.model_fields.items():

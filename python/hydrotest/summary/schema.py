@@ -8,11 +8,12 @@ from typing import Any
 from hydrotest.summary.model import Summary
 
 UNSAID = (("additionalProperties", False), ("default", None))
-"""What would close an object, and what is the rule."""
+"""Entries to leave out: one closes an object, the other is the default."""
 
 
 def schema() -> str:
-    """The JSON Schema of summary.json. It allows fields that it does not know: versions of a format only add some."""
+    """The JSON Schema of summary.json. It allows fields that it does not know: versions of a format only add
+    some."""
     found = _plain(Summary.model_json_schema())
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -23,8 +24,8 @@ def schema() -> str:
 
 
 def _plain(value: Any, *, is_named: bool = False) -> Any:
-    """Without titles that only repeat names, and without what is left unsaid. `is_named`: the keys are names of fields;
-    those that are never written are left out."""
+    """The value without titles that only repeat names, and without `UNSAID`. `is_named`: the keys are names
+    of fields; fields that are never written are left out."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):

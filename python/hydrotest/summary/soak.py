@@ -1,4 +1,4 @@
-"""What long levels show: whether they were held, drift, changes, growth."""
+"""Results of long levels: whether they were held, drift, changes, growth."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from hydrotest.verdicts.trial import Failure
 
 
 class Drift(Row):
-    """A trend in an hour, with its 95 % interval."""
+    """A trend per hour, with its 95 % interval."""
 
-    per_hour: Number = Field(description="In an hour.")
+    per_hour: Number = Field(description="Change per hour.")
     low: Number = Field(description="Lower end of its 95 % interval.")
-    high: Number = Field(description="Upper end of it.")
+    high: Number = Field(description="Upper end of its 95 % interval.")
     sure: bool = Field(description="The interval excludes no trend.")
 
 
 class Growth(Row):
-    """A service's growth in bytes an hour, with its 95 % interval."""
+    """A service's growth in bytes per hour, with its 95 % interval."""
 
-    per_hour: Number = Field(description="In an hour.")
+    per_hour: Number = Field(description="Change per hour.")
     low: Number = Field(description="Lower end of its 95 % interval.")
-    high: Number = Field(description="Upper end of it.")
+    high: Number = Field(description="Upper end of its 95 % interval.")
     n: Count = Field(description="Readings.")
     sure: bool = Field(description="The interval excludes no growth.")
 
@@ -49,7 +49,7 @@ class Bucket(Row):
 class Stall(Row):
     """A stretch in which nothing was completed."""
 
-    at_s: Number = Field(description="Its beginning, since the window began.")
+    at_s: Number = Field(description="Its start, since the window began.")
     seconds: Number = Field(description="Its length.")
 
 
@@ -69,7 +69,7 @@ class SoakWorkload(Row):
     changes: list[LevelChange] = Field(description="Where a level changed for good.")
     buckets: list[Bucket] = Field(description="Its stretches.")
     stalls: list[Stall] | None = Field(
-        None, description="The longest stretches without a completion; null of what goes through in batches, which pause."
+        None, description="The longest stretches without a completion; null for workloads that progress in batches and pause in between."
     )
     accepted: bool | None = Field(description="Whether the level was held; null: it was not judged.")
     because: list[Failure] = Field(default_factory=list, description="Why it was not held, as codes and figures.")
@@ -81,7 +81,7 @@ class SoakService(Row):
     """Memory of a service over a soak."""
 
     host: str = Field(description="Where it ran.")
-    service: str = Field(description="Which.")
+    service: str = Field(description="The service.")
     memory_bytes: Number | None = Field(description="Memory at the end.")
     growth_bytes_per_hour: Growth | None = Field(description="How it grew; null: too few readings.")
 
@@ -93,4 +93,6 @@ class Soak(Row):
     seconds: Number = Field(description="Length of the window.")
     workloads: list[SoakWorkload] = Field(description="Its workloads.")
     services: list[SoakService] = Field(description="Growth of each service.")
-    counters: dict[str, Number] = Field(description="What the systems did meanwhile: bytes compacted, log segments made and deleted.")
+    counters: dict[str, Number] = Field(
+        description="Counters of the systems over the window: bytes compacted, log segments made and deleted."
+    )

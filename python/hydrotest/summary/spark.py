@@ -1,4 +1,4 @@
-"""Batch jobs: their times, where these went, and how they grow with data and fall with cores."""
+"""Batch jobs: their times, the parts of these times, and how they grow with data and fall with cores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Number, Row
 
 
 class Doubt(Row):
-    """Task ends that should stand in the event log and do not: sums over tasks are too low."""
+    """Task ends that are missing from the event log: sums over tasks are too low."""
 
     started: Count = Field(description="Tasks that are known to have started.")
-    known: Count = Field(description="Those of them whose ends are known.")
+    known: Count = Field(description="Those whose ends are known.")
     left_out: Count = Field(description="Ends that are left out for their impossible times.")
 
 
 class JobTime(Row):
-    """Where a job's time went. By part: `cpu`, `network wait`, `shuffle write`, `garbage collection`, `scheduler`, `serialisation`, `other`."""
+    """A job's time by part: `cpu`, `network wait`, `shuffle write`, `garbage collection`, `scheduler`,
+    `serialisation`, `other`."""
 
     parts_s: dict[str, Number | None] = Field(default_factory=dict, description="Seconds of all its tasks.")
     shorter_pct: dict[str, Number | None] = Field(default_factory=dict, description="How much shorter it would be without the part.")
@@ -30,7 +31,7 @@ class JobTime(Row):
 
 
 class JobData(Row):
-    """What the data of a test is made from."""
+    """Parameters of a test's data."""
 
     seed: int | None = Field(None, description="Seed of the generator of data.")
     unique_keys: int | None = Field(None, description="Distinct keys; null: as many as the suite has.")
@@ -38,14 +39,14 @@ class JobData(Row):
 
 
 class JobTest(Row):
-    """A batch test: medians over the runs that came to their end."""
+    """A batch test: medians over the runs that finished."""
 
     workload: str = Field(description=WORKLOAD)
     tenancy: Tenancy = Field(description=TENANCY)
     test: str = Field(description="The test's name.")
     scale_factor: Number = Field(description="Size of its data, as the suite counts it.")
     data_scale: Number = Field(1.0, description="Part of the suite's records that it has.")
-    data: JobData = Field(default_factory=JobData, description="What its data is made from.")
+    data: JobData = Field(default_factory=JobData, description="Parameters of its data.")
     tasks_per_stage: Count = Field(description="Tasks of its largest stage.")
     stages: Count = Field(description="Stages that ran tasks.")
     input_bytes: Count = Field(description="Read from files.")
@@ -58,11 +59,11 @@ class JobTest(Row):
     max_shuffle_write_s: Number = Field(description="Longest time in which a task wrote shuffled data.")
     total_s: Number = Field(description="Median time.")
     total_s_low: Number | None = Field(None, description="Lower end of the mean's 95 % interval.")
-    total_s_high: Number | None = Field(None, description="Upper end of it.")
+    total_s_high: Number | None = Field(None, description="Upper end of the mean's 95 % interval.")
     runs: Count = Field(0, description="Runs that were timed.")
-    finished: bool = Field(description="Whether all runs came to their end.")
+    finished: bool = Field(description="Whether all runs finished.")
     tasks_done: Count = Field(0, description="Tasks done in the run with the median time.")
-    time: JobTime = Field(default_factory=JobTime, description="Where its time went.")
+    time: JobTime = Field(default_factory=JobTime, description="Its time by part.")
     gc_s: Number = Field(0.0, description="Seconds of all tasks in garbage collection.")
     spill_bytes: Count = Field(0, description="Spilled to disk.")
     objective_s: Number | None = Field(None, description="Longest acceptable time; null: none was given.")
@@ -122,11 +123,11 @@ class Speedup(Row):
     serial_error: Number | None = Field(description="Its standard error; null with three points.")
     crosstalk: Number = Field(description="The law's crosstalk.")
     crosstalk_error: Number | None = Field(description="Its standard error; null with three points.")
-    fastest_at: Number | None = Field(description="Cores on which the time is least by the law; null: more always help.")
+    fastest_at: Number | None = Field(description="Cores on which the time is shortest by the law; null: more always help.")
     error_pct: Number | None = Field(description="Mean distance of a point from the law through all others.")
     from_: Count = Field(alias="from", description="Fewest cores measured.")
     to: Count = Field(description="Most cores measured.")
-    stops_paying_at: Count | None = Field(description="The first number of cores that brought less than half of its due.")
+    stops_paying_at: Count | None = Field(description="The first number of cores that brought less than half of a proportional gain.")
     fuller: Fuller | None = Field(description="What took more of the tasks' time there.")
 
 
@@ -134,9 +135,9 @@ class ErnestTerms(Row):
     """Time = fixed + per_core_share · size ÷ cores + tree · log cores + per_core · cores."""
 
     fixed: Number = Field(description="The fixed part, seconds.")
-    per_core_share: Number = Field(description="Of each core's share of the data.")
-    tree: Number = Field(description="Of the logarithm of the cores.")
-    per_core: Number = Field(description="Of each core.")
+    per_core_share: Number = Field(description="Coefficient of each core's share of the data.")
+    tree: Number = Field(description="Coefficient of the logarithm of the cores.")
+    per_core: Number = Field(description="Coefficient of the number of cores.")
 
 
 class Ernest(Row):

@@ -1,4 +1,4 @@
-"""What happens together: interference, the safe working point, who is short of what."""
+"""Workloads that run together: interference, the safe working point, shortages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Change(Row):
     change_pct: Number = Field(description="Mean change.")
     low_pct: Number = Field(description="Lower end of its 95 % interval.")
     high_pct: Number = Field(description="Upper end of its 95 % interval.")
-    n: Count = Field(description="Pairs.")
+    n: Count = Field(description="Number of pairs.")
     significant: bool = Field(description="Whether there is a change; stricter than the interval, since several metrics are looked at.")
     starved_pairs: Count = Field(0, description="Pairs in which nothing was completed on the second side.")
 
@@ -24,12 +24,12 @@ class _Metric(Row):
     metric: str = Field(description="What was compared: `achieved`, a latency, or a time of a batch test.")
     test: Count = Field(0, description="Index of the test in the experiment.")
     at_least_pairs: Count = Field(0, description="Pairs in which a batch test was cut when the window ended.")
-    isolated: Number = Field(description="Mean alone, in the metric's unit.")
-    combined: Number = Field(description="Mean together with the others.")
+    isolated: Number = Field(description="Mean while it ran alone, in the metric's unit.")
+    combined: Number = Field(description="Mean while it ran with the others.")
 
 
 class Interference(Change, _Metric):
-    """What the others cost a workload, from pairs of windows at the same rate."""
+    """How much the others cost a workload, from pairs of windows at the same rate."""
 
 
 class _Doubled(Row):
@@ -41,19 +41,19 @@ class _Doubled(Row):
 
 
 class _Raised(Row):
-    raised: bool | None = Field(description="Whether twice as many got more; null: no significant difference.")
+    raised: bool | None = Field(description="Whether twice as many achieved more; null: no significant difference.")
 
 
 class Doubling(_Raised, Change, _Doubled):
-    """Was the generator the limit? What twice as many generators got out of the same system."""
+    """Whether the generator was the limit: the rate of twice as many generators on the same system."""
 
 
 class SafeWorkingPoint(Row):
     """The largest common fraction of the isolated limits at which all objectives hold at once."""
 
-    fraction: Number = Field(description="Of the isolated limits.")
+    fraction: Number = Field(description="Fraction of the isolated limits.")
     low: Number = Field(description="Lower end of where the searches ended.")
-    high: Number = Field(description="Upper end of it.")
+    high: Number = Field(description="Upper end of where the searches ended.")
     at_least: bool = Field(False, description="True: it is a lower bound only.")
     rates: dict[str, Number] = Field(description="Operations a second, by workload.")
     repeats: Count = Field(0, description="Independent searches that ended.")
@@ -65,23 +65,23 @@ class SafeWorkingPoint(Row):
 
 
 class ResourceShare(Row):
-    """Mean use of a resource while all were measured together."""
+    """Mean use of a resource while all workloads were measured together."""
 
     host: str = Field(description="The host, or the machine that hosts are emulated on.")
     resource: str = Field(description="`cpu`, `memory`, `disk` or `network`.")
     share: Number = Field(description="Share of its ceiling, 0 to 1.")
     used: Number = Field(description="In `unit`.")
     unit: str = Field(description="Unit of `used`.")
-    is_near: bool = Field(description="Whether it may be what binds.")
+    is_near: bool = Field(description="Whether it may bind.")
     throttled: Number | None = Field(description="Share of the periods in which its quota held the host back; null: it has none.")
     hosts: list[str] = Field(description="All names of the host.")
 
 
 class ServiceShare(Row):
-    """What a service used while all were measured together."""
+    """Resources that a service used while all workloads were measured together."""
 
     host: str = Field(description="Where it ran.")
-    service: str = Field(description="Which.")
+    service: str = Field(description="The service.")
     cpu_cores: Number = Field(description="Mean cores.")
     memory_bytes: Number = Field(description="The most memory.")
     disk_write_bytes_per_s: Number | None = Field(description="Mean bytes written.")
@@ -90,35 +90,36 @@ class ServiceShare(Row):
 class Worse(Row):
     """A metric that got worse."""
 
-    metric: str = Field(description="Which.")
-    change_pct: Number = Field(description="By how much.")
+    metric: str = Field(description="The metric.")
+    change_pct: Number = Field(description="The change.")
 
 
 class CoresOf(Row):
-    """What a service used."""
+    """The cores that a service used."""
 
-    service: str = Field(description="Which.")
+    service: str = Field(description="The service.")
     cores: Number = Field(description="Mean cores.")
 
 
 class Starved(Row):
-    """A workload that got significantly worse, and what was used up meanwhile on a host that it needs."""
+    """A workload that got significantly worse, and the resource that was used up meanwhile on a host that it
+    needs."""
 
     workload: str = Field(description=WORKLOAD)
     worse: list[Worse] = Field(default_factory=list, description="The metrics that got worse.")
     changes: list[str] = Field(description=IN_WORDS)
     resource: str | None = Field(description="What was near its ceiling; null: nothing, so the cause is not known.")
-    host: str | None = Field(description="Where.")
+    host: str | None = Field(description="The host where it was near its ceiling.")
     share: Number | None = Field(description="Share of its ceiling that was used, 0 to 1.")
     throttled: Number | None = Field(description="Share of the periods in which a quota held the host back.")
     cores_of: list[CoresOf] = Field(default_factory=list, description="Services that used cores there.")
     users: list[str] = Field(description=IN_WORDS)
-    frees: dict[str, Number] = Field(description="What each system has of what is used: so much would be free if it ran elsewhere.")
+    frees: dict[str, Number] = Field(description="How much of the resource each system used: it would be free if the system ran elsewhere.")
 
 
 class Together(Row):
-    """Who used what while all ran together."""
+    """Use of resources while all workloads ran together."""
 
     resources: list[ResourceShare] = Field(description="Most used first.")
     services: list[ServiceShare] = Field(description="Most cores first.")
-    starved: list[Starved] = Field(description="Who is short of what.")
+    starved: list[Starved] = Field(description="Workloads that are short of a resource.")

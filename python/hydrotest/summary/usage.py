@@ -1,4 +1,4 @@
-"""What hosts used while something was measured."""
+"""Resources that hosts used during a measurement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HostUsage(Row):
     tcp_segments_in_per_s_peak: Number = Field(description="The most TCP segments received in one second.")
 
     def mean_and_peak(self, what: str) -> tuple[float, float]:
-        """Of a resource, by its fields' name without their end."""
+        """Mean and peak of a resource, by the common part of its fields' names."""
         return getattr(self, f"{what}_mean"), getattr(self, f"{what}_peak")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 WINDOW_S_MIN = 3.0
-"""Less says nothing about steadiness: counters are read once a second."""
+"""A shorter window cannot show steadiness: counters are read once a second."""
 
 
 class Test(Model):
@@ -25,36 +25,37 @@ class Test(Model):
     __test__ = False
 
     finds_limits: ClassVar[bool] = False
-    """What it finds can be given to later tests as rates."""
+    """Its results can be rates of later tests."""
 
     has_latency: ClassVar[bool] = True
-    """What runs without a rate limit shows a rate, never a latency."""
+    """False for tests without a rate limit: they measure a rate, never a latency."""
 
     if TYPE_CHECKING:
         test: str
 
     @property
     def names(self) -> list[str]:
-        """The workloads that it is about."""
+        """The workloads of the test."""
         raise NotImplementedError
 
     @property
     def needs_squeeze(self) -> bool:
-        """True if part of what hosts have is to be taken away."""
+        """True if it reduces resources of hosts."""
         return False
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
-        """Raises `BadInputError` for windows that say nothing."""
+        """Raises `BadInputError` for windows that are too short."""
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
-        """Raises `BadInputError` for what does not fit the rest of the file; `index` is its place among the tests."""
+        """Raises `BadInputError` for what does not fit the rest of the file; `index` is its place among the
+        tests."""
 
     def steps(self, experiment: Experiment) -> list[Step]:
         """What it does, for the plan."""
         raise NotImplementedError
 
     def place(self, index: int, *keys: str | int) -> Path_:
-        """Where something of it stands in the file."""
+        """The path of a part of it in the file."""
         return ("tests", index, self.test, *keys)
 
 
@@ -67,7 +68,7 @@ class OneWorkload(Test):
 
         @property
         def duration(self) -> float:
-            """Of its window, s; a field of some."""
+            """Length of its window, s; some tests have it as a field."""
             ...
 
     @property
@@ -85,7 +86,7 @@ class OneWorkload(Test):
 class SomeWorkloads(Test):
     """A test of some workloads."""
 
-    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    workloads: list[Name] = Field(min_length=1, description="The workloads, all at once.")
 
     @property
     def names(self) -> list[str]:
@@ -102,7 +103,7 @@ class SomeWorkloads(Test):
             checker.known(name, experiment.workloads, "the workload", where)
             workload = experiment.workloads[name]
             if workload.own_client == "stock":
-                raise checker.fail(where, f"{name}: a stock client keeps no schedule, so it cannot press in this test",
+                raise checker.fail(where, f"{name}: a stock client keeps no schedule, so it cannot be used in this test",
                                    "Use `levels`, `concurrency` or `saturated` with it.")  # fmt: skip
             refusal = workload.refusal(name, self.test)
             if refusal is not None:
@@ -110,17 +111,17 @@ class SomeWorkloads(Test):
             self.check_company(name, where, experiment, checker)
 
     def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
-        """Whether what one of its workloads needs is in the test, too."""
+        """Checks that what its workloads need is in the test, too."""
 
 
 class AllAtOnce(SomeWorkloads):
-    """A test in which they press together, those that have one at a rate."""
+    """A test in which its workloads run together, at a rate if they have one."""
 
     if TYPE_CHECKING:
 
         @property
         def rates(self) -> dict[str, float]:
-            """By workload; a field of all of them."""
+            """Rates by workload; a field of each such test."""
             ...
 
     def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
@@ -139,7 +140,8 @@ class AllAtOnce(SomeWorkloads):
                                "Put their tests into one workload, or each into a test of its own.")  # fmt: skip
 
     def _check_rates(self, index: int, experiment: Experiment, checker: Checker) -> None:
-        """Every workload with a rate needs one: a given rate, or in a combined test its isolated limit from an earlier test."""
+        """Every workload with a rate needs one: a given rate, or in a combined test its isolated limit from
+        an earlier test."""
         for name in self.rates:
             checker.known(name, self.workloads, "the workload", self.place(index, "rates", name))
             if not experiment.workloads[name].is_scheduled:

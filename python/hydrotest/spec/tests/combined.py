@@ -19,17 +19,17 @@ COMBINED_TRIALS = 6
 
 
 class Combined(AllAtOnce):
-    """All at once: the safe working point, the interference, and all without a rate limit."""
+    """All workloads at once: the safe working point, the interference, and all without a rate limit."""
 
     test: Literal["combined"]
-    workloads: list[Name] = Field(min_length=1, description="Which workloads, all at once.")
+    workloads: list[Name] = Field(min_length=1, description="The workloads, all at once.")
     rates: dict[Name, RatePerS] = Field(
         default_factory=dict,
         description="Rates at which the interference is measured; without them the safe working point is searched first.",
     )
     pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
     window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
-    precision: Fraction = Field(0.15, description="The safe working point is given to this fraction.")
+    precision: Fraction = Field(0.15, description="Relative precision of the safe working point.")
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check_times(index, experiment, checker)
@@ -39,7 +39,8 @@ class Combined(AllAtOnce):
     def steps(self, experiment: Experiment) -> list[Step]:
         alone = len(self.workloads) + 1
         pair_s = alone * (self.window + experiment.search.warm_up + OVERHEAD_S)
-        # From an equal share on, each rejection twice: about as many for the first search as for each of the independent ones.
+        # Begins at an equal share, with each rejection twice: the first search takes about as many trials
+        # as each independent one.
         searched = 0 if self.rates else COMBINED_TRIALS * (1 + experiment.search.repeats)
         search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
         all_out = 0 if self.rates else experiment.search.repeats

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Doubling(OneWorkload):
-    """Presses without a rate limit, by the workload's generators and by twice as many, in turn: if those get more out of the system, the
-    generator was the limit."""
+    """Runs without a rate limit, alternately with the workload's generators and with twice as many. If twice
+    as many achieve more, the generator was the limit."""
 
     test: Literal["doubling"]
     pairs: int = Field(5, ge=5, le=50, description="Pairs of windows.")
@@ -34,5 +34,5 @@ class Doubling(OneWorkload):
         super().check(index, experiment, checker)
         workload, place = experiment.workloads[self.workload], self.place(index, "workload")
         if workload.own_client in (None, "stock"):
-            raise checker.fail(place, f"{self.workload} has no generator of ours to double", "Name a workload that one presses.")
+            raise checker.fail(place, f"{self.workload} has no generator of hydrotest's to double", "Name a workload that has one.")
         workload.check_shares(self.workload, experiment, 2 * len(experiment.generator_hosts(self.workload)), place, checker)

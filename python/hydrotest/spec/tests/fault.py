@@ -1,4 +1,4 @@
-"""The fault in the experiment file: what may strike, and how."""
+"""The fault in the experiment file: its target and its action."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ NEEDS: dict[str, tuple[GivenResource, str]] = {
 }
 """What a host must have of its own for an action, as a field and in words."""
 FAULT_BEFORE_S_MIN = 5.0
-"""The level before the fault is what catching up is measured against."""
+"""The level before the fault is the reference for the time to catch up."""
 FAULT_AFTER_S_MIN = 20.0
-"""A JVM service takes most of this to come up."""
+"""A JVM service needs most of this time to start."""
 
 
 def service_names(experiment: Experiment) -> list[str]:
-    """What the services of the experiment's systems are called, and the drivers of its dataflows."""
+    """Names of the services of the experiment's systems, and of the drivers of its dataflows."""
     services = [service for name, system in experiment.systems.present().items() for service, _ in system.placed(name)]
     return services + [driver_service(name) for name, _ in _flows(experiment)]
 
 
 def query_names(experiment: Experiment) -> list[str]:
-    """What the queries of its dataflows are called."""
+    """Names of the queries of its dataflows."""
     return [part for name, flow in _flows(experiment) for part in _parts(experiment, name, flow)[1:]]
 
 
@@ -54,34 +54,37 @@ def _parts(experiment: Experiment, name: str, flow: Dataflow) -> list[str]:
 
 
 def _flows(experiment: Experiment) -> list[tuple[str, Dataflow]]:
-    """Those whose driver is hydrotest's own."""
+    """The dataflows whose driver is hydrotest's own."""
     return [(name, flow) for name, flow in experiment.workloads_of(Dataflow) if flow.engine == "spark" and flow.submit is None]
 
 
 class Fault(AtLevel):
-    """Presses at one level while a service is taken away and comes back: seconds without progress, seconds to catch up, integrity."""
+    """Applies one level of load while a service is taken away and comes back: seconds without progress,
+    seconds to catch up, integrity."""
 
     test: Literal["fault"]
     service: str | None = Field(
         None,
-        description="Which service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …; also a dataflow's driver, "
-        "`spark-driver-FLOW`, or one of its queries, `spark-query-FLOW-splitter`, `spark-query-FLOW-persist-LEVEL-SINK`.",
+        description="The target: a service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …; also a "
+        "dataflow's driver, `spark-driver-FLOW`, or one of its queries, `spark-query-FLOW-splitter`, "
+        "`spark-query-FLOW-persist-LEVEL-SINK`.",
     )
-    host: Name | None = Field(None, description="Or which emulated host, with all that runs on it.")
-    system: Name | None = Field(None, description="Or which system, all its services in turn.")
+    host: Name | None = Field(None, description="Or an emulated host, with all that runs on it.")
+    system: Name | None = Field(None, description="Or a system: all its services, one after the other.")
     action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"] = Field(
-        "kill", description="`kill` ends a service at once, `stop` in good order, `pause` holds a service or a host still with its connections "
-        "open. A host's link: `cut` takes it out, `mute` drops all that the host sends, `deafen` all that is sent to it, and `slow` leaves it "
-        "a tenth of its speed. `fill` leaves no room on a host's own disk; what ends by it is started again once there is room. "
-        "`roll` is for a system: each of its services is stopped in good order, started again after `down`, and waited "
-        "for until no copy is behind, before the next one goes.")  # fmt: skip
-    at: DurationS = Field(20.0, description="So long after the window has begun.")
-    down: DurationS = Field(10.0, description="So long until it is started again, or goes on.")
-    duration: DurationS = Field(90.0, description="The whole window.")
+        "kill", description="`kill` ends a service at once; `stop` ends it in good order; `pause` suspends a service or a host "
+                            "with its connections open. On a host's link, `cut` takes the link away, `mute` drops all that the "
+                            "host sends, `deafen` drops all that is sent to it, and `slow` leaves a tenth of its speed. `fill` "
+                            "leaves no free space on a host's own disk; services that end because of it are started again when "
+                            "there is free space. `roll` is for a system: each service in turn is stopped in good order, started "
+                            "again after `down`, and waited for until no copy is behind.")  # fmt: skip
+    at: DurationS = Field(20.0, description="Time from the start of the window to the fault.")
+    down: DurationS = Field(10.0, description="Time until the service is started again, or goes on.")
+    duration: DurationS = Field(90.0, description="Length of the window.")
 
     @property
     def struck(self) -> str:
-        """The service, the host or the system."""
+        """The target: the service, the host or the system."""
         return self.service or self.host or self.system or ""
 
     def steps(self, experiment: Experiment) -> list[Step]:
@@ -101,12 +104,12 @@ class Fault(AtLevel):
         self._check_fault(index, experiment, checker)
 
     def _check_fault(self, index: int, experiment: Experiment, checker: Checker) -> None:
-        """Raises `BadInputError` for a fault that cannot be, or that leaves no time to see what it does."""
+        """Raises `BadInputError` for an impossible fault, or one that leaves no time to see its effect."""
         named = [kind for kind in ("service", "host", "system") if getattr(self, kind) is not None]
         if len(named) != 1:
             raise checker.fail(
                 ("tests", index),
-                "a fault strikes a service, a host or a system",
+                "a fault needs a target: a service, a host or a system",
                 "Name one of them: `service: kafka-0`, `host: NAME`, or `system: kafka` with `action: roll`.",
             )
         (kind,) = named

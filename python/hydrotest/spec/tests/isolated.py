@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 SQUEEZE_ROUND_S = 40.0
-"""A round with four candidates is about so long."""
+"""A round with four candidates takes about this long."""
 
 
 class Isolated(SomeWorkloads):
     """Finds each workload's limit while the others idle."""
 
     test: Literal["isolated"]
-    workloads: list[Name] = Field(min_length=1, description="Which workloads, one after the other.")
+    workloads: list[Name] = Field(min_length=1, description="The workloads, one after the other.")
     squeeze: DurationS | None = Field(
-        None, description="Prove what binds each limit, by squeezes of about so long each, at most: parts of the resources of emulated hosts, and of the "
-        "cores of local ones with `squeeze: allow`, are taken away while the workload runs without a rate limit (tests of Spark: over and over), and given "
-        "back. Without it what binds is only suspected.")  # fmt: skip
+        None, description="Prove what binds each limit, by squeezes of at most about this length each. A squeeze takes away part "
+                          "of the resources of emulated hosts, and of the cores of local hosts with `squeeze: allow`, and gives "
+                          "it back. Meanwhile the workload runs without a rate limit (tests of Spark: over and over). Without "
+                          "squeezes, what binds is only suspected.")  # fmt: skip
 
     finds_limits: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""The tests at given levels in the experiment file: rates, numbers in flight, or as fast as it goes."""
+"""The tests at given levels in the experiment file: rates, numbers in flight, or without a rate limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pressed(OneWorkload):
 
     @property
     def levels(self) -> list[tuple[float | None, int | None]]:
-        """Rate and number in flight of each; neither: as fast as it goes."""
+        """Rate and number in flight of each level; neither: without a rate limit."""
         raise NotImplementedError
 
     @property
@@ -40,7 +40,7 @@ class Pressed(OneWorkload):
         return [Step(test=self.test, workload=self.workload, trials=trials, seconds=seconds, detail=detail)]
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
-        """Refuses what the client cannot do, rather than ignore it."""
+        """Refuses what the client cannot do instead of ignoring it."""
         super().check(index, experiment, checker)
         workload = experiment.workloads[self.workload]
         own, place = workload.own_client, self.place(index, "workload")
@@ -96,7 +96,7 @@ class Concurrency(Pressed):
 
 
 class Saturated(Pressed):
-    """Measures what is achieved when without a rate limit: a rate, never a latency."""
+    """Measures the rate achieved without a rate limit, never a latency."""
 
     test: Literal["saturated"]
     duration: DurationS = Field(10.0, description="Measured window.")

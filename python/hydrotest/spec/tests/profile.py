@@ -18,34 +18,35 @@ if TYPE_CHECKING:
 
 
 class Stretch(Model):
-    """A part of a profile; the rate goes evenly from `rate` to `to`."""
+    """A part of a profile; the rate changes evenly from `rate` to `to`."""
 
-    rate: RatePerS = Field(description="The rate that it begins with.")
-    to: RatePerS | None = Field(None, description="The rate that it ends with; the same if not given.")
-    duration: DurationS = Field(description="How long; whole seconds, since latencies are kept by the second.")
+    rate: RatePerS = Field(description="The rate at its start.")
+    to: RatePerS | None = Field(None, description="The rate at its end; the same if not given.")
+    duration: DurationS = Field(description="Its length in whole seconds, since latencies are kept by the second.")
 
     @property
     def end_rate(self) -> float:
-        """The rate that it ends with."""
+        """The rate at its end."""
         return self.rate if self.to is None else self.to
 
     @property
     def operations(self) -> float:
-        """How many are due in it."""
+        """Number of operations due in it."""
         return (self.rate + self.end_rate) / 2 * self.duration
 
 
 class Profile(OneWorkload):
-    """Presses at a rate that changes: steps and ramps, as one trial."""
+    """Applies a changing rate, in steps and ramps, as one trial."""
 
     test: Literal["profile"]
     stretches: list[Stretch] = Field(
-        min_length=1, description="One after the other, e.g. [{rate: 50K, duration: 10 s}, {rate: 50K, to: 200K, duration: 30 s}]."
+        min_length=1,
+        description="The stretches, one after the other, e.g. [{rate: 50K, duration: 10 s}, {rate: 50K, to: 200K, duration: 30 s}].",
     )
 
     @property
     def duration(self) -> float:
-        """All stretches together, seconds."""
+        """Length of all stretches, in seconds."""
         return sum(stretch.duration for stretch in self.stretches)
 
     def steps(self, experiment: Experiment) -> list[Step]:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 SOAK_S_MIN = 60.0
-"""Less shows no drift: its interval would hold everything."""
+"""A shorter soak shows no drift: its interval would contain every value."""
 
 
 class Soak(AtLevel):
-    """Presses at one level for a long time: drift, change points, memory growth, compaction and segment deletion."""
+    """Applies one level of load for a long time: drift, change points, memory growth, compaction and segment
+    deletion."""
 
     test: Literal["soak"]
     duration: DurationS = Field(2700.0, description="How long.")
@@ -35,7 +36,7 @@ class Soak(AtLevel):
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check(index, experiment, checker)
-        # Topics lose their old segments while it goes on, so their records must be read as they come.
+        # Topics lose their old segments during a soak, so their records must be read as they arrive.
         followed = {workload.source for workload in (experiment.workloads[name] for name in self.workloads) if workload.is_follower}
         for name in self.workloads:
             if experiment.workloads[name].needs_reader and name not in followed:
