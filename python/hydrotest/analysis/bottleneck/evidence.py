@@ -1,4 +1,4 @@
-"""The evidence of a verdict: the lines that it stands on, and how they are found again."""
+"""The evidence of a verdict: its lines, and how to find them again."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ SHARED: dict[str, Counted] = {
     "bytes/s written": "disk_write_bytes_per_s",
     PAYLOAD: "payload_bytes_per_s",
 }
-"""Of which uses it is known what each service had, by their units: the column where that is written. What crosses a link nobody counts by service: of it only the
-payload of each workload is known."""
+"""The units of uses that are known for each service: the column that has them. Traffic of a link is not
+counted by service: only each workload's payload is known."""
 
 
 def service_lines(services: Sequence[Mapping[str, Any]], unit: str, used: float | None = None) -> tuple[ServiceLine, ...]:
-    """Each one's share of what all of `services` (`service`, `host`, and the column of `SHARED`) used, and the part that it is of all that was `used` (`frees`: so much
-    would be free without it); none where it is not known of uses in this unit."""
+    """Each service's share of what all of `services` used (`service`, `host`, and the column of `SHARED`).
+    `frees`: its part of all that was `used`, which would be free without it. Empty if unknown in this
+    unit."""
     if unit not in SHARED:
         return ()
     column = SHARED[unit]
@@ -45,17 +46,17 @@ def service_lines(services: Sequence[Mapping[str, Any]], unit: str, used: float 
 
 
 def uses(evidence: Sequence[Line]) -> list[UseLine]:
-    """What was used of each resource of each host."""
+    """Use of each resource of each host."""
     return [line for line in evidence if line.kind == "use"]
 
 
 def used(evidence: Sequence[Line], resource: str | None, hosts: Collection[str]) -> list[UseLine]:
-    """What was used of a resource of these hosts; those without a ceiling are left out."""
+    """Use of a resource of these hosts; those without a ceiling are left out."""
     return [line for line in uses(evidence) if line.resource == resource and line.host in hosts and line.value is not None]
 
 
 def throttled(evidence: Sequence[Line], host: str) -> float:
-    """The share of its periods in which a host was held back by its CPU quota; 0 without one."""
+    """The share of periods in which a host was throttled by its CPU quota; 0 without one."""
     return next((line.value for line in evidence if line.kind == "throttled" and line.host == host), 0.0)
 
 
@@ -70,5 +71,5 @@ def inside(evidence: Sequence[Line]) -> list[InsideLine]:
 
 
 def by_service(evidence: Sequence[Line]) -> list[ServiceLine]:
-    """Shares of services in what was used."""
+    """Shares of services in the use."""
     return [line for line in evidence if line.kind == "service"]

@@ -1,4 +1,4 @@
-"""Limits inside the systems: what their gauges showed of them. Which ones there are, each system's kind says."""
+"""Limits inside the systems: what their gauges showed. Each system's kind defines which there are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Gauged:
 
     @property
     def nearness(self) -> float:
-        """How far it is from being full, as a share of what makes it so. What is full below a threshold is a share of idle time: its busy time counts."""
+        """How near it is to being full, as a share of what makes it so. What is full below a threshold is a
+        share of idle time: its busy time counts."""
         value, threshold = (self.value, self.limit.threshold) if self.limit.full == "above" else (1 - self.value, 1 - self.limit.threshold)
         return max(0.0, value) / threshold
 
@@ -44,7 +45,8 @@ class Gauged:
 
 
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed: Collection[str] | None = None) -> list[Gauged]:
-    """What the gauges showed over some windows (trial, begin, end; wall time), of each service; `needed`: only of those on these hosts."""
+    """What the gauges of each service showed over some windows (trial, begin, end; wall time); `needed`: only
+    services on these hosts."""
     frames = []
     for trial, begin, end in windows:
         samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)

@@ -35,19 +35,21 @@ from hydrotest.verdicts.evidence import InsideLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean
 
 NEXT_MIN = 0.7
-"""Of its ceiling, or of its quota's periods: what comes next after a relief is named from here on."""
+"""Share of its ceiling, or of its quota's periods, from which the next bottleneck after a relief is named."""
 RELIEVED_MIN = 2
-"""Turns with more of what binds before anything is said of them."""
+"""Least blocks with more of what binds for a result."""
 GIVES_MIN = 10.0
-"""Percent: what gives surely less when there is more of it had room before it was squeezed."""
+"""Percent. If more of a resource gives significantly less than this, it had headroom before it was
+squeezed."""
 LAST_S = 0.5
-"""A reading that comes so long after a window's end is counted to it (`trial_host_rates`): of a turn, that would be the next one's."""
+"""A reading this long after a window's end still counts in it (`trial_host_rates`); for a block it would
+belong to the next one."""
 
 
 @dataclass(frozen=True)
 class Relief:
-    """What more of the binding resource gave. Change of the rate in percent; `next`: what else was nearest to its ceiling then, if it was near; `is_still`: what was
-    relieved was as near to its own."""
+    """The effect of more of the binding resource. `change`: of the rate in percent; `next`: what else was
+    nearest to its ceiling then, if it was near; `is_still`: the relieved resource was near its own again."""
 
     given: float
     change: Mean
@@ -56,22 +58,24 @@ class Relief:
 
     @property
     def gives(self) -> bool:
-        """True if more of it surely gave more."""
+        """True if more of it gave significantly more."""
         return self.change.low > 0
 
     @property
     def has_room(self) -> bool:
-        """True if twice as much surely gave next to nothing, and nothing else was near its ceiling, which would tell why."""
+        """True if twice as much gave next to nothing, significantly, and nothing else was near its ceiling,
+        which would explain it."""
         return self.change.high < GIVES_MIN and self.next is None
 
     @property
     def at(self) -> float | None:
-        """The rate at which `next` binds, in times of that before the relief: that with the relief, unless what was relieved binds still; then as far beyond it as
-        there is left of `next`, whose use is taken to grow with the rate. None without one."""
+        """The rate at which `next` binds, relative to the rate before the relief; None without `next`. It is
+        the rate with the relief, unless the relieved resource still binds. Then it extends to the ceiling of
+        `next`, whose use is taken to grow with the rate."""
         if self.next is None:
             return None
         reached = 1 + self.change.value / 100
-        # A share of its quota's periods does not grow with the rate, but leaves it no room.
+        # A share of its quota's periods does not grow with the rate, but leaves it no headroom.
         used = self.next.fullness if self.next.is_near else self.next.share or self.next.fullness
         return reached / min(1.0, used) if self.is_still else reached
 
@@ -83,18 +87,20 @@ class Relief:
 
 @dataclass(frozen=True)
 class Doubled:
-    """What twice as many generators, with twice as many in flight, got out of the same system. Change of the rate in percent, with its 99 % interval."""
+    """The effect of twice as many generators, with twice as much in flight, on the same system. Change of the
+    rate in percent, with its 99 % interval."""
 
     change: Mean
 
     @property
     def gives(self) -> bool:
-        """True if it was more, surely, and worth a word: then what the generators had in flight was the limit."""
+        """True if it was significantly and noticeably more: then the generators' operations in flight were
+        the limit."""
         return self.change.low > 0 and self.change.value >= GIVES_MIN
 
     @property
     def is_idle(self) -> bool:
-        """True if it was surely next to nothing: then it was not."""
+        """True if it was significantly next to nothing: then they were not."""
         return self.change.high < GIVES_MIN
 
 
@@ -106,21 +112,21 @@ class Squeezed:
     decision: Decision
     relief: Relief | None
     freely: Sequence[Use] = ()
-    """What was used in the turns in which nothing was taken; where nothing was squeezed, when all was pressed out of the system."""
+    """Use in the unchanged blocks; if nothing was squeezed, under unthrottled load."""
     inside: Sequence[InsideLine] = ()
-    """Limits inside the systems whose gauges were full when all was pressed out of them."""
+    """Limits inside the systems whose gauges were full under unthrottled load."""
     doubled: Doubled | None = None
-    """Tried where nothing that was squeezed binds."""
+    """Measured if nothing that was squeezed binds."""
     why_not: NotSqueezed | None = None
     """Why nothing was squeezed, or no further."""
 
 
 Used = Callable[[Sequence[Window]], list[Use]]
-"""What was used over some windows of the hosts that a workload needs."""
+"""Use over some windows, of the hosts that a workload needs."""
 
 
 def rate_of(run: RunFolder, trial: Trial, workload: str) -> Callable[[SqueezeBlock], float | None]:
-    """The rate of a workload in a turn, completions or iterations a second; None where it is not known."""
+    """The rate of a workload in a block, completions or iterations per second; None if unknown."""
     load = trial.load(workload)
     iterations, outcome = load.iterations, load.outcome
     if iterations is not None:
@@ -141,7 +147,7 @@ def found_in(run: RunFolder, trial: Trial, workload: str) -> list[tuple[Candidat
 
 
 def is_relieved(trials: Sequence[Trial], workload: str) -> bool:
-    """True if it was already tried what more of what binds gives."""
+    """True if the effect of more of what binds has been measured."""
     return any(turn.given > 1 for trial in trials if _is_squeeze(trial, workload) for turn in trial.turns)
 
 
@@ -153,14 +159,15 @@ def squeezed(
     hosts: Sequence[Mapping[str, Any]],
     needed: Collection[str],
 ) -> Squeezed:
-    """All that `trials` (of one test that asks for it) show. `peers`: hosts that do the same work of what is pressed; `hosts`: those of environment.json; `needed`: the
-    only ones that may bind."""
+    """All that `trials` (of one test that asks for it) show. `peers`: hosts of the system under load that do
+    the same work; `hosts`: those of environment.json; `needed`: the only ones that may bind."""
 
     def used(windows: Sequence[Window]) -> list[Use]:
         return uses_in(run, windows, hosts, needed)
 
     windows = unthrottled_windows(run, trials, workload)
-    # Gauges from before anything is taken: turns are shorter than the time between two readings, and counters that grow would tell of the squeezed ones, too.
+    # Gauges from before anything is taken: blocks are shorter than the time between two readings, and growing
+    # counters would include the squeezed ones.
     beside = (inside(lines([], gauged(run, windows, needed))), _doubled(run, trials, workload), _why_not(run, trials, workload))
     own = [trial for trial in trials if _is_squeeze(trial, workload)]
     if not own:
@@ -177,8 +184,9 @@ def squeezed(
 
 
 def _unsqueezed(freely: Sequence[Use]) -> Decision:
-    """What is known where nothing was squeezed: that nothing binds, if nothing was used enough for it when all was pressed out of the system."""
-    # A full machine under emulated hosts is told as what it is (`proof`).
+    """The decision if nothing was squeezed: nothing binds, if no use was high enough under unthrottled
+    load."""
+    # A full machine under emulated hosts is reported as such (`proof`).
     own = [use for use in freely if use.resource != "memory" and use.host != EMULATING_MACHINE]
     return Decision([], is_none=bool(own) and not any(map(may_bind, own)))
 
@@ -188,7 +196,7 @@ NOT_SQUEEZED = "not squeezed"
 
 
 def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> NotSqueezed | None:
-    """The last that was said of it; nothing if it was squeezed since, after a resumption."""
+    """The latest reason; None if it was squeezed since, after a resumption."""
     tests = {trial.test for trial in trials}
     squeezed_at = max((trial.ended_wall_s for trial in trials if _is_squeeze(trial, workload)), default=0.0)
     told = [
@@ -210,12 +218,12 @@ def _as_data(entry: Mapping[str, Any]) -> NotSqueezed:
 def used_unthrottled(
     run: RunFolder, trials: Sequence[Trial], workload: str, hosts: Sequence[Mapping[str, Any]], needed: Collection[str]
 ) -> list[Use]:
-    """What was used in the turns of squeezes in which nothing was taken."""
+    """Use in the unchanged blocks of squeezes."""
     return uses_in(run, _free(trials, workload), hosts, needed)
 
 
 def _free(trials: Sequence[Trial], workload: str) -> list[Window]:
-    """The turns of squeezes in which nothing was taken."""
+    """The unchanged blocks of squeezes."""
     return [_settled(trial, turn) for trial in trials if _is_squeeze(trial, workload) for turn in trial.turns if not turn.hosts]
 
 
@@ -232,20 +240,20 @@ def _is_squeeze(trial: Trial, workload: str) -> bool:
 
 
 def _settled(trial: Trial, turn: SqueezeBlock) -> Window:
-    """The part of a turn whose readings tell of nothing before or after it."""
+    """The part of a block whose readings show nothing from before or after it."""
     return trial, turn.start_wall_s + SETTLE_S, turn.end_wall_s - LAST_S
 
 
 def _relief(run: RunFolder, trials: Sequence[Trial], workload: str, used: Used, state: Squeezing) -> Relief | None:
     found = [(trial, change) for trial in trials for change in _changes(run, trial, workload) if change[0].given > 1]
-    # Of one turn alone nothing is known but that.
+    # One block alone shows nothing significant.
     if len(found) < RELIEVED_MIN:
         return None
     turn = found[0][1][0]
     gain = state.gain([math.log(max(after / before, RATE_MIN)) for _, (_, before, after) in found])
     more = Mean(percent(gain.value), percent(gain.low), percent(gain.high), gain.n)
     uses = used([_settled(trial, change[0]) for trial, change in found])
-    # It had more than its ceiling says.
+    # It had more than its recorded ceiling.
     relieved = [
         replace(use, ceiling=None if use.ceiling is None else use.ceiling * turn.given)
         for use in uses

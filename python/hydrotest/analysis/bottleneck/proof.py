@@ -1,4 +1,5 @@
-"""The verdict that squeezes make of a suspicion. The rules, and why they are so: docs/reference/squeeze.md."""
+"""The verdict that squeezes make of a suspicion. For the rules and their reasons see
+docs/reference/squeeze.md."""
 
 from __future__ import annotations
 
@@ -31,20 +32,21 @@ from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 
 def proven(bound: BoundBy, found: Squeezed, generators: Collection[str], stopped_by: str | None = None) -> BoundBy:
-    """A suspicion as the squeezes leave it. `generators`: hosts that nothing but generators run on: what binds there binds the generator. `stopped_by`: what ended the
-    search of a limit, which may lie below the rate without a rate limit that is squeezed; None where that rate is the limit."""
+    """A suspicion after the squeezes. `generators`: hosts that run only generators; what binds there binds
+    the generator. `stopped_by`: what ended the search of a limit. That limit may lie below the unthrottled
+    rate that is squeezed; None if that rate is the limit."""
     verdict = _unthrottled(bound, found, generators)
     return verdict if stopped_by is None else _at_the_limit(verdict, bound, stopped_by)
 
 
 def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
-    """What the squeezes show of the rate without a rate limit."""
+    """What the squeezes show of the unthrottled rate."""
     if found.doubled is not None and found.doubled.gives:
         ruled_out = tuple(entry for entry in _ruled_out(bound, found) if entry.of != Suspect.GENERATOR)
         bound = replace(bound, squeezed=_rows(found), ruled_out=ruled_out)
         return _unbinding(bound, Kind.GENERATOR, binding.InFlight(found.doubled.change, _unmoved(found), _tried(found)))
     if not found.elasticities and not found.decision.is_none:
-        # What was used could not be squeezed, or not in the time that there was.
+        # The resources in use could not be squeezed, or not in the time available.
         more: list[Cause] = [] if found.why_not is None else [found.why_not]
         more += [] if found.doubled is None else [binding.Doubled(found.doubled.change)]
         return replace(bound, because=(*bound.because, *more))
@@ -55,7 +57,7 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
         return _named(bound, found, generators)
     near = _untried(found, lambda use: use.is_near)
     if bound.kind == Kind.GENERATOR or any((use.host, use.resource) == (bound.host, bound.resource) for use in near):
-        # What was suspected was not tried: that other things do not bind makes it no less likely.
+        # The suspect was not squeezed: that other things do not bind makes it no less likely.
         return bound
     if near:
         return _undecided(bound, binding.NotTried(_usages(near), None, _tried(found)))
@@ -68,11 +70,12 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
 
 
 def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundBy:
-    """What squeezes without a rate limit prove of a limit below that, which a search found and `stopped_by` ended.
+    """What unthrottled squeezes prove of a lower limit, which a search found and `stopped_by` ended.
 
-    `bound`: their verdict, with the evidence at the limit. Where so little was used there of what binds without a rate limit, on any of its
-    hosts, that it would be ruled out, it is not proven to set the limit; nor is what generators without a rate limit have in flight, where
-    those with one had headroom."""
+    `bound`: their verdict, with the evidence at the limit. If the use at the limit of what binds without a
+    rate limit is so low on any of its hosts that it would be ruled out, it is not proven to set the limit.
+    The same holds for what unthrottled generators have in flight, if those with a rate limit had headroom.
+    """
     if not bound.binds:
         if bound.basis == "use":
             return bound
@@ -100,18 +103,20 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
 
 
 def _without_unthrottled(bound: BoundBy) -> BoundBy:
-    """Its evidence at the limit alone: what was full inside only while all was asked of the system set no limit below that."""
+    """The verdict with only its evidence at the limit: what was full inside only under unthrottled load set
+    no lower limit."""
     return replace(bound, evidence=tuple(line for line in bound.evidence if not (line.kind == "internal" and line.unthrottled)))
 
 
 def _has_room(bound: BoundBy, line: UseLine) -> bool:
-    """True if so little was used of a resource at the limit that it is ruled out; of cores without a quota that held their host back."""
+    """True if the use of a resource at the limit rules it out; for cores, only without a quota that throttled
+    their host."""
     is_held_back = line.resource == "cpu" and throttled(bound.evidence, line.host) >= THROTTLED_MIN
     return line.value is not None and line.value < FAR_FROM_CEILING and not is_held_back
 
 
 def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
-    """What the squeezes named, confirmed if nothing else can explain what they showed."""
+    """The candidate that the squeezes named, confirmed if nothing else explains the results."""
     binds, more = found.decision.binds, found.relief
     names = binding.Binds(tuple(_shown(one, found) for one in binds))
     if (doubt := _doubt(found)) is not None:
@@ -120,7 +125,7 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
     hosts = tuple(host for one in binds for host in one.hosts)
     near, machine = _untried(found, lambda use: use.is_near), _full_machine(found)
     is_passed_over = bound.kind == Kind.GENERATOR and not _tried_generator(found, generators)
-    # A part of what is lost with what binds may be another's.
+    # Part of the loss may come from another resource.
     against = [Against(Caveat.NEAR_TOO, use.usage) for use in near]
     against += [Against(Caveat.GENERATOR_NOT_SQUEEZED)] if is_passed_over else []
     against += [] if machine is None else [Against(Caveat.MACHINE_FULL, machine.usage)]
@@ -128,7 +133,7 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
     return replace(
         bound, basis="squeeze", nearest=(), kind=Kind.GENERATOR if is_generator else Kind.RESOURCE, host=hosts[0] if len(hosts) == 1 else None,
         resource=top.resource, because=(names, *_relieved(more), *against),
-        # Hosts that do not get the cores that they are given are not bound by those.
+        # Hosts that do not get the cores assigned to them are not bound by those.
         confirmed=not near and not is_passed_over and (machine is None or top.resource != "cpu"),
         binds=hosts, elasticity=found.elasticities[top], next=None if more is None else _next(more, generators), against=tuple(against),
         ruled_out=tuple(entry for entry in bound.ruled_out if entry.of != Suspect.GENERATOR or not is_generator),
@@ -136,7 +141,7 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
 
 
 def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
-    """No squeeze moved the rate: a limit of another kind, if nothing else can be it."""
+    """No squeeze moved the rate: the limit is of another kind, if nothing else explains it."""
     moves = binding.NothingMoves(_unmoved(found), _tried(found), None)
     if (machine := _full_machine(found)) is not None:
         because = (moves, binding.MachineFull(machine.usage))
@@ -156,14 +161,14 @@ def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
 
 
 def _unmoved(found: Squeezed) -> Unmoved:
-    """Why the rate is not moved by any squeeze."""
+    """Why no squeeze moves the rate."""
     if found.elasticities:
         return Unmoved.SQUEEZED
     return Unmoved.UNUSED if found.decision.is_none else Unmoved.UNSQUEEZABLE
 
 
 def _full_unthrottled(bound: BoundBy, found: Squeezed) -> list[InsideLine]:
-    """Limits inside the systems that were full while nothing was taken, and not at the limit."""
+    """Limits inside the systems that were full in the unchanged blocks, and not at the limit."""
     known = {(line.limit, line.service) for line in inside(bound.evidence)}
     return [replace(line, unthrottled=True) for line in found.inside if (line.limit, line.service) not in known]
 
@@ -191,7 +196,8 @@ def _unbinding(bound: BoundBy, kind: Kind, *because: Cause) -> BoundBy:
 
 
 def _doubt(found: Squeezed) -> Doubt | None:
-    """Why what the squeezes named may bind only while it is squeezed; None where it surely binds before. It does if it is full then, or if more of it gives more."""
+    """Why the named candidate may bind only while it is squeezed; None if it certainly binds before. It does
+    if it is full then, or if more of it gives more."""
     relief = found.relief
     uses = {(use.host, use.resource): use for use in found.freely}
     has_some = []
@@ -215,7 +221,7 @@ def _doubt(found: Squeezed) -> Doubt | None:
 
 
 def _untried(found: Squeezed, is_suspect: Callable[[Use], bool]) -> list[Use]:
-    """Resources that no squeeze has tried and that may bind by what was used of them while nothing was taken."""
+    """Resources that no squeeze has tried and that may bind by their use in the unchanged blocks."""
     tried = {(host, one.resource) for one in found.elasticities for host in one.hosts}
     return [
         use for use in found.freely
@@ -224,12 +230,14 @@ def _untried(found: Squeezed, is_suspect: Callable[[Use], bool]) -> list[Use]:
 
 
 def _full_machine(found: Squeezed) -> Use | None:
-    """The cores of the machine that hosts are emulated on, where those were near their ceiling while nothing was taken."""
+    """The cores of the machine that hosts are emulated on, if they were near their ceiling in the unchanged
+    blocks."""
     return next((use for use in found.freely if use.host == EMULATING_MACHINE and use.is_near), None)
 
 
 def _tried_generator(found: Squeezed, generators: Collection[str]) -> bool:
-    """True if what a generator without room may be short of was squeezed: its cores, or what was near its ceiling there."""
+    """True if what a generator without headroom may be short of was squeezed: its cores, or what was near its
+    ceiling there."""
     near = {(use.host, use.resource) for use in found.freely if use.is_near}
     return any(
         host in generators and (one.resource == "cpu" or (host, one.resource) in near) for one in found.elasticities for host in one.hosts
@@ -237,7 +245,8 @@ def _tried_generator(found: Squeezed, generators: Collection[str]) -> bool:
 
 
 def _rows(found: Squeezed) -> tuple[SqueezeRow, ...]:
-    """What was squeezed, each with its elasticity (95 %), what was used of it while nothing was taken, and its `role` (see `_role`)."""
+    """The squeezed candidates, each with its elasticity (95 %), its use in the unchanged blocks, and its
+    `role` (see `_role`)."""
     return tuple(
         SqueezeRow(
             one.hosts, one.resource, LEFT[one.resource], _role(one, found), mean.value, mean.low, mean.high, mean.n,
@@ -248,8 +257,16 @@ def _rows(found: Squeezed) -> tuple[SqueezeRow, ...]:
 
 
 def _role(one: Candidate, found: Squeezed) -> Role:
-    """What the squeezes show of one: `binds`; `part` of what binds, a host of a group that does, or a group with hosts that do, of which nothing more is known,
-    or, `out alone`, such a host that does not by itself; else `out`; or it `shares` the limit, or it is `unknown`: what a squeeze showed may be no more than its room."""
+    """What the squeezes show of a candidate.
+
+    - `binds`: it binds.
+    - `part`: part of what binds. It is a host of a group that does, or a group with hosts that do, of which
+      nothing more is known.
+    - `out alone`: such a host, which does not bind by itself.
+    - `out`: it does not bind.
+    - `shares`: it shares the limit.
+    - `unknown`: the effect of a squeeze may be no more than its headroom.
+    """
     if one in found.decision.binds:
         return Role.BINDS
     is_out = found.elasticities[one].high < BINDS
@@ -257,14 +274,15 @@ def _role(one: Candidate, found: Squeezed) -> Role:
         return Role.OUT_ALONE if is_out and not one.is_group else Role.PART
     if is_out:
         return Role.OUT
-    # A part of what a squeeze of the rest shows may be the room that there is.
+    # Part of the effect of squeezing the rest may be the headroom.
     there = [use for use in found.freely if use.host in one.hosts and use.resource == one.resource]
     rooms = [0.0 if use.is_full else headroom(use.share or 0.0, LEFT[one.resource]) for use in there]
     return Role.SHARES if rooms and found.elasticities[one].low > max(rooms) else Role.UNKNOWN
 
 
 def _ruled_out(bound: BoundBy, found: Squeezed) -> tuple[RuledOut, ...]:
-    """What the squeezes left of what was ruled out by its use, and what they ruled out themselves."""
+    """The resources ruled out by their use that the squeezes confirm, and those that the squeezes rule
+    out."""
     tried = {(host, one.resource) for one in found.elasticities for host in one.hosts}
     by_use = (entry for entry in bound.ruled_out if not any((host, entry.resource) in tried for host in entry.hosts))
     squeezes = (
@@ -276,11 +294,12 @@ def _ruled_out(bound: BoundBy, found: Squeezed) -> tuple[RuledOut, ...]:
 
 
 def _next(relief: Relief, generators: Collection[str]) -> Next:
-    """What comes next, and what the relief was."""
+    """The next bottleneck, and the effect of the relief."""
     after = relief.next
     return Next(
         kind=Kind.UNKNOWN if after is None else Kind.GENERATOR if after.host in generators else Kind.RESOURCE,
-        # The contract has null where it is no host of the run: then the machine that they are emulated on.
+        # The contract has null if it is not a host of the run: then it is the machine that hosts are emulated
+        # on.
         host=after.host if after and after.host != EMULATING_MACHINE else None, resource=after.resource if after else None, at=relief.at,
         given=relief.given, change_pct=relief.change.value, low_pct=relief.change.low, high_pct=relief.change.high,
         share=after.share if after else None, is_still=relief.is_still,

@@ -1,5 +1,5 @@
-"""Which resource is suspected to set a limit, by its use beside its ceiling and by the generator's checks: named only where the evidence is strong, and never confirmed,
-which only a squeeze can (`proof`)."""
+"""The resource suspected to set a limit, by its use relative to its ceiling and by the generator's checks. It
+is named only on strong evidence, and never confirmed: only a squeeze can do that (`proof`)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from hydrotest.verdicts.figures import EMULATING_MACHINE
 from hydrotest.verdicts.trial import Lack
 
 NEAREST_MIN = 0.5
-"""Of what makes a suspect: what came less near is not worth a line where nothing else did."""
+"""Share of what makes a suspect; anything below is shown only if nothing else came near."""
 NEAREST_MAX = 3
 
 
 def bound_by(
     uses: Sequence[Use], lacks: Sequence[Lack], stopped_by: str, internals: Sequence[Gauged] = (), *, has_generator: bool = True
 ) -> BoundBy:
-    """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own limits then, `lacks` what the generator had too little
-    of. Without a generator nothing is said of it."""
+    """Names what sets a limit. `uses` are those at the limit (or just above it), `internals` the systems' own
+    limits then, `lacks` what the generator was short of. None about the generator if there is none."""
     evidence = lines(uses, internals)
     ruled_out = [_out(use, Cleared.LITTLE_USED) for use in uses if use.is_far]
     if lacks:
@@ -47,7 +47,7 @@ def bound_by(
     full = [internal for internal in internals if internal.is_full]
     if internals and not full:
         ruled_out.append(RuledOut(Suspect.INSIDE, Cleared.NO_GAUGE_FULL, gauges=len(internals)))
-    # Memory that is occupied binds nothing by itself; it is evidence, not a suspect.
+    # Occupied memory binds nothing by itself; it is evidence, not a suspect.
     near = sorted((use for use in uses if use.resource != "memory" and use.is_near), key=lambda use: -use.fullness)
     denied = [use for use in near if use.denied_by]
     ruled_out += [_out(use, Cleared.NOT_WAITED_FOR) for use in denied]
@@ -85,7 +85,7 @@ def _nearest(uses: Sequence[Use], internals: Sequence[Gauged]) -> Sequence[Neare
         for internal in internals
     ]  # fmt: skip
     ranked = sorted((one for one in found if one.nearness >= NEAREST_MIN), key=lambda one: -one.nearness)
-    # What is ruled out by how little was used stands there only where nothing else does.
+    # What its low use rules out appears only if nothing else does.
     return [one for one in ranked if not one.ruled_out][:NEAREST_MAX] or ranked[:1]
 
 

@@ -1,4 +1,5 @@
-"""What was used of each resource of a host over some time, beside its ceiling, and what tells that something waited for it."""
+"""Use of each resource of a host over some time, with its ceiling, and the signs that something waited for
+it."""
 
 from __future__ import annotations
 
@@ -15,25 +16,25 @@ NEAR_CEILING = 0.85
 FAR_FROM_CEILING = 0.60
 """Below this share it is ruled out."""
 THROTTLED_MIN = 0.50
-"""A CPU quota that held its host back in this share of its periods is a suspect, however much of it was used on average: at a
+"""A CPU quota that throttled its host in this share of its periods is a suspect, whatever its mean use: at a
 short period 80 % of a quota was used with all periods throttled."""
 FULL_MIN = 0.95
 HELD_BACK_MIN = 0.9
-"""Share of a ceiling, and of a quota's periods, from where on there is no room that a measurement could tell from none."""
+"""Share of a ceiling, or of a quota's periods, from which there is no measurable headroom."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """Something beside its use that tells whether a resource was waited for, or ran short."""
+    """A sign, in addition to use, that a resource was waited for or ran short."""
 
     name: str
-    """Of the counter: a column of `host_rates`."""
+    """The counter's name: a column of `host_rates`."""
     value: float
     unit: str | None
     least: float
-    """From here on it shows that."""
+    """From this value on it shows a shortage."""
     is_sure: bool = False
-    """A resource that binds always shows it."""
+    """True if a resource that binds always shows it."""
 
     @property
     def shows(self) -> bool:
@@ -56,9 +57,10 @@ SIGNS: dict[str, list[tuple[str, str | None, float, bool]]] = {
         ("memory_dirty_bytes", "bytes", math.inf, False),
     ],
 }
-"""By resource: column of `host_rates`, unit (None: a share), from where on it shows a shortage, and whether what binds always shows it. The columns are
-the kernel's own (/proc/pressure, schedstat, diskstats, snmp, net/dev, vmstat, meminfo; of an emulated host its control groups', and its queues' by netlink).
-What each is called in a report stands in `report/wording/binding.py`."""
+"""By resource: column of `host_rates`, unit (None: a share), the value from which it shows a shortage, and
+whether what binds always shows it. The columns are the kernel's own (/proc/pressure, schedstat, diskstats,
+snmp, net/dev, vmstat, meminfo). For an emulated host they come from its control groups, and its queues' by
+netlink. `report/wording/binding.py` has their names in a report."""
 
 
 @dataclass(frozen=True)
@@ -71,22 +73,23 @@ class Use:
     ceiling: float | None
     unit: str
     throttled: float | None = None
-    """Of a CPU quota: the share of its periods in which it held the host back; None where there is no quota."""
+    """The share of periods in which a CPU quota throttled the host; None without a quota."""
     signs: tuple[Sign, ...] = ()
 
     @property
     def share(self) -> float | None:
-        """Of the ceiling; None where there is none."""
+        """Share of the ceiling; None without one."""
         return self.used / self.ceiling if self.ceiling else None
 
     @property
     def fullness(self) -> float:
-        """The share of its ceiling, or of its quota's periods, that it was used up in, whichever is more; to be laid beside others'."""
+        """The used share of its ceiling, or of its quota's periods, whichever is more; comparable with
+        others'."""
         return max(self.share or 0.0, self.throttled or 0.0)
 
     @property
     def nearness(self) -> float:
-        """How far it is from being a suspect, as a share of what makes it one: 1 and more is."""
+        """How near it is to being a suspect, as a share of what makes it one: from 1 on it is."""
         return max((self.share or 0.0) / NEAR_CEILING, (self.throttled or 0.0) / THROTTLED_MIN)
 
     @property
@@ -96,12 +99,12 @@ class Use:
 
     @property
     def is_full(self) -> bool:
-        """True if it has no room."""
+        """True if it has no headroom."""
         return (self.share or 0.0) >= FULL_MIN or (self.throttled or 0.0) >= HELD_BACK_MIN
 
     @property
     def denied_by(self) -> list[Sign]:
-        """Signs that would show if it bound, none of which does. Empty where one does, or none was read."""
+        """Signs that would show if it bound, none of which does. Empty if one does, or if none was read."""
         is_waited_for = (self.throttled or 0.0) >= THROTTLED_MIN or any(sign.shows for sign in self.signs)
         return [] if is_waited_for else [sign for sign in self.signs if sign.is_sure]
 
@@ -149,17 +152,17 @@ def resource_uses(host: str, rates: pl.DataFrame, ceilings: Mapping[str, float])
 
 OUT, IN, EITHER = "bytes/s out", "bytes/s in", "bytes/s each way"
 BOTH_MIN = 0.8
-"""Of what goes the one way, from where on a link is as busy the other way."""
+"""Share of the traffic one way from which a link is as busy the other way."""
 
 
 def _link_use(host: str, out: float, back: float, ceilings: Mapping[str, float]) -> Use:
-    """A link carries as much in each direction: the busier one binds, and its unit names it."""
+    """Use of a link. It carries as much in each direction: the busier one binds, and its unit names it."""
     unit = EITHER if min(out, back) >= BOTH_MIN * max(out, back) else OUT if out > back else IN
     return Use("network", host, max(out, back), ceilings.get("network_bytes_per_s"), unit)
 
 
 def _disk_use(host: str, written: float, read: float, ceilings: Mapping[str, float]) -> Use:
-    """A disk has a ceiling in each direction: the one that is nearer to its own binds."""
+    """Use of a disk. It has a ceiling in each direction: the one nearer to its own binds."""
     writes = Use("disk", host, written, ceilings.get("disk_write_bytes_per_s"), "bytes/s written")
     reads = Use("disk", host, read, ceilings.get("disk_read_bytes_per_s"), "bytes/s read")
     return reads if (reads.share or 0.0) > (writes.share or 0.0) else writes

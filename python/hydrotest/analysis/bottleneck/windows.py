@@ -1,4 +1,4 @@
-"""Windows of trials in which a workload was measured, and what was used of each host meanwhile."""
+"""Windows of trials in which a workload was measured, and the use of each host in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hydrotest.store.records import Trial
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 
 Window = tuple[Trial, float, float]
-"""A trial, and from when to when, wall time."""
+"""A trial with begin and end, wall time."""
 
 
 def names_of(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The hosts of environment.json by the name that they are told by, each with all its names: several that are this machine itself, by other addresses, share all of
-    it and are told as the first."""
+    """The hosts of environment.json by the name that reports use, each with all its names. Several addresses
+    of this machine share all of it and appear as the first."""
     here = [host["name"] for host in hosts if host.get("connect") == "local"]
     return {host["name"]: here if host["name"] in here else [host["name"]] for host in hosts if host["name"] not in here[1:]}
 
@@ -28,8 +28,9 @@ def names_of(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 def uses_in(
     run: RunFolder, windows: Sequence[Window], hosts: Sequence[Mapping[str, Any]], needed: Collection[str] | None = None
 ) -> list[Use]:
-    """Use of each host's resources over some windows (trial, begin, end; wall time), and of the machine that hosts are emulated on. `hosts`: those of environment.json,
-    told as in `names_of`; `needed`: only of these."""
+    """Use of each host's resources over some windows (trial, begin, end; wall time), and of the machine
+    that hosts are emulated on. `hosts`: those of environment.json, named as in `names_of`; `needed`: only
+    these."""
     uses = []
     told = names_of(hosts)
     for host in (host for host in hosts if host["name"] in told):
@@ -42,14 +43,16 @@ def uses_in(
 
 
 def _machine_use(uses: Sequence[Use], hosts: Sequence[Mapping[str, Any]]) -> list[Use]:
-    """The cores of the machine that hosts are emulated on, used by all of them together: it can be full where none of them is."""
+    """The cores of the machine that hosts are emulated on, used by all hosts together: it can be full while
+    none of them is."""
     emulated = {host["name"]: host["machine_cores"] for host in hosts if "machine_cores" in host}
     own = [use.used for use in uses if use.resource == "cpu" and use.host in emulated]
     return [Use("cpu", EMULATING_MACHINE, sum(own), float(next(iter(emulated.values()))), "cores")] if own else []
 
 
 def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:
-    """When a workload was measured in a trial: a batch workload from the beginning of the first test that came to its end to the end of the last."""
+    """When a workload was measured in a trial. For a batch workload: from the start of the first test that
+    completed to the end of the last."""
     iterations = trial.load(workload).iterations
     if iterations is not None:
         ended = [one for one in iterations if one.finished]
@@ -59,7 +62,7 @@ def window_of(run: RunFolder, trial: Trial, workload: str) -> Window:
 
 
 def unthrottled_windows(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[Window]:
-    """When a workload did as much as it could, before anything was taken from its hosts."""
+    """When a workload ran unthrottled, before anything was taken from its hosts."""
     return [
         window_of(run, trial, workload)
         for trial in trials
@@ -68,6 +71,6 @@ def unthrottled_windows(run: RunFolder, trials: Sequence[Trial], workload: str) 
 
 
 def pass_s(trial: Trial, workload: str) -> float:
-    """How long a batch workload took for each of its tests once, on average; 0 for one with a rate."""
+    """Mean time of a batch workload for each of its tests once; 0 for one with a rate."""
     ended = [one for one in trial.load(workload).iterations or [] if one.finished]
     return sum(one.seconds for one in ended) / len(ended) * len({one.test for one in ended}) if ended else 0.0
