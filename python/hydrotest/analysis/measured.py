@@ -20,7 +20,7 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial
 
 EDGE_S = 0.05
-"""A `second` event comes this much around the full second, at most."""
+"""A `second` event is at most this far from the full second."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Measured:
 
     @cached_property
     def link_ceilings(self) -> dict[str, float]:
-        """Bytes a second that each host's link was measured to give; only hosts of which that is known."""
+        """Measured bytes per second of each host's link; only hosts for which that is known."""
         if not self.load.hosts or not self.run.has(layout.ENVIRONMENT):
             return {}
         hosts = self.run.read_json(layout.ENVIRONMENT)["hosts"]
@@ -84,13 +84,13 @@ class Measured:
 
     @property
     def end_s(self) -> float:
-        """Wall time of the window's end; earlier than planned if the trial was given up."""
+        """Wall time of the window's end; earlier than planned if the trial was abandoned."""
         assert self.load.outcome is not None
         return min(self.start_s + self.trial.window_s, self.load.outcome.ended_wall_s)
 
     @cached_property
     def _edges(self) -> tuple[tuple[float, Counts], tuple[float, Counts]]:
-        """The counter readings nearest to the window's edges; zero stands for the start."""
+        """The counter readings nearest to the window's edges; zero for the start."""
         assert self.load.outcome is not None
         readings = [(self.load.outcome.started_wall_s, Counts())] + [(second.wall_s, second.counts) for second in self.seconds]
         first = min(readings, key=lambda reading: abs(reading[0] - self.start_s))
@@ -108,14 +108,14 @@ class Measured:
 
     @property
     def achieved(self) -> float:
-        """Operations completed a second."""
+        """Operations completed per second."""
         (_, first), (_, last) = self._edges
         return self._rate(first.completed, last.completed)
 
     @property
     def offered(self) -> float | None:
-        """Operations a second that were due in the window: the rate asked for, or of random arrivals and bursts those that
-        came (a generator that is late fails by its `wait`). None in a closed loop."""
+        """Operations per second that were due in the window: the requested rate, or for random arrivals
+        and bursts those that came. A generator that is late fails by its `wait`. None in a closed loop."""
         if self.load.offered is None or self.load.is_even:
             return self.load.offered
         (_, first), (_, last) = self._edges
@@ -129,7 +129,7 @@ class Measured:
 
     @property
     def bytes_per_s(self) -> float:
-        """Payload bytes a second."""
+        """Payload bytes per second."""
         (_, first), (_, last) = self._edges
         return self._rate(first.bytes, last.bytes)
 
@@ -147,12 +147,12 @@ class Measured:
 
     @property
     def errors(self) -> int:
-        """Operations that failed, in the whole trial: an error in the warm-up is one too."""
+        """Operations that failed in the whole trial: an error in the warm-up counts too."""
         assert self.load.outcome is not None
         return sum(self.load.outcome.errors.values())
 
     def errors_of(self, op: str) -> dict[str, int]:
-        """Those of one kind of operation, by name; its own stands before the error's."""
+        """Errors of one kind of operation, by name; the operation's name precedes the error's."""
         assert self.load.outcome is not None
         return {name: count for name, count in self.load.outcome.errors.items() if name.startswith(f"{op} ")}
 
@@ -188,12 +188,12 @@ class Measured:
 
     @cached_property
     def source(self) -> Measured | None:
-        """Of a dataflow: what feeds it, in the same trial."""
+        """For a dataflow: its source, in the same trial."""
         return None if self.load.source is None else Measured.read(self.run, self.trial, self.load.source)
 
     @property
     def in_flight_mean(self) -> float | None:
-        """Mean operations in flight: Little's law says achieved × mean response."""
+        """Mean operations in flight, by Little's law: achieved × mean response."""
         values = self.window_progress.in_flight
         return float(values.mean()) if len(values) else None
 
@@ -229,8 +229,8 @@ _known: ContextVar[dict[tuple[Path, str], Measured] | None] = ContextVar("known"
 
 @contextmanager
 def each_read_once() -> Iterator[None]:
-    """In the block each load is read once and its percentiles are taken once: trials that have ended do not change, and most tables of a
-    summary ask for each of them again."""
+    """In the block each load is read once, and its percentiles are computed once. Trials that have ended do
+    not change, and most tables of a summary need each of them again."""
     token = _known.set({})
     try:
         yield

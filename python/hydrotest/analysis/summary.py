@@ -49,7 +49,7 @@ from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, P
 
 REJUDGED: tuple[Literal["limit", "high", "stopped_by", "bound_by"], ...] = ("limit", "high", "stopped_by", "bound_by")
 ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
-"""What the journal says of a table: that rows are written to it from here on, and what became of them."""
+"""Journal entries about a table: rows are written to it from here on; the account of its rows."""
 UNKNOWN_ROWS = RecordAccounting(
     unit="rows",
     sent=0,
@@ -62,14 +62,15 @@ UNKNOWN_ROWS = RecordAccounting(
     unacked_present=None,
     in_flight=None,
 )
-"""A table that was pressed and could not be read back."""
+"""A table under load that could not be read back."""
 
 
 @each_read_once()
 def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finished: str, *, rejudge: bool = False) -> Summary:
-    """Everything that the contract asks for but its texts (see `report/wording`); what is not known is null or an empty list.
+    """Everything in the contract but its texts (see `report/wording`); unknown values are null or an empty
+    list.
 
-    Trials of searches count as the run decided while it was made; with `rejudge` by today's rules.
+    Trials of searches count as the run decided at the time; with `rejudge` by today's rules.
     """
     environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
     hosts = environment.get("hosts", [])
@@ -82,7 +83,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)
-    # Who is short of what is told of the trials that the interference is told of: those of the search press more, and less.
+    # Starvation is reported for the trials that interference is reported for: those of the search apply more
+    # load, and less.
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == Purpose.TOGETHER]
     shares = resource_shares(run, pressed_together, hosts)
     services = service_shares(run, pressed_together)
@@ -95,7 +97,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         started=journal[0]["at"] if journal else finished,
         finished=finished,
         status=status,
-        # Those of a later version may have more.
+        # Hosts of a later version may have more fields.
         hosts=[Host.model_validate(host, extra="ignore") for host in hosts],
         systems=[System.model_validate(system, extra="ignore") for system in environment.get("systems", [])],
         limits=limit_rows,
@@ -150,7 +152,7 @@ def _limits(
 
 
 def rejudged(then: Sequence[Limit], now: Sequence[Limit]) -> list[Rejudged]:
-    """What of the limits is another by today's rules than what the run decided."""
+    """The limits that differ by today's rules from what the run decided."""
     after = {(row.workload, row.tenancy): row for row in now}
     pairs = [(row, after[row.workload, row.tenancy]) for row in then if (row.workload, row.tenancy) in after]
     return [
@@ -173,20 +175,20 @@ def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
 
 
 def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[Integrity]:
-    """The account of each workload over all its trials, warm-up included. Rows of a table are
-    accounted for once, at the end, from the scan in the journal."""
+    """The account of each workload over all its trials, warm-up included. Rows of a table are accounted for
+    once, at the end, from the scan in the journal."""
     accounts: dict[tuple[str, Tenancy], list[RecordAccounting]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads:
             if load.fates is not None:
                 accounts[load.workload, trial.tenancy].append(load.fates)
-    # Each run (a resumed one is another) has its own table, and one account of all that was written to it, in whatever company: they add up. Of a table without one
-    # nothing is known.
+    # Each run (a resumed one is another) has its own table, and one account of all that was written to it in
+    # any test: they add up. Without an account nothing is known of a table.
     accounted = {entry["keyspace"]: RecordAccounting.model_validate(entry["fates"]) for entry in journal if entry["what"] == ROWS_ACCOUNTED}
     for entry in journal:
         if entry["what"] == ROWS_BEGUN:
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
-    # Like its table's rows, what a workload has read is accounted for once.
+    # A workload's reads, like its table's rows, are accounted for once.
     reads = reads_by_workload(trials)
     return [
         _integrity_row(workload, tenancy, fates, reads.get(workload, Reads()) if tenancy == "isolated" else Reads())
@@ -206,7 +208,7 @@ def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """None where one of them is not known."""
+    """None if one of them is unknown."""
     total = 0
     for value in values:
         if value is None:
@@ -216,7 +218,8 @@ def _sum(values: Iterable[int | None]) -> int | None:
 
 
 def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[Limit]) -> list[Generator]:
-    """Each workload's generator in its last trial at the limit; without one in its last open-loop trial, or its last trial."""
+    """Each workload's generator in its last trial at the limit; without one, in its last open-loop trial or
+    its last trial."""
     at_limit = {(row.workload, row.tenancy): row.limit for row in limits}
     best: dict[tuple[str, Tenancy], tuple[tuple[bool, bool, int], Trial]] = {}
     for trial in measured_trials(trials):

@@ -1,1 +1,1 @@
-"""Rows of the kinds of test that have no room of their own."""
+"""Rows of the kinds of test that need no package of their own."""

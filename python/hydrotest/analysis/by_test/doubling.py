@@ -16,10 +16,11 @@ from hydrotest.summary.together import Doubling
 
 
 def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Doubling]:
-    """One row for each doubling test. Rates a second without a rate limit (geometric means over the pairs), changes in percent.
+    """One row for each doubling test. Rates per second without a rate limit (geometric means over the pairs),
+    changes in percent.
 
-    `raised`: true if twice as many got significantly more; false if the interval ends below what a limit is told to
-    (`search: {precision}`); else null, no significant difference.
+    `raised`: true if twice as many got significantly more; false if the interval ends below the precision of
+    a limit (`search: {precision}`); else null, no significant difference.
     """
     rows = []
     for index, test in experiment.tests_of(DoublingTest):
@@ -38,7 +39,8 @@ def doubling_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -
 
 
 def doubled(run: RunFolder, trials: Sequence[Trial], workload: str) -> list[tuple[float, float]]:
-    """Operations a second by a workload's generators and by twice as many, of each pair of windows in one of which something was completed."""
+    """Operations per second by a workload's generators and by twice as many. One value for each pair of
+    windows in one of which something was completed."""
     achieved: dict[int, dict[int, float]] = defaultdict(dict)
     for trial in trials:
         if trial.purpose == Purpose.DOUBLING and trial.status == "done" and trial.pair is not None and trial.is_about(workload):

@@ -1,4 +1,5 @@
-"""What a service's absence did: seconds without progress, seconds to catch up, latencies before, during and after, integrity."""
+"""The effect of a service's absence: seconds without progress, seconds to catch up, latencies before, during
+and after, integrity."""
 
 from __future__ import annotations
 
@@ -17,20 +18,21 @@ from hydrotest.summary.fault import Fault, FaultPoint, FaultWorkload, Phases, Re
 STALL_S_MIN = 0.25
 """No completion for at least this long is a stall; readings are a tenth of a second apart."""
 STALL_OPERATIONS = 20
-"""And for at least as long as so many operations take at the offered rate: rare ones are not stalled between two of them."""
+"""A stall also lasts at least as long as so many operations take at the offered rate: rare operations are not
+stalled between two of them."""
 CAUGHT_UP_S = 1.0
 """Backlog and rate must be back for this long."""
 RATE_BACK = 0.95
 """Share of the rate before that counts as back."""
 PAUSES = 1.5
-"""What goes through in batches comes with pauses: so many times the longest one before is a stall."""
+"""Batches come with pauses: only so many times the longest pause before is a stall."""
 BACKLOG_BACK = 2.0
-"""So many times the largest backlog before still counts as back: its own peaks differ."""
+"""So many times the largest backlog before still counts as back, since its own peaks differ."""
 
 
 def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_batches: bool = False) -> Recovery | None:
-    """How progress went on after `struck_s`. None where nothing was completed before it, so that nothing can be compared. `in_batches`: it comes with pauses, which
-    are no stalls."""
+    """Progress after the fault was injected at `struck_s`. None if nothing was completed before it, so that
+    there is nothing to compare with. `in_batches`: progress comes with pauses, which are not stalls."""
     before = [reading for reading in progress if 0 <= reading.at_s <= struck_s]
     if len(before) < 2 or before[-1].completed <= before[0].completed:
         return None
@@ -68,13 +70,14 @@ def stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, flo
 
 
 def _back(progress: Sequence[Reading], from_s: float, rate: float, backlog: float, horizon_s: float, left: bool) -> float | None:
-    """When backlog and rate were as before, from some moment on, and stayed so for `horizon_s`. Unless they had `left` by then, they must first."""
+    """When backlog and rate, from some moment on, are as before and stay so for `horizon_s`. Unless they had
+    `left` by then, they must first."""
     for index, reading in enumerate(progress):
         if reading.at_s < from_s:
             continue
         ahead = [other for other in progress[index:] if other.at_s <= reading.at_s + horizon_s]
         if ahead[-1].at_s < reading.at_s + horizon_s - 0.15:
-            return None  # the window ends before it can be told
+            return None  # the window ends too early to know
         fine = all(other.in_flight <= backlog for other in ahead) and _rate(ahead) >= rate
         if fine and left:
             return reading.at_s
@@ -83,14 +86,15 @@ def _back(progress: Sequence[Reading], from_s: float, rate: float, backlog: floa
 
 
 def behind(progress: Sequence[Reading], rate: float) -> list[Reading]:
-    """A consumer knows its lag only from a broker that answers: in flight is at least what it would have read by now at the
-    rate at which the topic is written."""
+    """Progress with a consumer's true lag, which it knows only from a broker that answers. In flight is at
+    least what it would have read by now at the rate at which the topic is written."""
     first = progress[0]
     return [r._replace(in_flight=max(r.in_flight, round(first.completed + rate * (r.at_s - first.at_s)) - r.completed)) for r in progress]
 
 
 def readable_share(outcome: Outcome) -> float:
-    """Share of the records written that a consumer was to read: one of committed records passes over what was aborted."""
+    """Share of the records written that a consumer was to read: a consumer of committed records skips aborted
+    ones."""
     read, aborted = outcome.counts.completed, int(outcome.extra.get("aborted", 0))
     return read / (read + aborted) if aborted else 1.0
 
@@ -119,13 +123,14 @@ def _workload(measured: Measured, fault: FaultRecord) -> FaultWorkload:
     struck, ready = fault.struck_wall_s - start, fault.ready_wall_s - start
     own = measured.progress
     if measured.source is not None:
-        # What is on its way through all of a dataflow, not only in its last topic.
+        # Records in flight in all of a dataflow, not only in its last topic.
         own = own.behind(measured.source.progress)
     progress = [reading for reading in own.readings(start) if reading.at_s <= measured.end_s - start]
     if load.kind == "kafka-consume" and load.offered and progress:
         progress = behind(progress, load.offered * readable_share(outcome))
     found = recovery(progress, struck, ready, in_batches=measured.source is not None)
-    # Histograms are a second wide: the one that the strike falls into, or nearly, is no longer before it.
+    # Histograms are a second wide: the second of the injection, or just before it, no longer counts as
+    # before.
     before_s = start + max(0, math.floor(struck - STALL_S_MIN))
     normal = measured.end_s if found is None or found.recovered_s is None else start + math.ceil(struck + found.recovered_s)
 

@@ -1,4 +1,4 @@
-"""Files written and read: throughput, and each file's own rate, by how many were under way at once."""
+"""Files written and read: throughput, and each file's own rate, by number of files at once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hydrotest.summary.files import Files
 Op = Literal["read", "write"]
 
 RISE_MIN = 1.05
-"""Twice as many at once that bring less than this are no gain."""
+"""If twice as many at once bring less than this, they are no gain."""
 
 
 def next_at_once(passes: Sequence[tuple[int, float]], most: int) -> int | None:
-    """How many at once are tried next, after `passes` of (at once, bytes a second), rising; None: the last doubling brought nothing, there are no more, or
-    the passes have come to be repeated."""
+    """How many at once are tried next, after `passes` of (at once, bytes per second), rising. None if the
+    last doubling brought nothing, if there are no more, or if all passes have been repeated."""
     if not passes:
         return 1
     if any(after[0] <= before[0] for before, after in itertools.pairwise(passes)):
@@ -31,13 +31,13 @@ def next_at_once(passes: Sequence[tuple[int, float]], most: int) -> int | None:
 
 
 def rate_of(done: FilesPass) -> float:
-    """Bytes a second, from the first file's begin to the last one's end."""
+    """Bytes per second, from the first file's start to the last one's end."""
     return sum(one.bytes for one in done.files) / done.seconds
 
 
 def file_rows(trials: Sequence[Trial]) -> list[Files]:
-    """A row for each workload and number at once, over all its passes: medians of passes, and mean and standard deviation over files, as TestDFSIO
-    tells them. `is_limit`: with that many most went through."""
+    """A row for each workload and number at once, over all its passes: medians of passes, and mean and
+    standard deviation over files, as in TestDFSIO. `is_limit`: the number with the highest throughput."""
     passes: dict[tuple[str, Tenancy, Op], dict[int, list[FilesPass]]] = defaultdict(lambda: defaultdict(list))
     for kind, workload, tenancy, one in _passes(trials):
         passes[workload, tenancy, kind][one.at_once].append(one)

@@ -21,11 +21,11 @@ def littles_in_flight(rate_per_s: float, mean_ms: float) -> float:
 
 
 def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Level]:
-    """One row a level; for a mix one for all operations and one for each kind."""
+    """One row for each level; for a mix one for all operations and one for each kind."""
     rows: list[Level] = []
     for trial in trials:
         if trial.status == "done" and trial.purpose == Purpose.LEVEL:
-            # What feeds a dataflow is not what the level is about.
+            # A dataflow's source is not what the level measures.
             for load in (load for load in trial.loads if trial.is_about(load.workload)):
                 rows.extend(_stock_rows(trial, load, load.stock) if load.stock is not None else _native_rows(run, experiment, trial, load))
     return rows
@@ -59,18 +59,20 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
             continue
         errors = measured.errors_of(op)
         rows.append(level(
-            # Its share of the operations begun in the window, of what was achieved: the histogram holds the unanswered ones too.
+            # Its part of the achieved rate, by its share of the operations begun in the window: the histogram
+            # holds the unanswered ones too.
             op=op, achieved=measured.achieved * count / everything,
             bytes_per_s=None, count=round(measured.completed * count / everything), errors=sum(errors.values()),
             errors_by_name=errors, latency_ms=Latency.of(latency_ms(histogram)), samples=count,
-            # Those of one kind are counted over the whole trial only: so many at most.
+            # Errors of one kind are counted over the whole trial only: an upper bound.
             latency_includes_failed=min(measured.failed, sum(errors.values())), in_flight_mean=None, accepted=None, checks=[], because=[], reasons=[],
         ))  # fmt: skip
     return rows
 
 
 def _saturated_row(trial: Trial, load: Load, measured: Measured) -> Level:
-    """Pressed without a rate limit: a rate and its cost, never a latency (docs/explanation/method.md), nor a number in flight, which is the generator's."""
+    """The row of unthrottled load: a rate and its cost. It has no latency (docs/explanation/method.md) and no
+    number in flight, which is the generator's."""
     assert load.outcome is not None
     return Level(
         workload=load.workload, tenancy=trial.tenancy, offered=None, concurrency=None, client=load.client,
@@ -86,7 +88,8 @@ def _stock_rows(trial: Trial, load: Load, stock: StockResult) -> list[Level]:
         Level, workload=load.workload, tenancy=trial.tenancy, offered=load.offered, concurrency=load.in_flight, client=load.client,
         seconds=stock.seconds, trial=trial.number, in_flight_mean=None, accepted=None, checks=[], because=[], reasons=[],
     )  # fmt: skip
-    # cassandra-stress times what failed, too; ProducerPerformance does not, and takes its percentiles from a part of the records.
+    # cassandra-stress also times what failed. ProducerPerformance does not, and takes its percentiles from a
+    # part of the records.
     timed = stock.errors if stock.latency_ms is not None else None if stock.latency_from_send_ms is None else 0
     rows = [level(
         op="mix" if stock.by_op else None, achieved=stock.rate_per_s, bytes_per_s=stock.bytes_per_s,

@@ -1,4 +1,4 @@
-"""What a rate that changes showed: each stretch of it, and all of it second by second."""
+"""Results of a rate that changes: each stretch of it, and all of it second by second."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hydrotest.summary.profile import Profile, ProfileSecond, Stretch
 
 
 def profile_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[Profile]:
-    """One row for each profile. Seconds count from its beginning, rates are a second."""
+    """One row for each profile. Seconds count from its start, rates are per second."""
     rows, tests = [], dict(experiment.tests_of(ProfileTest))
     for trial in trials:
         test = tests.get(trial.test)

@@ -1,4 +1,5 @@
-"""What a long level shows: whether it holds its objective, drift, change points, memory growth, compaction and segment deletion."""
+"""Results of a long level: whether it meets its objective, drift, change points, memory growth, compaction
+and segment deletion."""
 
 from __future__ import annotations
 
@@ -36,24 +37,24 @@ else:
 
 
 BUCKETS = 120
-"""Stretches that a soak is cut into; each has its own percentiles."""
+"""Stretches of a soak; each has its own percentiles."""
 BUCKET_S_MIN = 2.0
 READINGS_MIN = 10
-"""Fewer have no drift that could be told from their scatter."""
+"""With fewer readings, drift cannot be distinguished from their scatter."""
 LEAST = 0.01
-"""Stands for nothing at all where a logarithm is needed, as a share of the median."""
+"""Replaces zero in a logarithm, as a share of the median."""
 STALL_S_MIN = 1.0
-"""No completion for at least this long is a stall that is worth a line."""
+"""A stall without completions is reported if it is at least this long."""
 STALLS_MAX = 20
 SEGMENT_BUCKETS_MIN = 5
-"""A change must last for so many stretches to be one."""
+"""A change must last for this many stretches to count."""
 CHANGE_MIN = 0.10
-"""A step smaller than this share of the level is no finding."""
+"""A step smaller than this share of the level is not reported."""
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A straight line's rise, per hour, with its 95 % interval."""
+    """A straight line's rise per hour, with its 95 % interval."""
 
     per_hour: float
     low: float
@@ -62,7 +63,7 @@ class Slope:
 
     @property
     def is_sure(self) -> bool:
-        """The interval excludes a level line."""
+        """True if the interval excludes a level line."""
         return self.low > 0 or self.high < 0
 
 
@@ -77,9 +78,10 @@ def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope |
 
 
 def change_points(values: Sequence[float]) -> list[int]:
-    """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R. Killick et al.,
-    "Optimal detection of changepoints with a linear computational cost", 2012), penalty 3·log n times the noise's variance,
-    which is taken from differences of neighbours, so that a step does not hide itself in it. Nothing at all counts as `LEAST` of the median."""
+    """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R.
+    Killick et al., "Optimal detection of changepoints with a linear computational cost", 2012). The penalty
+    is 3·log n times the noise's variance. That comes from differences of neighbours, so that a step does not
+    enlarge it and hide itself. Zero counts as `LEAST` of the median."""
     least = LEAST * float(np.median(values)) if len(values) else 0.0
     if len(values) < 2 * SEGMENT_BUCKETS_MIN or least <= 0:
         return []
@@ -93,7 +95,8 @@ def change_points(values: Sequence[float]) -> list[int]:
 
 
 def drift_pct(times_s: Sequence[float], values: Sequence[float]) -> Drift | None:
-    """A drift in percent an hour of the series' own mean, with its 95 % interval; None of a series that is too short, or nothing but zeros."""
+    """A drift in percent per hour of the series' own mean, with its 95 % interval; None for a series that is
+    too short, or all zeros."""
     mean = _mean(values)
     slope = slope_per_hour(times_s, [value / mean for value in values]) if mean > 0 else None
     return None if slope is None else Drift(per_hour=slope.per_hour * 100, low=slope.low * 100, high=slope.high * 100, sure=slope.is_sure)
@@ -140,7 +143,7 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[Soa
 
 
 def _stalls(measured: Measured) -> list[Stall] | None:
-    """The longest stretches in which nothing was completed, in the order of time. Null of what goes through in batches, which pause."""
+    """The longest stretches without completions, in order of time. None for batches, which pause."""
     if measured.source is not None:
         return None
     points = measured.window_progress.readings(measured.start_s)
@@ -153,8 +156,9 @@ def _stalls(measured: Measured) -> list[Stall] | None:
 
 
 def _buckets(measured: Measured, objective: Objective) -> list[Bucket]:
-    """The window in equal stretches: the rate at which operations were completed in each, and the median and p99 of those that were due in it, however late they were
-    answered; whether it met the objective's bounds of latency by itself (null: it has none, or nothing was due). The rate is null where no readings were kept."""
+    """The window in equal stretches. Each has the rate at which operations were completed, and median and p99
+    of those due in it, however late they were answered. It also has whether it met the objective's bounds of
+    latency by itself (null: it has none, or nothing was due). The rate is null without readings."""
     bounds = objective.latencies_ms()
     width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
     count = int((measured.end_s - measured.start_s) // width)
@@ -174,7 +178,7 @@ def _buckets(measured: Measured, objective: Objective) -> list[Bucket]:
 
 
 def _services(run: RunFolder, trial: Trial) -> list[SoakService]:
-    """Memory growth of each service, bytes an hour."""
+    """Memory growth of each service, bytes per hour."""
     rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
     rows = []
     for (host, service), own in rates.sort("wall_s").group_by("host", "service", maintain_order=True) if not rates.is_empty() else []:
@@ -186,7 +190,8 @@ def _services(run: RunFolder, trial: Trial) -> list[SoakService]:
 
 
 def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
-    """What the systems did meanwhile: bytes compacted, log segments made and deleted. Zero where nothing of it was seen."""
+    """The systems' own work in the window: bytes compacted, log segments created and deleted. Zero if none
+    was seen."""
     gauges = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
     if gauges.is_empty():
         return {}
@@ -196,7 +201,8 @@ def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
         out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own["value"][-1] - own["value"][0])
     segments = gauges.filter(pl.col("gauge").str.starts_with("kafka_log_segments")).sort("wall_s")
     for _, own in segments.group_by("service", "gauge", maintain_order=True):
-        # A reading tells the number of segments now: what it rose by was made, what it fell by was deleted; both may hide in one step.
+        # A reading is the number of segments now: a rise counts as created, a fall as deleted. Both may hide
+        # in one step.
         steps = own["value"].diff().drop_nulls()
         out["kafka_segments_made"] = out.get("kafka_segments_made", 0.0) + float(steps.filter(steps > 0).sum())
         out["kafka_segments_deleted"] = out.get("kafka_segments_deleted", 0.0) - float(steps.filter(steps < 0).sum())

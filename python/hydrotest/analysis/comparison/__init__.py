@@ -1,1 +1,1 @@
-"""Runs beside each other."""
+"""Comparison of runs."""

@@ -1,4 +1,4 @@
-"""Two runs beside each other: limits, latencies and use, each with an interval and a word."""
+"""Comparison of two runs: limits, latencies and use, each with an interval and a word."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from hydrotest.summary.model import Summary
 from hydrotest.verdicts.comparison import Difference, Differs, Word
 
 RATES_MIN = 3
-"""Common rates from which an interval can be told."""
+"""Common rates that an interval needs."""
 RUN_SCATTER = {"limit": 0.10, "cores": 0.10, "p50": 0.20, "p99": 0.20}
-"""By how much equal runs differ (standard deviation of a logarithm). All rates of one run share its JVMs, the layout of its data and
-the state of the machine, so more of them tell nothing of it. Of limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do
-consecutive runs agree?"). Latencies, which lie nearer to the knee, are taken to scatter twice as much. It stands in every interval."""
+"""By how much equal runs differ (standard deviation of a logarithm). It is part of every interval. All rates
+of one run share its JVMs, the layout of its data and the state of the machine, so more of them do not show
+it. For limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do consecutive runs agree?").
+Latencies, which lie nearer to the knee, are taken to scatter twice as much."""
 SIGNIFICANCE = 0.05
 SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
-"""Parts of an experiment that are no workload's own: what differs there is said before all figures."""
+"""Parts of an experiment that belong to no single workload: differences in them come before all figures."""
 HARDWARE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity in both runs. Change in percent from the first to the second, with its 95 % interval where there is one, the scatter between runs included."""
+    """One quantity in both runs. Change in percent from the first to the second, with its 95 % interval if
+    there is one, including the scatter between runs."""
 
     workload: str
     tenancy: str
@@ -54,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """What is compared of a run."""
+    """The parts of a run that are compared."""
 
     folder: RunFolder
     experiment: Experiment
@@ -63,14 +65,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows, and what differs beside the results: it must be said before them."""
+    """The rows, and what differs apart from the results, which must come first."""
 
     differences: list[Difference]
     rows: list[Row]
 
 
 def compare(first: Run, second: Run) -> Comparison:
-    """Compares what both runs measured. A workload whose own settings or objective differ gets no verdict: it is another question."""
+    """Compares what both runs measured. A workload whose own settings or objective differ gets no verdict,
+    since the question is another one."""
     asked_otherwise = _asked_otherwise(first.experiment, second.experiment)
     neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
     drafts = _limits(first, second, asked_otherwise, neighbours)
@@ -78,7 +81,7 @@ def compare(first: Run, second: Run) -> Comparison:
     for workload, tenancy in dict.fromkeys(key[:2] for key in points[0] if key in points[1]):
         if workload not in asked_otherwise and not (tenancy == "combined" and workload in neighbours):
             drafts += _at_same_rates(workload, tenancy, *points)
-    # So many are looked at together: each is held to its part of the significance (Bonferroni).
+    # Number of rows compared together: each is held to its part of the significance (Bonferroni).
     family = sum(draft.change is not None for draft in drafts)
     differences = _differences(first, second, asked_otherwise)
     differences += [difference for found in neighbours.values() for difference in found]
@@ -111,7 +114,7 @@ def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[Dif
 
 
 def _asked_otherwise(first: Experiment, second: Experiment) -> dict[str, list[Difference]]:
-    """Workloads of both that differ in themselves or in their objective, and how."""
+    """Workloads of both runs whose own settings or objective differ, and how."""
     out = {}
     for name in first.workloads:
         if name in second.workloads:
@@ -138,7 +141,8 @@ def _changed(subject: str, a: Any, b: Any, path: str = "") -> list[Difference]:
 def _other_neighbours(
     first: Experiment, second: Experiment, asked_otherwise: Mapping[str, list[Difference]]
 ) -> dict[str, list[Difference]]:
-    """Workloads of `combined` tests of both that have others at their side, or the same ones with other settings, and which."""
+    """Workloads of `combined` tests of both runs with other neighbours, or the same ones with other settings,
+    and which."""
     beside = [_beside(experiment) for experiment in (first, second)]
     out: dict[str, list[Difference]] = {}
     for name in beside[0].keys() & beside[1].keys():
@@ -155,7 +159,7 @@ def _other_neighbours(
 
 
 def _beside(experiment: Experiment) -> dict[str, set[str]]:
-    """Of each workload of a `combined` test: the others."""
+    """For each workload of a `combined` test: the others."""
     out: dict[str, set[str]] = defaultdict(set)
     for _, test in experiment.tests_of(Combined):
         for name in test.workloads:
@@ -165,24 +169,26 @@ def _beside(experiment: Experiment) -> dict[str, set[str]]:
 
 @dataclass(frozen=True)
 class Change:
-    """From the first to the second, as a logarithm, with the standard error that both runs give it and the degrees of freedom behind that."""
+    """Change from the first to the second, as a logarithm, with its standard error from both runs and the
+    degrees of freedom of that."""
 
     log: float
     error: float
     freedom: float
     low_only: bool = False
-    """The second, or the first, is a lower bound only: then what it is above is known, what it is below is not."""
+    """The second, or the first, is only a lower bound: what it is above is known, what it is below is not."""
     high_only: bool = False
 
     def interval(self, significance: float) -> tuple[float, float]:
-        """With 1 − `significance`."""
+        """The interval with confidence 1 − `significance`."""
         half = float(special.stdtrit(self.freedom, 1 - significance / 2)) * self.error if math.isfinite(self.error) else math.inf
         return (-math.inf if self.high_only else self.log - half), (math.inf if self.low_only else self.log + half)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A row before it is known how many are looked at together. `change`: None where nothing can be compared."""
+    """A row before the number of rows compared together is known. `change`: None if there is nothing to
+    compare."""
 
     workload: str
     tenancy: str
@@ -193,10 +199,10 @@ class Draft:
     n: int
     change: Change | None
     words: tuple[Word, Word]
-    """Of a rise, and of a fall."""
+    """For a rise, and for a fall."""
 
     def row(self, family: int) -> Row:
-        """As one of so many."""
+        """The row, as one of `family` rows."""
         if self.change is None:
             return Row(
                 self.workload, self.tenancy, self.what, self.unit, self.first, self.second, None, None, None, self.n, Word.NOT_COMPARABLE
@@ -226,7 +232,8 @@ def _limits(
 
 
 def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
-    """Each limit lies somewhere between where its searches ended, and is its run's."""
+    """The change between two limits. Each lies somewhere between the ends of its searches, and belongs to its
+    run."""
     middles, variance = [], 2 * RUN_SCATTER["limit"] ** 2
     for low, high in (a, b):
         width = math.log(high / low) if math.isfinite(high) else 0.0
@@ -236,7 +243,7 @@ def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
 
 
 def ends_of(limit: Limit) -> tuple[float, float]:
-    """The interval of a limit that is there; one that is only "at least" has no upper end."""
+    """The interval of a limit that was found; an "at least" has no upper end."""
     low = limit.low if limit.low is not None else limit.limit
     high = limit.high if limit.high is not None and not limit.at_least else math.inf
     assert low is not None
@@ -244,7 +251,7 @@ def ends_of(limit: Limit) -> tuple[float, float]:
 
 
 def apart(a: tuple[float, float], b: tuple[float, float]) -> Word:
-    """What the second of two limits is, by one run of each."""
+    """How the second of two limits compares to the first, from one run of each."""
     low, high = _limit_change(a, b).interval(SIGNIFICANCE)
     return Word.FASTER if low > 0 else Word.SLOWER if high < 0 else Word.SAME
 
@@ -257,7 +264,7 @@ def _shown(limit: Limit) -> str:
 
 
 Points = dict[tuple[str, str, float], list[dict[str, float]]]
-"""What each trial showed, by workload, tenancy and offered rate."""
+"""Results of each trial, by workload, tenancy and offered rate."""
 
 
 def _points(run: Run) -> Points:
@@ -289,7 +296,7 @@ def _cores(run: Run, trial: Trial, measured: Measured) -> float | None:
 
 
 def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -> list[Draft]:
-    """Differences at the rates that both runs offered, one value a rate."""
+    """Differences at the rates that both runs offered, one value for each rate."""
     common = [key for key in first if key[:2] == (workload, tenancy) and key in second]
     drafts = []
     for what, unit in (("p50", "ms"), ("p99", "ms"), ("cores", "cores")):
@@ -305,12 +312,13 @@ def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -
 
 
 RUNS_FREEDOM = 1e6
-"""Of a scatter between runs that is taken as known."""
+"""Degrees of freedom of a scatter between runs that is taken as known."""
 
 
 def change_of(logs: Sequence[float], run_scatter: float) -> Change:
-    """The mean of log ratios at several rates of one pair of runs. Its variance is that of the mean, which more rates make smaller, and
-    that of the two runs, which they do not; the degrees of freedom are Welch's (B. L. Welch, 1947). Fewer than three rates have no interval."""
+    """The mean of log ratios at several rates of one pair of runs. Its variance is that of the mean, which
+    falls with more rates, plus that of the two runs, which does not. The degrees of freedom are Welch's (B.
+    L. Welch, 1947). Fewer than three rates have no interval."""
     mean = math.fsum(logs) / len(logs)
     if len(logs) < RATES_MIN:
         return Change(mean, math.inf, 1.0)

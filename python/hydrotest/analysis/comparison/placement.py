@@ -1,4 +1,4 @@
-"""Co-locate or isolate? The same systems under the same load, on hosts that they share and on hosts of their own."""
+"""Co-locate or isolate? The same systems under the same load, on shared hosts and on hosts of their own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from hydrotest.summary.limits import Limit
 from hydrotest.verdicts.comparison import Choice, Contended, Unequal, Word
 
 USERS_MAX = 4
-"""Services that are named as users of a resource."""
+"""Most services to name as users of a resource."""
 SAME_MAX = 0.02
-"""Up to this relative difference two placements have the same resources in all."""
+"""Up to this relative difference two placements have the same total resources."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A workload's limits (low, high; operations a second) in one run. `alone`: the other workloads idle; None where not measured."""
+    """A workload's limits (low, high; operations per second) in one run. `alone`: the other workloads idle;
+    None if not measured."""
 
     run: str
     is_shared: bool
@@ -31,27 +32,28 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """Where one workload takes more while the others run too."""
+    """The placement in which a workload achieves more while the others run too."""
 
     workload: str
     unit: str
     parts: list[Part]
     better: Choice
     contended: list[Contended]
-    """On shared hosts: what was used up while all ran, and by whom; empty where nothing was near its ceiling."""
+    """On shared hosts: the resources near their ceiling while all ran, and their users; empty if there were
+    none."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """The answers, and what stands against comparing the runs."""
+    """The answers, and the reasons against comparing the runs."""
 
     answers: list[Answer]
     unequal: list[Unequal]
 
 
 def placed(runs: Sequence[Run]) -> Placed | None:
-    """Compares placements by the `combined` limits of each workload. None unless among the runs are both a placement in which its system
-    shares hosts and one in which it does not."""
+    """Compares placements by the `combined` limits of each workload. None unless the runs include a placement
+    in which its system shares hosts and one in which it does not."""
     answers = []
     for workload in runs[0].experiment.workloads:
         known = [run for run in runs if workload in run.experiment.workloads and _row(run, workload, "combined") is not None]
@@ -77,7 +79,7 @@ def _answer(workload: str, runs: Sequence[Run], sharing: Run, own: Run) -> Answe
 
 
 def systems_on(experiment: Experiment) -> dict[str, set[str]]:
-    """The systems that are pressed on each machine."""
+    """The systems under load on each machine."""
     found: dict[str, set[str]] = defaultdict(set)
     for workload in experiment.workloads:
         for system, machines in experiment.machines(workload).items():
@@ -102,7 +104,8 @@ def _interval(run: Run, workload: str, tenancy: str) -> tuple[float, float] | No
 
 
 def _contended(run: Run, workload: str) -> list[Contended]:
-    """Of the hosts that the workload's system shares: each resource near its ceiling while all ran, with its share and its users."""
+    """On the hosts that the workload's system shares: each resource near its ceiling while all ran, with its
+    share and its users."""
     there = systems_on(run.experiment)
     hosts = {machine for machines in run.experiment.machines(workload).values() for machine in machines if len(there[machine]) > 1}
     together = run.summary.together

@@ -1,1 +1,1 @@
-"""Dataflows: what came out of each step, and how late."""
+"""Dataflows: the output of each step, and its delay."""

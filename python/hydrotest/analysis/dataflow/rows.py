@@ -1,4 +1,5 @@
-"""The account of a dataflow: what became of every acknowledged record, behind each of its steps; so a loss is pinned to the step where it happened."""
+"""The account of a dataflow: every acknowledged record, after each step. So a loss is assigned to the step
+where it happened."""
 
 from __future__ import annotations
 
@@ -20,31 +21,32 @@ from hydrotest.summary.dataflow import Query, WindowCounts
 from hydrotest.summary.dataflow import Step as StepRow
 
 MISSING_MAX = 5
-"""So many ranges of lost records are told."""
+"""Most ranges of lost records to report."""
 
 Ledger = dict[int, Runs]
-"""Sequences by producer; of log records, a producer's id says the partition where they came in, too (rust/kafka/src/payload.rs)."""
+"""Sequences by producer. For log records, a producer's id also includes the partition where they came in
+(rust/kafka/src/payload.rs)."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What lies in one place."""
+    """The records in one place."""
 
     seen: Ledger
     doubled: Ledger = field(default_factory=dict)
-    """Which of them more than once."""
+    """The records found more than once."""
     corrupted: int = 0
     wrong_branch: int = 0
     out_of_order: int = 0
 
     @property
     def records(self) -> int:
-        """Distinct ones."""
+        """Number of distinct records."""
         return sum(size(runs) for runs in self.seen.values())
 
     @classmethod
     def of(cls, readings: Sequence[Mapping[str, Any]]) -> Found:
-        """From what readers of its parts found: `extra` of consumers, answers of a driver's `account`."""
+        """The findings of the readers of its parts: `extra` of consumers, answers of a driver's `account`."""
         seen: Ledger = {}
         doubled: Ledger = {}
         out_of_order = 0
@@ -53,7 +55,7 @@ class Found:
             for part in reading["seen"]:
                 producer, own = part["producer"], normalised(part["runs"])
                 out_of_order += int(part.get("out_of_order", 0))
-                # What two parts hold is there twice, though none of them could see it.
+                # A record in two parts is there twice, though neither could see it.
                 twice = [*doubled.get(producer, []), *part["doubled"], *common(seen.get(producer, []), own)]
                 doubled[producer] = normalised(twice)
                 seen[producer] = normalised([*seen.get(producer, []), *own])
@@ -64,20 +66,20 @@ class Found:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a dataflow: what lies behind it, and how much went through it."""
+    """One step of a dataflow: its output, and how much went through it."""
 
     hop: str
     sink: str | None
     found: Found
     before: int | None
-    """Which of the steps feeds it; None: the generator."""
+    """The step that feeds it; None: the generator."""
     records_per_s: float = 0.0
     promise: str | None = None
     latency_ms: dict[str, float] | None = None
 
 
 def acknowledged(produced: Mapping[str, Any]) -> Ledger:
-    """What a generator was told to be stored, from its `extra`."""
+    """The records that a generator has acknowledgements for, from its `extra`."""
     out: Ledger = {}
     for part in produced["acked"]:
         out[part["producer"]] = normalised([*out.get(part["producer"], []), *part["runs"]])
@@ -85,8 +87,9 @@ def acknowledged(produced: Mapping[str, Any]) -> Ledger:
 
 
 def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
-    """The fates of all acknowledged records behind each step. Without `drained`, what a step lacks and the one before it has is in flight, since the step
-    was still at work; else it is lost, and lost here."""
+    """The account of all acknowledged records after each step. Without `drained`, what a step lacks and
+    the one before it has is in flight, since the step was still working. Otherwise it is lost, and lost
+    here."""
     hops: list[Hop] = []
     in_flight: list[Ledger] = []
     for step in steps:
@@ -111,7 +114,8 @@ def account(acked: Ledger, steps: Sequence[Step], drained: bool) -> list[Hop]:
 
 
 def windows_hop(source: Hop, windowed: Windowed, records_per_s: float, drained: bool) -> Hop:
-    """The account of what counts instead of carrying on: only how many it lacks, or has too many, can be told. `source`: the step before it."""
+    """The account of a step that counts records instead of passing them on: only how many are missing, or too
+    many, is known. `source`: the step before it."""
     counted = sum(windowed.counted.values())
     lacking, more = max(0, windowed.came - counted), max(0, counted - windowed.came)
     lost, flying = (lacking, 0) if drained else (0, lacking)
@@ -129,8 +133,9 @@ def _size(ledger: Ledger) -> int:
 
 
 def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[StepRow]:
-    """Every step of every trial that was accounted for, in the contract's terms. Latencies are from each record's intended start: to where it lies in the topic of
-    the aggregate, which is followed, and to when it could be seen in a file or table, as far as those tell."""
+    """Every step of every trial with an account, in the contract's terms. Latencies are from each record's
+    intended start until it is in the topic of the aggregate, which is followed, or visible in a file or
+    table, as far as known."""
     rows = []
     for trial in trials:
         for load in trial.loads:
@@ -148,7 +153,7 @@ def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[StepRow]:
 
 
 def window_rows(trials: Sequence[Trial]) -> list[WindowCounts]:
-    """The windowed counts of every trial that has some."""
+    """The windowed counts of every trial that has any."""
     return [
         WindowCounts(workload=load.workload, tenancy=trial.tenancy, trial=trial.number, purpose=trial.purpose, offered=load.offered,
          **dict(load.windowed))
@@ -157,25 +162,27 @@ def window_rows(trials: Sequence[Trial]) -> list[WindowCounts]:
 
 
 class Batch(BaseModel):
-    """One batch of one query, as jobs/flow/Pipeline.java tells it."""
+    """One batch of one query, as jobs/flow/Pipeline.java reports it."""
 
     model_config = ConfigDict(frozen=True)
 
     query: str
     wall_s: float
-    """When it was told of, right after its end."""
+    """When it was reported, right after its end."""
     batch: int
     rows: int
     seconds: float
     ms: dict[str, int]
-    """By part: `addBatch` reads, works and writes; the rest keeps the books."""
+    """By part: `addBatch` reads, works and writes; the rest is bookkeeping."""
     behind: int | None
-    """Records that lay in the query's topic and were not in this batch, in the partition that had most of them; null where that is not told."""
+    """Records in the query's topic that were not in this batch, in the partition with the most; null if not
+    reported."""
 
 
 def batch_rate(batches: Sequence[tuple[float, float, int]], begin_s: float, end_s: float) -> float | None:
-    """Records a second of one query by those of its batches (end, wall time; length, s; records) that ended in a window: between the end of the first and that
-    of the last, since a batch may be longer than what of it lies in the window. None where none ended there."""
+    """Records per second of one query, from its batches (end, wall time; length, s; records) that ended in a
+    window. It is taken between the ends of the first and the last, since only part of a batch may lie in the
+    window. None if none ended there."""
     inside = sorted(batch for batch in batches if begin_s <= batch[0] < end_s)
     if not inside:
         return None
@@ -186,7 +193,8 @@ def batch_rate(batches: Sequence[tuple[float, float, int]], begin_s: float, end_
 
 
 def query_rows(run: RunFolder, trials: Sequence[Trial]) -> list[Query]:
-    """How each query of a dataflow went in a trial's window: how long its batches took, how much of that was work, and how far it was behind."""
+    """Each query of a dataflow in a trial's window: how long its batches took, how much of that was work, and
+    how far it was behind."""
     rows = []
     for trial in trials:
         for load in trial.loads if trial.purpose != Purpose.WARM_UP else []:

@@ -24,12 +24,12 @@ def normalised(runs: Iterable[Iterable[int]]) -> Runs:
 
 
 def size(runs: Runs) -> int:
-    """How many numbers the runs hold."""
+    """How many numbers the runs contain."""
     return sum(end - start for start, end in runs)
 
 
 def common(a: Runs, b: Runs) -> Runs:
-    """What both hold. Both must be normalised, as the answer is."""
+    """The numbers in both. Both must be normalised, as the result is."""
     out: Runs = []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -44,7 +44,7 @@ def common(a: Runs, b: Runs) -> Runs:
 
 
 def without(a: Runs, b: Runs) -> Runs:
-    """What `a` holds and `b` does not. Both must be normalised, as the answer is."""
+    """The numbers in `a` and not in `b`. Both must be normalised, as the result is."""
     gaps: Runs = []
     last = 0
     for start, end in b:
@@ -55,17 +55,18 @@ def without(a: Runs, b: Runs) -> Runs:
 
 
 def overlap(a: Runs, b: Runs) -> int:
-    """How many numbers both hold. Both must be normalised."""
+    """How many numbers are in both. Both must be normalised."""
     return size(common(a, b))
 
 
 def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None) -> RecordAccounting:
-    """RecordAccounting of a topic's records: `produced` and `consumed` are the generators' `extra` findings.
+    """The account of a topic's records: `produced` and `consumed` are the generators' `extra` findings.
 
-    A record in flight is acknowledged and lies where the reader did not come to; it is neither seen nor lost. Which those are the offsets tell, partition by
-    partition. Of records whose offset is not known, behind the last one that a reader who stopped early came past, nobody knows: then `in_flight` is null,
-    and `lost` are those of which it is sure (null for none). Where nothing is acknowledged (`acks: 0`), loss has no meaning and is not known; what was sent
-    stands beside what was seen.
+    A record in flight is acknowledged and beyond the reader's last position; it is neither seen nor lost. The
+    offsets show which those are, partition by partition. Records without a known offset, beyond the last one
+    that a reader who stopped early passed, are unknown. Then `in_flight` is null, and `lost` counts only the
+    certain ones (null for none). Without acknowledgements (`acks: 0`) loss has no meaning and is unknown; the
+    account has what was sent and what was seen.
     """
     acked = {(part["producer"], part["partition"]): normalised(part["runs"]) for part in produced["acked"]}
     sent = sum(part["sent"] for part in produced["acked"])
@@ -99,27 +100,28 @@ def kafka_fates(produced: Mapping[str, Any], consumed: Mapping[str, Any] | None)
 
 
 def _beyond(missing: Runs, seen: Runs, places: Iterable[tuple[int, int, int]], read_to: int, end: int) -> tuple[int, int]:
-    """Of the missing records of one producer in a partition that was read up to offset `read_to` of `end`: how many lie behind, and of how many nobody knows.
-    `places` are runs of acknowledged sequences whose offset is known: (first, end, first offset)."""
+    """Of the missing records of one producer in a partition that was read up to offset `read_to` of `end`:
+    how many lie beyond, and how many are unknown. `places` are runs of acknowledged sequences with a known
+    offset: (first, end, first offset)."""
     passed = seen[-1][1] if seen else 0
     flying, known = [], []
     for first, last, offset in places:
         known.append((first, last))
-        # The sequences of this run that lie at or behind an offset.
+        # The sequences of this run at or beyond an offset.
         unread, beyond = (min(last, max(first, first + at - offset)) for at in (read_to, end))
         flying.append((unread, beyond))
         if unread > first:
             passed = max(passed, unread)
-    # A producer's sequences lie in their order: what comes before one that was passed was passed too.
+    # A producer's sequences are in order: what comes before one that was passed was passed too.
     unplaced = without(missing, normalised([*known, (0, passed)]))
     return overlap(missing, normalised(flying)), size(unplaced)
 
 
 def rows_fates(attempted: Runs, acked: Runs, scanned: Mapping[str, Any]) -> RecordAccounting:
-    """RecordAccounting of a table's rows: every row whose write was acknowledged must be there and intact.
+    """The account of a table's rows: every row whose write was acknowledged must be there and intact.
 
-    Rows are counted, not writes: a later write to the same key replaces an earlier one. `scanned` says which rows are there and intact,
-    and which are corrupted.
+    Rows are counted, not writes: a later write to the same key replaces an earlier one. `scanned` has the
+    rows that are there and intact, and the corrupted ones.
     """
     seen = normalised(scanned["runs"])
     present = overlap(acked, seen)
@@ -128,7 +130,8 @@ def rows_fates(attempted: Runs, acked: Runs, scanned: Mapping[str, Any]) -> Reco
         sent=size(attempted),
         acked=size(acked),
         seen=size(seen),
-        # A corrupted row is there; it is counted as corrupted, not as lost. One that was never acknowledged stands for none that was.
+        # A corrupted row is there: it counts as corrupted, not as lost. One that was never acknowledged does
+        # not stand for an acknowledged one.
         lost=size(without(without(acked, seen), normalised(scanned["corrupted_runs"]))),
         duplicated=int(scanned["duplicated"]),
         corrupted=int(scanned["corrupted"]),

@@ -1,4 +1,4 @@
-"""What the reads of a Cassandra workload found, of all its trials: what was checked, and what was not and why."""
+"""Results of a Cassandra workload's reads over all its trials: what was checked, and what was not and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hydrotest.summary.integrity import Unchecked
 
 @dataclass(frozen=True)
 class Reads:
-    """What a workload's reads found. The counts are None of one that reads no tables, and of one whose reads were not kept."""
+    """Results of a workload's reads. The counts are None if it reads no tables, or if its reads were not
+    kept."""
 
     checked: int | None = None
     missing: int | None = None
@@ -33,7 +34,8 @@ def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
 
 
 def reads_of(parts: list[dict[str, Any]]) -> Reads:
-    """Adds up what generators found (`extra` of rust/cassandra/src/load_driver.rs). A count that one of them has not kept is not known."""
+    """Adds up the generators' findings (`extra` of rust/cassandra/src/load_driver.rs). A count that one of
+    them has not kept is unknown."""
     not_applied: dict[str, int] = defaultdict(int)
     unchecked: dict[tuple[Any, ...], Unchecked] = {}
     for part in parts:

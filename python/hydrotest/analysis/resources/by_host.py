@@ -1,4 +1,4 @@
-"""What each host used while it was measured: by workload, and by test."""
+"""Use of each host while it was measured: by workload, and by test."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hydrotest.summary.usage import HostUsage, UsageByTest, UsageByWorkload
 
 
 def measured_trials(trials: list[Trial]) -> list[Trial]:
-    """The trials that tell how a system was pressed. The halves of pairs in which a workload runs alone are far below its
-    limit: they count only for one that was pressed alone nowhere else."""
+    """The trials that show a system under load. The halves of pairs in which a workload runs alone are far
+    below its limit: they count only for one that ran alone nowhere else."""
     measured = [trial for trial in trials if trial.status == "done" and trial.purpose.is_measured]
     elsewhere = {
         load.workload for trial in measured if trial.tenancy == "isolated" and trial.purpose != Purpose.ALONE for load in trial.loads
@@ -42,7 +42,8 @@ def usage_rows(found: Windows) -> list[UsageByWorkload]:
 
 
 def usage_by_test(experiment: Experiment, found: Windows) -> list[UsageByTest]:
-    """The same by the tests of the experiment, in their order, as published reports tell it; a test of several workloads in turn by each of them."""
+    """The same by the tests of the experiment, in their order, as in published reports; a test of several
+    workloads one after the other, by each of them."""
     windows: dict[tuple[int, str, str], list[pl.DataFrame]] = defaultdict(list)
     for trial, host, inside in found:
         test = experiment.tests[trial.test].test
@@ -55,7 +56,7 @@ def usage_by_test(experiment: Experiment, found: Windows) -> list[UsageByTest]:
 
 
 def host_windows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> Windows:
-    """Reads what both tables are made of."""
+    """Reads the data of both tables."""
     found = []
     for trial in measured_trials(trials):
         outcome = next((load.outcome for load in trial.loads if load.outcome is not None), None)

@@ -1,4 +1,4 @@
-"""What hosts and services used, from raw samples: rates between neighbouring readings."""
+"""Use of hosts and services, from raw samples: rates between neighbouring readings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIGNS = [
     ("pressure_io_some", "pressure_io_some_us", _per_s("pressure_io_some_us") / 1e6),
     ("pressure_memory_some", "pressure_memory_some_us", _per_s("pressure_memory_some_us") / 1e6),
     ("run_delay", "run_delay_us", _per_s("run_delay_us") / 1e6),
-    # Requests on average, waiting and being served.
+    # Mean requests that wait or are served.
     ("disk_wait", "disk_wait_ms", _per_s("disk_wait_ms") / 1e3),
     ("net_drops_per_s", "net_drops", _per_s("net_drops")),
     ("queue_drops_per_s", "queue_drops", _per_s("queue_drops")),
@@ -36,7 +36,8 @@ SIGNS = [
     ("swapped_pages_per_s", "vm_pswpin", _per_s("vm_pswpin") + _per_s("vm_pswpout")),
     ("memory_dirty_bytes", "memory_dirty_bytes", pl.col("memory_dirty_bytes")),
 ]
-"""What tells that something was waited for, or ran short: name, the counter that only some hosts have, expression."""
+"""Signs that something was waited for, or ran short: name, the counter that only some hosts have,
+expression."""
 
 
 RATES = [
@@ -56,18 +57,19 @@ RATES = [
     _per_s("tcp_retransmitted_segments").alias("tcp_retransmits_per_s"),
     (_per_s("sampler_cpu_us") / 1e6).alias("sampler_cores"),
 ]
-"""What every host has."""
+"""Rates that every host has."""
 
 
 def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
-    """One row a reading (the first has nothing to compare with and is left out), rates per second."""
+    """One row for each reading but the first, which has nothing to compare with; rates per second."""
     if samples.is_empty():
         return pl.DataFrame()
     own = samples.filter(pl.col("host") == host).sort("wall_s")
     columns = [*RATES]
     columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
-        # The kernel counts only periods in which a core was wanted: one throttled burst a second is not a second held back.
+        # The kernel counts only periods in which a core was wanted: one throttled burst in a second does not
+        # throttle all of it.
         period_s = pl.col("cpu_period_us") / 1e6 if "cpu_period_us" in own.columns else pl.lit(QUOTA_PERIOD_S)
         periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / period_s)
         columns.append((pl.col("cpu_throttled_periods").diff() / periods).alias("cpu_throttled"))
@@ -75,19 +77,20 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
 
 
 def read_host_rates(folder: Path, host: str) -> pl.DataFrame:
-    """A host's rates over the whole of a trial, by its folder."""
+    """A host's rates over a whole trial, by its folder."""
     path = folder / layout.HOST_SAMPLES
     return _host_rates_of(folder, host, path.stat().st_mtime_ns) if path.exists() else pl.DataFrame()
 
 
 @lru_cache(maxsize=512)
 def _host_rates_of(folder: Path, host: str, _changed_ns: int) -> pl.DataFrame:
-    """Several tables of a summary ask for them: they are worked out once."""
+    """Cached, since several tables of a summary need them."""
     return host_rates(read_samples(folder, layout.HOST_SAMPLES), host)
 
 
 def speed_rows(samples: pl.DataFrame, host: str) -> pl.DataFrame:
-    """The speed reference: (wall_s, speed) with speed in computations per CPU-millisecond, one row a reading."""
+    """The speed reference: (wall_s, speed) with speed in computations per CPU-millisecond, one row for each
+    reading."""
     if samples.is_empty():
         return pl.DataFrame()
     own = samples.filter((pl.col("host") == host) & (pl.col("speed_ns").list.len() > 0)).sort("wall_s")
@@ -95,7 +98,7 @@ def speed_rows(samples: pl.DataFrame, host: str) -> pl.DataFrame:
 
 
 def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
-    """Per service and reading: cores used, memory, disk bytes a second, the exporter's cores."""
+    """Per service and reading: cores used, memory, disk bytes per second, the exporter's cores."""
     if samples.is_empty():
         return pl.DataFrame()
     by = ["host", "service"]
@@ -104,7 +107,7 @@ def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
     def rate(counter: str) -> pl.Expr:
         column = pl.col(counter) if counter in samples.columns else pl.lit(0)
         change = column.diff().over(by)
-        # A service that was started again counts from zero: nothing is known of the second in between.
+        # A restarted service counts from zero: the second in between is unknown.
         return pl.when(change >= 0).then(change) / interval
 
     return (
@@ -121,7 +124,7 @@ def service_rates(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def compiling(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[str, float]:
-    """Cores that each service's JIT compilers used in a window; what is not known is left out."""
+    """Cores that each service's JIT compilers used in a window; unknown ones are left out."""
     rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
     if rates.is_empty():
         return {}
@@ -149,7 +152,7 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
 def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:
     """A host's rates inside a window."""
     rates = read_host_rates(run.folder_of(trial), host)
-    # A reading tells of the second before it.
+    # A reading covers the second before it.
     return rates if rates.is_empty() else rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 0.5))
 
 

@@ -22,8 +22,8 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
 
 
 def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """The standard deviation that groups of values have in common, whatever their means, and its degrees of freedom (Fisher's pooled variance). (0, 0) where no
-    group has two values."""
+    """The standard deviation that groups of values have in common, whatever their means, and its degrees of
+    freedom (Fisher's pooled variance). (0, 0) if no group has two values."""
     known = [group for group in groups if len(group) > 1]
     freedom = sum(len(group) - 1 for group in known)
     if freedom == 0:
@@ -33,7 +33,8 @@ def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
 
 
 def scatters_more(one: tuple[float, int], other: tuple[float, int], confidence: float = 0.99) -> bool:
-    """True if a standard deviation (with its degrees of freedom) is surely above another: Fisher's F-test of variances, one-sided."""
+    """True if a standard deviation (with its degrees of freedom) is significantly above another: Fisher's
+    F-test of variances, one-sided."""
     (own, own_freedom), (its, its_freedom) = one, other
     if not own_freedom or not its_freedom:
         return False
@@ -41,7 +42,8 @@ def scatters_more(one: tuple[float, int], other: tuple[float, int], confidence: 
 
 
 def interval_with(values: Sequence[float], deviation: float, freedom: int, confidence: float = 0.95) -> Mean:
-    """Student's t-interval of the mean of values whose standard deviation is known from more than themselves; unbounded without degrees of freedom."""
+    """Student's t-interval of the mean of values whose standard deviation is known from more than themselves;
+    unbounded without degrees of freedom."""
     mean = math.fsum(values) / len(values)
     half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * deviation / math.sqrt(len(values)) if freedom else math.inf
     return Mean(mean, mean - half, mean + half, len(values))
@@ -50,36 +52,41 @@ def interval_with(values: Sequence[float], deviation: float, freedom: int, confi
 PAIRS_MIN = 5
 SIGNIFICANCE = 0.05
 CHANGE_MIN = 0.01
-"""A smaller change is no finding, however sure: an open loop's achieved rate differs by parts in 10⁵."""
+"""A smaller change is not reported, however significant: an open loop's achieved rate differs by parts in
+10⁵."""
 NOTHING = 1e-3
-"""Stands for zero beside something, as a share of it: the logarithm of nothing at all is not to be had."""
+"""Replaces zero in a ratio, as a share of the other value: zero has no logarithm."""
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values; the plain mean where one is zero."""
+    """The geometric mean of positive values; the plain mean if one is zero."""
     if min(values) <= 0:
         return math.fsum(values) / len(values)
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def log_ratio(before: float, after: float) -> float:
-    """The logarithm of a change, neither negative nor both zero; a zero counts as `NOTHING` of the other."""
+    """The logarithm of a change, neither value negative nor both zero; a zero counts as `NOTHING` of the
+    other."""
     return math.log(max(after, NOTHING * before) / max(before, NOTHING * after))
 
 
 def percent(log: float) -> float:
-    """A relative change in percent, from its logarithm; what is beyond all measure is cut."""
+    """A relative change in percent, from its logarithm; extreme values are cut."""
     return math.expm1(min(log, 50.0)) * 100
 
 
 def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> Change:
-    """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on log ratios.
+    """Change from the first to the second of each pair, in percent, with its 95 % interval: Student's t on
+    log ratios.
 
-    `significant` asks more than the interval: with `family` metrics looked at together, each is tested at 0.05 / `family`
-    (Bonferroni), so that not one comparison in a few is "found" by chance; n ≥ 5 pairs; and a change of 1 %.
+    `significant` needs more than the interval. With `family` metrics compared together, each is tested at
+    0.05 / `family` (Bonferroni), so that chance does not "find" one in a few. It also needs n ≥ 5 pairs, and
+    a change of 1 %.
 
-    A side that is zero counts as `NOTHING` of the other; `starved_pairs` are those whose second is. Where that is most of them it is significant, whatever the
-    interval: the logarithms of something and of nothing scatter too much for one. Pairs of two zeros say nothing.
+    A side that is zero counts as `NOTHING` of the other; `starved_pairs` are those whose second is zero. If
+    most are, the change is significant, whatever the interval: logarithms of something and of nothing scatter
+    too much for one. Pairs of two zeros show nothing.
     """
     known = [(before, after) for before, after in pairs if before > 0 or after > 0]
     logs = [log_ratio(before, after) for before, after in known]
@@ -96,7 +103,8 @@ def paired_change(pairs: Sequence[tuple[float, float]], family: int = 1) -> Chan
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line through readings at equal steps: its slope (units a step), the error of that, and the degrees of freedom behind it."""
+    """A straight line through readings at equal steps: its slope (units per step), the slope's error, and its
+    degrees of freedom."""
 
     slope: float
     error: float
@@ -105,17 +113,20 @@ class Line:
 
 READINGS_MIN = 5
 RHO_MAX = 0.98
-"""Beyond it a series of seconds cannot be told from one that never comes back."""
+"""Above it a series of seconds cannot be distinguished from one that never returns to its mean."""
 RHO_MARGIN = 0.25
-"""So many of its standard errors the autocorrelation is taken to be higher: too low a one makes intervals too narrow, too high a one does so little harm. Simulated with
-40 to 120 readings and neighbours correlated by 0 to 0.9: 93.3 to 96.8 % of 95 % intervals hold the slope; without it 90.2 to 96.5 %."""
+"""The autocorrelation is taken to be higher by so many of its standard errors. Too low a value makes
+intervals too narrow; too high a value does little harm. Simulated with 40 to 120 readings and neighbours
+correlated by 0 to 0.9: 93.3 to 96.8 % of 95 % intervals contain the slope; without it 90.2 to 96.5 %."""
 
 
 def line_through(values: Sequence[float]) -> Line | None:
-    """A trend in autocorrelated readings at equal steps: generalised least squares with noise of first order (S. J. Prais, C. B. Winsten, "Trend
-    Estimators and Serial Correlation", 1954). Its autocorrelation is taken from least squares' residuals, with the bias that a fitted line gives it taken out
-    (F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", 1954); the degrees of freedom are those of as many independent readings. Plain least
-    squares holds its interval in only 65 of 95 cases where neighbours are correlated by 0.9. None with fewer than five readings."""
+    """A trend in autocorrelated readings at equal steps; None with fewer than five readings. It is
+    generalised least squares with noise of first order (S. J. Prais, C. B. Winsten, "Trend Estimators and
+    Serial Correlation", 1954). The autocorrelation comes from least squares' residuals, without the bias of a
+    fitted line (F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", 1954). The
+    degrees of freedom are those of as many independent readings. With plain least squares only 65 of 95
+    intervals hold where neighbours are correlated by 0.9."""
     n = len(values)
     if n < READINGS_MIN:
         return None
@@ -140,7 +151,8 @@ def line_through(values: Sequence[float]) -> Line | None:
 
 
 def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """One-sided upper bound of the trend of `values`, read at (nearly) equal steps of time, in units a second; see `line_through`.
+    """One-sided upper bound of the trend of `values`, read at (nearly) equal steps of time, in units per
+    second; see `line_through`.
 
     None with fewer than five readings or no spread in time.
     """
@@ -152,7 +164,7 @@ def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confide
 
 
 def slope_of(times_s: Sequence[float], values: Sequence[float]) -> float | None:
-    """The slope of `values` over time, in units a second, by least squares. None without spread in time."""
+    """The slope of `values` over time, in units per second, by least squares. None without spread in time."""
     if len(times_s) < 2 or min(times_s) == max(times_s):
         return None
     return statistics.linear_regression(times_s, values).slope

@@ -33,7 +33,7 @@ def window_histogram(folder: Path, workload: str, which: str, op: str | None, st
 
 
 def operations(folder: Path, workload: str) -> list[str]:
-    """The operations that a log tells apart, without the sum of all."""
+    """The operations that a log has separately, without the sum of all."""
     names = {interval.op for interval in read_logs(folder, workload, "response")}
     return sorted(name for name in names if name is not None)
 
@@ -52,7 +52,8 @@ def latency_ms(histogram: HdrHistogram) -> Latency | None:
 
 
 def mean_us(histogram: HdrHistogram) -> float:
-    """What its `get_mean_value` says, a hundred times as fast: that one iterates over all buckets, in Python, and took nine tenths of a summary."""
+    """Equal to the result of `get_mean_value`, a hundred times as fast: that one iterates over all buckets in
+    Python, and took nine tenths of a summary's time."""
     counts = np.ctypeslib.as_array(histogram.counts)
     middles = _middles(histogram.sub_bucket_half_count_magnitude, histogram.unit_magnitude, len(counts))
     # Not `@`: BLAS starts a thread on each core for a vector of this length, and they spin longer than the sum takes.

@@ -1,5 +1,5 @@
-"""A generator's progress through a trial: one series of readings in wall time, ten a second. Everything that asks how much was
-done between two moments reads it: soaks, faults, profiles, lag, squeezes and verdicts."""
+"""A generator's progress through a trial: one series of readings in wall time, ten per second. Soaks, faults,
+profiles, lag, squeezes and verdicts read it for how much was done between two moments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hydrotest.store.records import Second
 
 STEP_S = 0.1
-"""Between two readings."""
+"""Seconds between two readings."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     """A generator's counters at one moment."""
 
     at_s: float
-    """Since the moment that the reader of the series asked for."""
+    """Seconds since the reader's zero."""
     completed: int
     in_flight: int
     failed: int = 0
@@ -35,7 +35,8 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Progress:
-    """Cumulative counters, aligned: the n-th of each array was read at the n-th of `wall_s`. The first row is the start, where all are zero."""
+    """Cumulative counters, aligned: the n-th value of each array was read at the n-th of `wall_s`. The first
+    row is the start, where all are zero."""
 
     wall_s: Floats
     """Seconds since the epoch, ascending."""
@@ -45,8 +46,9 @@ class Progress:
 
     @classmethod
     def of(cls, seconds: Sequence[Second], started_wall_s: float) -> Progress:
-        """From a generator's second-by-second readings; `started_wall_s` is its second 0. Rows whose readings are not as many as the others' are
-        cut to the shortest (folders of older versions keep no failures: those of a second's end stand for all of it)."""
+        """From a generator's second-by-second readings; `started_wall_s` is its second 0. Rows with unequal
+        numbers of readings are cut to the shortest. Folders of older versions keep no failures: those at a
+        second's end stand for all of it."""
         rows: list[tuple[float, float, float, float]] = [(started_wall_s, 0.0, 0.0, 0.0)]
         for second in seconds:
             n = min(len(second.in_flight), len(second.completed))
@@ -74,12 +76,12 @@ class Progress:
         return Progress(self.wall_s[chosen], self.completed[chosen], self.failed[chosen], self.in_flight[chosen])
 
     def completed_at(self, wall_s: float | Floats) -> Floats:
-        """Operations completed by some moments, on straight lines between readings."""
+        """Operations completed by some moments, interpolated between readings."""
         return np.asarray(np.interp(wall_s, self.wall_s, self.completed))
 
     def rate(self, begin_s: float, end_s: float) -> float | None:
-        """Operations completed a second between two moments. None where they lie outside the readings by more than a step: of what was
-        not read nothing is known."""
+        """Operations completed per second between two moments. None if they lie outside the readings by more
+        than a step."""
         if not len(self.wall_s) or begin_s < self.wall_s[0] - STEP_S or end_s > self.wall_s[-1] + STEP_S:
             return None
         begin_s, end_s = max(begin_s, float(self.wall_s[0])), min(end_s, self.end_s)
@@ -89,7 +91,7 @@ class Progress:
         return float(last - first) / (end_s - begin_s)
 
     def behind(self, source: Progress) -> Progress:
-        """The same, with what `source` has completed and this has not in the place of what is in flight."""
+        """The same, with what `source` has completed and this has not as the operations in flight."""
         lag = np.maximum(0.0, source.completed_at(self.wall_s) - self.completed)
         return Progress(self.wall_s, self.completed, self.failed, lag)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 PATIENCE = 2
-"""So many stretches in a row must bring no clear gain: one alone may be a slow moment of the machine."""
+"""So many stretches in a row must bring no clear gain: a single one may be a slow moment of the machine."""
 GAIN_MIN = 0.05
 """A cost this much below the best so far is a clear gain."""
 
 
 def is_settled(costs: Sequence[float]) -> bool:
-    """True when none of the last stretches was clearly cheaper than the best before them.
+    """True if none of the last stretches was clearly cheaper than the best before them.
 
-    `costs` are CPU-seconds per operation, one per stretch of warm-up (some seconds each). False with too
+    `costs` are CPU-seconds per operation, one for each stretch of warm-up (some seconds each). False with too
     few of them. Source of the rule: a fresh broker fell from 3.65 to 0.42 CPU-seconds per million records
     over its first 15 million, in steps, with slow moments of the machine between.
     """
