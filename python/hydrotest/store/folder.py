@@ -20,7 +20,8 @@ from hydrotest.store.records import Second, Trial
 
 REBUILT = "`hydrotest show` rebuilds summary.json; what else is damaged has to come from a copy, or from another run."
 STARTED = "run started"
-"""In the journal, at the beginning of a run and of each resumption: `format`, `run`, `hydrotest`, how many trials there were before."""
+"""In the journal, at the start of a run and of each resumption: `format`, `run`, `hydrotest`, number of
+earlier trials."""
 
 
 class RunFolder:
@@ -33,7 +34,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """A folder that a run has left. Raises `BadInputError` if it is none, or one of a newer format."""
+        """An existing run folder. Raises `BadInputError` if it is not one, or has a newer format."""
         if not (path / layout.EXPERIMENT).is_file():
             raise BadInputError("is not a run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
         folder = cls(path)
@@ -45,7 +46,7 @@ class RunFolder:
         return folder
 
     def create(self, experiment: bytes) -> None:
-        """Makes the folder for a new run and locks it."""
+        """Creates the folder for a new run and locks it."""
         self._must_be_empty()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -53,7 +54,7 @@ class RunFolder:
             raise BadInputError("is a file, not a folder", "Name another folder with --out.", file=self.path) from error
         self.lock()
         try:
-            # Another run may have come and gone since.
+            # Another run may have started and ended since.
             self._must_be_empty()
         except BadInputError:
             self.unlock()
@@ -61,7 +62,8 @@ class RunFolder:
         write_whole(self.path / layout.EXPERIMENT, experiment)
 
     def _must_be_empty(self) -> None:
-        """But for a lock's file, and for a file that was not written to its end: a run that was killed at once leaves no more."""
+        """Allows only a lock's file, and a file that is not complete: a run that was killed at once leaves no
+        more."""
         unfinished = {layout.LOCK, _partial(Path(layout.EXPERIMENT)).name}
         if not self.path.is_dir() or all(entry.name in unfinished for entry in self.path.iterdir()):
             return
@@ -75,7 +77,7 @@ class RunFolder:
             raise self._taken()
 
     def unlock(self) -> None:
-        """Lets others in again."""
+        """Allows other runs again."""
         self._lock.release(remove=True)
 
     def _taken(self) -> BadInputError:
@@ -86,7 +88,7 @@ class RunFolder:
         write_whole(self.path / name, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
     def read_json(self, name: str) -> Any:
-        """Reads a JSON file of the folder. Raises `BadInputError` if it is not there or damaged."""
+        """Reads a JSON file of the folder. Raises `BadInputError` if it is missing or damaged."""
         path = self.path / name
         try:
             return json.loads(path.read_text())
@@ -100,7 +102,7 @@ class RunFolder:
         return (self.path / name).exists()
 
     def journal(self, what: str, **facts: Any) -> str:
-        """Appends what was done, and when, which it returns. On disk then."""
+        """Appends an entry with its time, which it returns. It is on disk then."""
         at = iso(self._clock.wall_s())
         line = json.dumps({"at": at, "what": what, **facts}, allow_nan=False)
         with (self.path / layout.JOURNAL).open("a+b") as handle:
@@ -122,7 +124,7 @@ class RunFolder:
         return entries
 
     def trial_path(self, number: int, slug: str) -> Path:
-        """Makes and returns a trial's folder."""
+        """Creates and returns a trial's folder."""
         path = self.path / layout.trial_folder(number, slug)
         for part in ("load", "samples", "logs"):
             (path / part).mkdir(parents=True, exist_ok=True)
@@ -147,7 +149,7 @@ class RunFolder:
         return sorted(trials, key=lambda trial: trial.number)
 
     def folder_of(self, trial: Trial) -> Path:
-        """Where a trial's files lie."""
+        """A trial's folder."""
         return self.path / layout.trial_folder(trial.number, trial.slug)
 
     def seconds(self, trial: Trial, workload: str) -> list[Second]:
@@ -162,7 +164,7 @@ def _read_seconds(path: Path) -> Iterator[Second]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file so that it is there whole or not at all, also after a crash."""
+    """Writes a file completely or not at all, even in a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
     with partial.open("wb") as handle:
@@ -173,5 +175,5 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def _partial(path: Path) -> Path:
-    """What a file is called until it is whole."""
+    """The name of a file until it is complete."""
     return path.with_name(path.name + ".partial")

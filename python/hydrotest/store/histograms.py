@@ -38,13 +38,14 @@ def empty() -> HdrHistogram:
 
 
 def read_logs(folder: Path, workload: str, which: str) -> Iterator[Interval]:
-    """The intervals of all generators of a workload in a trial's folder: one a second and operation for each."""
+    """The intervals of all generators of a workload in a trial's folder: one for each second, operation and
+    generator."""
     for path in layout.of_all_generators(folder / layout.histogram(workload, which)):
         yield from read_log(path)
 
 
 def read_log(path: Path) -> Iterator[Interval]:
-    """The intervals of a log in the order of the file. A file that is not there has none."""
+    """The intervals of a log in the order of the file; none if there is no file."""
     if not path.exists():
         return
     reader = HistogramLogReader(str(path), empty())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 FORMAT = 2
-"""The version of a run folder, in the journal's entry `run started`. 1 (it has none): what a run decided, and why a combined test or a squeeze was left out, was
-kept in words. 2: as codes and figures (`because`). A folder of an older version is read; one of a newer version is refused."""
+"""The version of a run folder, in the journal's entry `run started`. 1 (not recorded): decisions of a run,
+and reasons for skipping a combined test or a squeeze, in words. 2: as codes and figures (`because`). Folders
+of older versions are read; a newer version is refused."""
 
 EXPERIMENT = "experiment.yaml"
 PLAN = "plan.json"
@@ -42,7 +43,7 @@ def seconds(workload: str, number: int = 0) -> Path:
 
 
 def batches(workload: str) -> Path:
-    """What a dataflow's queries say of their batches, below the trial's folder."""
+    """Reports of a dataflow's queries on their batches, below the trial's folder."""
     return Path("load") / f"{workload}.batches.jsonl"
 
 
@@ -52,12 +53,13 @@ def _generator(workload: str, number: int) -> str:
 
 
 def of_all_generators(first: Path) -> list[Path]:
-    """The files that stand beside a workload's first generator's, its own included, by number; none that are not there."""
+    """The files of all generators of a workload, given the first one's, by number; missing ones are left
+    out."""
     workload, rest = first.name.split(".", 1)
     others = {number: path for path in first.parent.glob(f"{workload}.*.{rest}") if (number := path.name.split(".")[1]).isdecimal()}
     return [path for path in (first, *(others[number] for number in sorted(others, key=int))) if path.exists()]
 
 
 def stock_output(workload: str) -> Path:
-    """What a stock tool printed, below the trial's folder."""
+    """Output of a stock tool, below the trial's folder."""
     return Path("logs") / f"{workload}.out"

@@ -1,4 +1,4 @@
-"""Locks on files: held by one process at a time, and gone with it however it ends."""
+"""Locks on files: one process at a time holds one, and it ends with the process."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FIRST_FIELD = struct.Struct("h")
 
 
 class Lock:
-    """A lock on a file, which is made if it is not there. `with` waits for it.
+    """A lock on a file, which is created if it is missing. `with` waits for it.
 
-    An open-file-description lock (fcntl(2)): unlike one of flock(2) it can be looked at by `is_held` without being taken, so that looking does not get in a
-    starting run's way.
+    An open-file-description lock (fcntl(2)): unlike one of flock(2), `is_held` can check it without taking
+    it. So a check does not get in a starting run's way.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,20 +28,20 @@ class Lock:
 
     @property
     def is_taken(self) -> bool:
-        """True while it is ours."""
+        """True while this object holds it."""
         return self._file is not None
 
     def take(self) -> bool:
-        """Takes it; false if another has it. Raises OSError where the file cannot be made."""
+        """Takes it; false if another holder has it. Raises OSError if the file cannot be created."""
         return self._take(fcntl.F_OFD_SETLK)
 
     def wait(self) -> None:
-        """Takes it as soon as nobody else has it."""
+        """Takes it as soon as it is free."""
         while not self._take(fcntl.F_OFD_SETLKW):
             pass
 
     def release(self, remove: bool = False) -> None:
-        """Lets others have it; with `remove` the file goes first, so that it is never one that another has."""
+        """Frees it. With `remove` the file goes first, so that it is never one that another holder has."""
         file, self._file = self._file, None
         if file is not None:
             if remove:
@@ -69,7 +69,8 @@ class Lock:
                     closing.pop_all()
                     self._file = file
                     return True
-                # Who had it removed the file between our opening and locking it: that lock keeps nobody out.
+                # The previous holder removed the file between our opening and locking it: that lock excludes
+                # no other process.
 
 
 def is_held(path: Path) -> bool:
@@ -91,7 +92,7 @@ def _request(kind: int) -> bytes:
 
 
 def _is_at(file: int, path: Path) -> bool:
-    """True if the open file is the one that has this name."""
+    """True if the open file is the one with this name."""
     try:
         named = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,5 @@
-"""Several generators of one workload as one. Nothing is lost by it: counters add up, and histograms of the same bounds do."""
+"""Several generators of one workload merged into one. Nothing is lost: counters add up, and so do histograms
+of the same bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def merged_seconds(parts: Sequence[Sequence[Second]]) -> list[Second]:
 
 
 def _ended(last: Second | None) -> Second | None:
-    """What a generator that has ended adds to the seconds after it."""
+    """The contribution of a generator that has ended to the seconds after it."""
     return last and last.model_copy(update={"in_flight": [0], "completed": last.completed[-1:], "failed": last.failed[-1:], "at_s": []})
 
 
@@ -60,7 +61,8 @@ def _added(counts: Iterable[Counts]) -> Counts:
 
 
 def merged_load(loads: Sequence[Load]) -> Load:
-    """What the generators of one workload did, as if one had. Rate and number in flight asked for are the workload's on each of them."""
+    """The results of one workload's generators as those of one. The requested rate and number in flight are
+    the workload's on each of them."""
     first = loads[0]
     outcomes = [load.outcome for load in loads if load.outcome is not None]
     if len(loads) == 1 or not outcomes:
@@ -95,7 +97,8 @@ def _merged_outcome(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """Findings of one name: lists are put together, counts added, groups of findings name by name, what must hold of all is true if it is; of words the first."""
+    """Findings of one name. Lists are joined, counts added, groups merged name by name. A condition is true
+    if it is for all; of texts the first counts."""
     first = values[0]
     if isinstance(first, list):
         return [item for value in values for item in value]

@@ -1,4 +1,4 @@
-"""What a trial is for, and what follows from that for whoever counts, draws or compares trials."""
+"""What a trial is for, and what follows from that for counting, drawing and comparing trials."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from enum import Flag, StrEnum, auto
 
 
 class Trait(Flag):
-    """What is done with the trials of a purpose."""
+    """Uses of the trials of a purpose."""
 
     NONE = 0
     MEASURED = auto()
-    """They show how a system is used; the others only prepare, or ask something else of it."""
+    """They show how a system is used; the others only prepare, or measure something else."""
     UNTHROTTLED = auto()
-    """A workload does as much as it can, with all that its hosts are to have."""
+    """A workload runs unthrottled, and its hosts have all their resources."""
     CURVE = auto()
     """Each is a point of latency against the offered rate."""
     COMPARED = auto()
@@ -22,11 +22,11 @@ class Trait(Flag):
     STEPS = auto()
     """The steps of a dataflow are shown for each of them."""
     UNREAD = auto()
-    """What was written is not read back."""
+    """The written data is not read back."""
 
 
 class Purpose(StrEnum):
-    """What a trial is for; the value is what the run folder holds."""
+    """What a trial is for; the value is the one in the run folder."""
 
     traits: Trait
 
@@ -62,10 +62,10 @@ class Purpose(StrEnum):
 
     @property
     def is_unthrottled(self) -> bool:
-        """True if a workload does as much as it can, with all that its hosts are to have."""
+        """True if a workload runs unthrottled, and its hosts have all their resources."""
         return Trait.UNTHROTTLED in self.traits
 
     @property
     def is_searched(self) -> bool:
-        """True of the trials of a search, its first and the independent ones."""
+        """True for the trials of a search, its first and the independent ones."""
         return self in (Purpose.SEARCH, Purpose.REPEAT)

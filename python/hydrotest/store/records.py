@@ -1,4 +1,5 @@
-"""What is kept of a trial besides samples and histograms: plain facts, no verdicts that cannot be rebuilt."""
+"""Records of a trial, in addition to samples and histograms: plain facts, no verdicts that cannot be
+rebuilt."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ Tenancy = Literal["isolated", "combined"]
 
 
 class Record(BaseModel):
-    """Frozen; unknown keys are kept out, so that an old reader does not misread a new folder."""
+    """Frozen; unknown keys are left out, so that an old reader does not misread a new folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,7 +26,8 @@ class Counts(Record):
     failed: int = 0
     bytes: int = 0
     skipped: int = 0
-    """Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and records that were aborted."""
+    """Started operations that held nothing for this generator: for a reader, markers of transactions and
+    aborted records."""
     cap_hits: int = 0
 
     @property
@@ -35,12 +37,12 @@ class Counts(Record):
 
     @property
     def in_flight(self) -> int:
-        """Those of them that have not come to their end."""
+        """Those of them that have not ended."""
         return self.due - self.completed - self.failed
 
 
 class Outcome(Record):
-    """What a generator found besides its histograms (`Outcome` in rust/core/src/wire.rs)."""
+    """Findings of a generator in addition to its histograms (`Outcome` in rust/core/src/wire.rs)."""
 
     counts: Counts
     started_wall_s: float
@@ -51,7 +53,7 @@ class Outcome(Record):
     overflows: int = 0
     gave_up: bool = False
     memory_bytes_max: int = 0
-    """The most memory that the generator had; of several, together."""
+    """Most memory of the generator; of several, together."""
     extra: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -63,11 +65,11 @@ class Second(Record):
     in_flight: list[int]
     """Equally spaced readings of the past second, oldest first."""
     completed: list[int] = Field(default_factory=list)
-    """Operations completed since the start, read at the same moments; empty where they were not kept."""
+    """Operations completed since the start, read at the same moments; empty if not kept."""
     failed: list[int] = Field(default_factory=list)
-    """Operations failed since the start, read at the same moments; empty where they were not kept."""
+    """Operations failed since the start, read at the same moments; empty if not kept."""
     at_s: list[float] = Field(default_factory=list)
-    """When they were read, seconds since the generator's second 0; empty where that was not kept."""
+    """When they were read, seconds since the generator's second 0; empty if not kept."""
     p99_ms: float | None
     threads: list[ThreadUse]
 
@@ -81,7 +83,7 @@ class ThreadUse(Record):
 
 
 class StockResult(Record):
-    """What a system's own tool said; null is what it cannot say."""
+    """Output of a system's own tool; null: the tool does not have it."""
 
     count: int
     seconds: float
@@ -89,21 +91,21 @@ class StockResult(Record):
     bytes_per_s: float | None
     errors: int | None
     errors_by_name: dict[str, int] = Field(default_factory=dict)
-    """Empty where the tool does not name all of them."""
+    """Empty if the tool does not name all of them."""
     cpu_s: float | None
-    """Of the tool's whole life: its start and its own warm-up are in it."""
+    """Of the tool's whole life, including its start and its own warm-up."""
     latency_ms: dict[str, float | None] | None
-    """Response times from intended starts; null where the tool measures something else."""
+    """Response times from intended starts; null if the tool measures something else."""
     latency_from_send_ms: dict[str, float | None] | None = None
-    """What ProducerPerformance calls latency: from its own call of send, however late that was."""
+    """ProducerPerformance's latency: from its own call of send, however late that was."""
     count_in_all: int | None = None
-    """With the warm-up's; what `cpu_s` belongs to."""
+    """Including the warm-up; `cpu_s` refers to it."""
     by_op: dict[str, dict[str, float | None]] = Field(default_factory=dict)
     """Percentiles, `rate_per_s`, `count` and `errors` of each kind of operation."""
 
 
 class Iteration(Record):
-    """One run of a batch test, as its driver tells it."""
+    """One run of a batch test, as its driver reports it."""
 
     test: str
     group: str
@@ -113,16 +115,17 @@ class Iteration(Record):
     seconds: float
     finished: bool
     correct: bool
-    """Its own check of its answer."""
+    """Result of its own check of its answer."""
     cut: bool
     """Cut short because the trial was over."""
     hung: bool = False
-    """Ended by us, since it would not have come to its end; `error` says why."""
+    """Ended by hydrotest, since it would not have completed; `error` has the reason."""
     error: str | None = None
 
 
 class RecordAccounting(Record):
-    """The account of a workload's records (or rows) in one trial; null is not known. Where `in_flight` is null, `lost` are those of which it is sure."""
+    """The account of a workload's records (or rows) in one trial; null is unknown. If `in_flight` is null,
+    `lost` counts only the certain ones."""
 
     unit: Literal["records", "rows"]
     sent: int
@@ -142,7 +145,7 @@ class FileTime(Record):
     bytes: int
     seconds: float
     correct: bool
-    """Its content was the one that it must have."""
+    """Its content was as expected."""
 
 
 class FilesPass(Record):
@@ -156,54 +159,57 @@ class FilesPass(Record):
 
 
 class Hop(Record):
-    """What lies behind one step of a dataflow, of all records that were acknowledged where they came in."""
+    """The output of one step of a dataflow, for all records that were acknowledged at its input."""
 
     hop: str
     sink: str | None
     """The last step's store."""
     promise: str | None = None
-    """What its engine promises of that store; null where nobody knows."""
+    """What its engine guarantees for that store; null if unknown."""
     records_per_s: float
-    """What went through it, in the trial's window."""
+    """Records that passed it in the trial's window."""
     acked: int
     arrived_once: int
     arrived_more: int
     lost: int
     in_flight: int
-    """Not there, with the step still at work when it was looked at."""
+    """Not found while the step was still working, at the time of the check."""
     corrupted: int
     out_of_order: int
-    """Behind a later record of the same producer, in the same partition or file."""
+    """After a later record of the same producer, in the same partition or file."""
     wrong_branch: int
     lost_here: int
-    """Those of the lost that the step before had."""
+    """Lost records that the previous step had."""
     doubled_here: int
-    """Those of what arrived more than once that the step before had once."""
+    """Records found more than once that the previous step had once."""
     missing: list[tuple[int, int, int]]
-    """The first of the lost: (producer, first sequence, end)."""
+    """The first lost records: (producer, first sequence, end)."""
     latency_ms: dict[str, float] | None = None
-    """Of files and rows, percentiles of the time from a record's intended start to when it could be seen: a file's batch was in its sink's log, a row's last write
-    was on its way. By the clocks of the generator and of whoever wrote."""
+    """For files and rows, percentiles of the time from a record's intended start until it is visible: a
+    file's batch is in its sink's log, a row's last write is on its way. By the clocks of the generator and of
+    the writer."""
 
 
 class Windowed(Record):
-    """What a dataflow's windowed counts said in the end."""
+    """The final result of a dataflow's windowed counts."""
 
     length_s: float
     windows: int
-    """That were counted in, by level."""
+    """Windows of the counts, by level."""
     updates: int
-    """Times that a count was told of."""
+    """Number of updates of counts."""
     counted: dict[str, int]
-    """Records by level, as they stand in the log."""
+    """Records by level, as in the log."""
     came: int
-    """Records that lay in the topic that it counts."""
+    """Records in the topic that it counts."""
     late: int
-    """Groups (of a batch's task, level and window) that came after their window had been closed; Spark counts no single records there."""
+    """Groups (of a batch's task, level and window) that came after their window had been closed; Spark counts
+    no single records there."""
     state_rows_max: int
-    """Windows that were held in memory at a time."""
+    """Most windows in memory at a time."""
     delays_ms: dict[str, float]
-    """Percentiles of the time from the intended start of the youngest record of an update until that lay in the topic; empty without updates."""
+    """Percentiles of the time from the intended start of the youngest record of an update until the update is
+    in the topic; empty without updates."""
 
 
 class Ending(Record):
@@ -222,11 +228,11 @@ class Load(Record):
     kind: str
     client: Literal["native", "driver", "stock", "spark", "hadoop", "command"]
     offered: float | None = None
-    """Operations a second asked for; null in a closed loop."""
+    """Requested operations per second; null in a closed loop."""
     in_flight: int | None = None
     """Operations in flight allowed, in a closed loop."""
     is_even: bool = True
-    """False where operations came at random, in bursts, or at a rate that changed."""
+    """False if operations came at random, in bursts, or at a rate that changed."""
     burst: int = 0
     """Operations that came at once."""
     outcome: Outcome | None = None
@@ -234,55 +240,55 @@ class Load(Record):
     fates: RecordAccounting | None = None
     nice: int | None = None
     hosts: list[str] = Field(default_factory=list)
-    """Where its generators ran; empty where that was not kept."""
+    """Hosts of its generators; empty if not kept."""
     generators: int = 1
-    """Processes that shared the schedule; their counters, and their logs where they are read, are added up."""
+    """Processes that shared the schedule; their counters, and their logs when they are read, are added up."""
     iterations: list[Iteration] | None = None
-    """What a batch workload ran."""
+    """The runs of a batch workload."""
     event_log: str | None = None
     """Its event log, below the run folder."""
     files: FilesPass | None = None
-    """What a workload of files wrote or read."""
+    """The pass of a workload of files."""
     source: str | None = None
-    """Of a dataflow: the workload that feeds it, in the same trial."""
+    """For a dataflow: the workload that feeds it, in the same trial."""
     hops: list[Hop] = Field(default_factory=list)
-    """Of a dataflow, in the order of its steps."""
+    """For a dataflow, in the order of its steps."""
     windowed: Windowed | None = None
     endings: list[Ending] = Field(default_factory=list)
-    """Queries of a dataflow that errors ended; each was started again."""
+    """Queries of a dataflow that errors ended; each was restarted."""
 
     @property
     def is_generated(self) -> bool:
-        """True where our own schedule and recorder pressed, whatever carried the requests."""
+        """True if hydrotest's own schedule and recorder applied the load, whatever carried the requests."""
         return self.client in ("native", "driver")
 
 
 class FaultRecord(Record):
-    """What was done to a service, a host or a whole system during a trial; wall times. Of a system whose services went in turn: from the first
-    to the last."""
+    """The fault of a service, a host or a whole system during a trial; wall times. For a system whose
+    services had it one after the other: from the first to the last."""
 
     service: str
     action: Literal["kill", "stop", "pause", "cut", "mute", "deafen", "slow", "fill", "roll"]
     struck_wall_s: float
-    """When it was taken away."""
+    """When the fault was injected."""
     gone_wall_s: float
     """When it was gone."""
     back_wall_s: float
-    """When it was started again, or went on."""
+    """When it was restarted, or resumed."""
     ready_wall_s: float
-    """When its system answered as a whole again; the system is asked a few times a second."""
+    """When its system answered completely again; it is asked a few times a second."""
     ended: list[str] = Field(default_factory=list)
-    """Services that ended because of what their host went through, and were started again."""
+    """Services that ended because of their host's fault, and were restarted."""
 
 
 class SqueezeBlock(Record):
-    """A stretch of a trial in which a resource of some hosts was more or less than it is to be; wall times."""
+    """A stretch of a trial in which some hosts had more or less of a resource than planned; wall times."""
 
     hosts: list[str]
-    """None where all had what they are to have."""
+    """Empty if all hosts had their planned share."""
     resource: Literal["cpu", "disk", "network"] | None
     given: float
-    """Times what it is to be."""
+    """Factor of the planned share."""
     start_wall_s: float
     end_wall_s: float
 
@@ -297,29 +303,29 @@ class Trial(Record):
     warm_up_s: float
     """Cut off at the beginning."""
     window_s: float
-    """Measured after it."""
+    """Measured after the warm-up."""
     prepared_wall_s: float
     ended_wall_s: float
     status: Literal["done", "failed"]
     reason: str | None = None
     """Why it failed."""
     search: str | None = None
-    """Which independent search it belongs to: `main`, `repeat-1`, …"""
+    """Its independent search: `main`, `repeat-1`, …"""
     test: int = 0
     """Index of the test in the experiment."""
     fraction: float | None = None
-    """Of the isolated limits, at which all pressed together."""
+    """Fraction of the isolated limits at which all ran together."""
     pair: int | None = None
-    """Which pair of an interference measurement it belongs to, from 1."""
+    """Its pair of an interference measurement, from 1."""
     subject: str | None = None
-    """The workload that a trial of several is about; null where all press together."""
+    """The workload that a trial of several measures; null if all run together."""
     fault: FaultRecord | None = None
     turns: list[SqueezeBlock] = Field(default_factory=list)
-    """Of a squeeze, in their order."""
+    """Blocks of a squeeze, in their order."""
     loads: list[Load]
 
     def is_about(self, workload: str) -> bool:
-        """True if the workload has a part in it that is not only there for another's sake."""
+        """True if the workload is not only in the trial for another's sake."""
         return self.subject in (None, workload) and any(load.workload == workload for load in self.loads)
 
     def load(self, workload: str) -> Load:

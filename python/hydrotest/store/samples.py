@@ -13,7 +13,7 @@ from hydrotest.store import layout
 
 
 class SampleBuffer:
-    """Collects what a host's sampler says until a trial takes it."""
+    """Collects the output of a host's sampler until a trial takes it."""
 
     def __init__(self) -> None:
         self._hosts: list[dict[str, Any]] = []
@@ -46,7 +46,7 @@ class SampleBuffer:
         return list(self._newest[host])
 
     def flush(self, folder: Path) -> None:
-        """Writes everything to a trial's folder and begins anew."""
+        """Writes everything to a trial's folder and starts anew."""
         for rows, name in (
             (self._hosts, layout.HOST_SAMPLES),
             (self._services, layout.SERVICE_SAMPLES),
@@ -58,12 +58,12 @@ class SampleBuffer:
 
 
 def read_samples(folder: Path, name: str) -> pl.DataFrame:
-    """One of the sample tables of a trial; empty where nothing was sampled."""
+    """One of the sample tables of a trial; empty if nothing was sampled."""
     path = folder / name
     return _read(path, path.stat().st_mtime_ns) if path.exists() else pl.DataFrame()
 
 
 @lru_cache(maxsize=512)
 def _read(path: Path, _changed_ns: int) -> pl.DataFrame:
-    """A summary asks for each host of a lab, and for each of its tables anew: each file is read once."""
+    """Cached: a summary needs the file for each host of a lab, and for each of its tests."""
     return pl.read_parquet(path, glob=False)

@@ -19,7 +19,7 @@ RISE_MIN = 1.05
 
 def next_at_once(passes: Sequence[tuple[int, float]], most: int) -> int | None:
     """How many at once are tried next, after `passes` of (at once, bytes per second), rising. None if the
-    last doubling brought nothing, if there are no more, or if all passes have been repeated."""
+    last doubling brought nothing, if there are no more, or once passes are repeated."""
     if not passes:
         return 1
     if any(after[0] <= before[0] for before, after in itertools.pairwise(passes)):

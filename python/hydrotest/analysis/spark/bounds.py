@@ -1,5 +1,5 @@
-"""What binds a batch workload: the resources and gauges while its tests ran one after the other, what Spark's event log tells of its executors, and
-what squeezes showed."""
+"""What binds a batch workload: resources and gauges while its tests ran one after the other, its executors by
+Spark's event log, and the results of squeezes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ SCHEDULING = Internal("share of the tasks' time in being sent out and heard of",
 
 
 def job_rows(limits: Limits) -> list[Job]:
-    """One row for each batch workload of an `isolated` test that came to an end of anything: its tests, and what binds them together."""
+    """One row for each batch workload of an `isolated` test that completed anything: its tests, and what
+    binds them together."""
     rows = []
     spark = limits.experiment.systems.of(Spark)
     for index, test in limits.experiment.tests_of(Isolated):
@@ -43,26 +44,27 @@ def job_rows(limits: Limits) -> list[Job]:
             windows = [window_of(limits.run, trial, workload) for trial in trials if pass_s(trial, workload) > 0]
             if spec is not None and spark is not None and windows:
                 suspicion = suspect(limits.run, windows, workload, limits.hosts, limits.experiment.needs(workload))
-                # Its driver is a part of the system, not a generator that should have more room.
+                # Its driver is a part of the system, not a generator that needs headroom.
                 rows.append(Job(workload=workload, kind=spec.kind, tests=list(spec.tests), workers=_worker_names(spark.workers, limits.hosts),
                              bound_by=limits.proven(index, workload, suspicion, [])))  # fmt: skip
     return rows
 
 
 def _worker_names(workers: Sequence[str], hosts: Sequence[dict[str, Any]]) -> list[str]:
-    """The hosts of workers by all their names: this machine is told by one of its own."""
+    """The hosts of workers by all their names: this machine appears by one of its own."""
     alike = [names for names in names_of(hosts).values() if not set(names).isdisjoint(workers)]
     return list(dict.fromkeys([*workers, *(name for names in alike for name in names)]))
 
 
 def suspect(run: RunFolder, windows: Sequence[Window], workload: str, hosts: Sequence[dict[str, Any]], needed: Collection[str]) -> BoundBy:
-    """What may bind, by what was used and full in some windows, on hosts that the workload needs."""
+    """What may bind, by use and full gauges in some windows, on hosts that the workload needs."""
     internals = [*gauged(run, windows, needed), *_executors(run, windows, workload)]
     return bound_by(uses_in(run, windows, hosts, needed), [], "closed-loop", internals, has_generator=False)
 
 
 def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list[Gauged]:
-    """Gauges of all executors together, from the event log: of the time in which tests ran, and of their tasks."""
+    """Gauges of all executors together, from the event log: for the time in which tests ran, and for their
+    tasks."""
     there, busy, running, collecting, scheduling, shuffled, spilled = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for trial, _, _ in windows:
         load = trial.load(workload)
@@ -71,7 +73,7 @@ def _executors(run: RunFolder, windows: Sequence[Window], workload: str) -> list
             if log is None or not one.finished or one.group not in log.groups:
                 continue
             group = log.groups[one.group]
-            # Seconds of slots; none are known of a log without executors.
+            # Seconds of slots; unknown in a log without executors.
             there += one.seconds * (log.slots or 0)
             busy += group.total("duration_s")
             running += group.total("run_s")

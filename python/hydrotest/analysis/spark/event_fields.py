@@ -1,4 +1,5 @@
-"""Fields of an event, as Spark's JsonProtocol writes them. What is not there is None; what has another shape than Spark gives it is an error."""
+"""Fields of an event, as Spark's JsonProtocol writes them. A missing field is None; a field of another shape
+is an error."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def section(fields: Fields, key: str) -> Fields | None:
 
 
 def text(fields: Fields, key: str) -> str | None:
-    """A string; one for all that are alike, since tasks repeat a few hosts."""
+    """A string; equal ones share one object, since tasks repeat a few hosts."""
     value = fields.get(key)
     if value is None:
         return None
@@ -42,7 +43,7 @@ def number(fields: Fields, key: str) -> float | None:
 
 
 def whole(fields: Fields, key: str) -> int | None:
-    """A whole number, e.g. bytes."""
+    """An integer, e.g. bytes."""
     value = number(fields, key)
     if value is None or isinstance(value, int):
         return value
@@ -50,7 +51,7 @@ def whole(fields: Fields, key: str) -> int | None:
 
 
 def needed(fields: Fields, key: str) -> int:
-    """A whole number without which an event says nothing, e.g. which stage it is of."""
+    """An integer that the event must have, e.g. the number of its stage."""
     value = whole(fields, key)
     if value is None:
         raise OddEventError(f"it has no {key!r}")
@@ -58,7 +59,7 @@ def needed(fields: Fields, key: str) -> int:
 
 
 def wholes(fields: Fields, key: str) -> list[int]:
-    """A list of whole numbers; empty if it is not there."""
+    """A list of integers; empty if missing."""
     values = fields.get(key) or []
     if isinstance(values, list) and all(isinstance(value, int) for value in values):
         return values
@@ -66,12 +67,12 @@ def wholes(fields: Fields, key: str) -> list[int]:
 
 
 def is_true(fields: Fields, key: str) -> bool:
-    """A yes; what is not there is none."""
+    """True only if the field is there and true."""
     return fields.get(key) is True
 
 
 def seconds(fields: Fields | None, key: str, per_second: float) -> float | None:
-    """A time in seconds, of one in so many parts of them."""
+    """A time in seconds, from a field with `per_second` units in a second."""
     value = number(fields, key) if fields is not None else None
     # Most times are zero: one object for all of them saves a third of a large log's memory.
     return value / per_second if value else None if value is None else 0.0

@@ -1,6 +1,8 @@
-"""Where Spark's event logs lie: a file, a folder of rolled ones, a folder of Databricks', a zip of the history server, a directory of many of them.
+"""Locations of Spark's event logs: a file, a folder of rolled ones, a Databricks folder, a zip of the history
+server, a directory of many of them.
 
-What a file is compressed by its first bytes say (`event_streams`); names only say what belongs together, and in which order.
+A file's first bytes show how it is compressed (`event_streams`); names only show what belongs together, and
+in which order.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ IN_PROGRESS = ".inprogress"
 FOLDER = "eventlog_v2_"
 """A folder of rolled files is named so (RollingEventLogFilesWriter): `eventlog_v2_APP/events_1_APP[.zstd]`, …"""
 STATUS = "appstatus_"
-"""The file beside them that says whether they are still written."""
+"""The file next to them that shows whether they are still written."""
 ENDINGS = ("", ".zstd", ".lz4", ".lzf", ".snappy", ".zst", ".gz", ".zip")
-"""Of Spark's codecs, and of what people do to a log."""
+"""Endings of Spark's codecs, and of common ways to pack a log."""
 ROLLED = re.compile(
     r"events_(?P<number>\d+)_(?P<application>.+?)(?:\.(?:zstd|lz4|lzf|snappy|zst|gz))?(?P<compact>\.compact)?(?:\.inprogress)?$"
 )
@@ -34,10 +36,10 @@ ROLLED = re.compile(
 DATABRICKS = re.compile(r"eventlog(?:-(?P<time>\d[\d-]*))?(?:\.\w+)?$")
 """The delivered logs of a cluster: `eventlog-2024-05-01--10-00.gz`, …, and `eventlog`, which is still written."""
 DEPTH_MAX = 4
-"""Folders below a named one that are looked into: Databricks' are three deep."""
+"""Depth of folders to search below a named one: Databricks' are three deep."""
 FILES_MAX = 100_000
 LINE_MAX = 256 << 20
-"""Bytes of a line: of a longer one, which is not an event, the beginning is given."""
+"""Most bytes of a line; a longer one is not an event, and only its start is returned."""
 LOOKED_AT = 4 << 10
 """Bytes at a file's beginning that show whether it is an event log."""
 
@@ -61,7 +63,7 @@ class LogFile:
 
     @property
     def size(self) -> int:
-        """Bytes, as it lies there."""
+        """Bytes on disk."""
         if self.member is None:
             return self.path.stat().st_size
         with zipfile.ZipFile(self.path) as archive:
@@ -69,7 +71,7 @@ class LogFile:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes as they lie there. Raises `StreamBrokenError` for what a zip does not give."""
+        """Its bytes as stored. Raises `StreamBrokenError` for what a zip does not give."""
         if self.member is None:
             with self.path.open("rb") as handle:
                 yield handle
@@ -93,7 +95,7 @@ class Log:
     path: Path
     files: tuple[LogFile, ...]
     in_progress: bool = False
-    """Its names say that it is still written, as they do of an application that was killed."""
+    """By its names it is still written; so is the log of an application that was killed."""
 
 
 def find_logs(path: Path) -> list[Log]:
@@ -122,7 +124,8 @@ def _listed(path: Path) -> list[Log]:
 
 
 def find_log(path: Path) -> list[LogFile] | None:
-    """The files of the one log at `path`; None if there is none. Raises `BadInputError` where there are several."""
+    """The files of the one log at `path`; None if there is none. Raises `BadInputError` if there are
+    several."""
     logs = find_logs(path)
     if len(logs) > 1:
         raise BadInputError(f"there are {len(logs)} event logs, not one", f"Name one of them, e.g. {logs[0].path}.", file=path)
@@ -152,7 +155,7 @@ def _logs_in_zip(path: Path) -> list[Log]:
 
 
 def _logs_of(root: Path, files: Iterable[LogFile]) -> list[Log]:
-    """What belongs together of the files below a folder or in a zip, as logs in order of their paths."""
+    """The files below a folder or in a zip, grouped into logs in order of their paths."""
     by_folder: dict[PurePosixPath, list[LogFile]] = defaultdict(list)
     for file in files:
         by_folder[file.inside.parent].append(file)
@@ -184,7 +187,7 @@ def _single(file: LogFile) -> Log:
 
 
 def _rolled(files: Iterable[LogFile]) -> dict[str, tuple[LogFile, ...]]:
-    """Rolled files by application; none of those that a compacted one stands for."""
+    """Rolled files by application, without those that a compacted one replaces."""
     found: dict[str, list[tuple[int, bool, LogFile]]] = defaultdict(list)
     for file in files:
         if match := ROLLED.match(file.name):
@@ -198,7 +201,7 @@ def _rolled(files: Iterable[LogFile]) -> dict[str, tuple[LogFile, ...]]:
 
 
 def gaps(files: Iterable[LogFile]) -> list[int]:
-    """Numbers of rolled files that are not there: they begin with 1, or with what a compacted one stands for."""
+    """Numbers of missing rolled files: they start with 1, or with what a compacted one stands for."""
     matches = [match for file in files if (match := ROLLED.match(file.name))]
     numbers = sorted(int(match["number"]) for match in matches)
     if not numbers:
@@ -215,7 +218,8 @@ def _delivery(file: LogFile) -> tuple[bool, str]:
 
 
 def log_lines(file: LogFile) -> Iterator[str]:
-    """A file's lines, without their ends. Raises `StreamBrokenError` behind the last that can be read, where there should be more."""
+    """A file's lines, without their ends. Raises `StreamBrokenError` after the last readable one if there
+    should be more."""
     held: list[bytes] = []
     size = 0
     try:
@@ -246,6 +250,6 @@ def _is_log(file: LogFile) -> bool:
                 if len(start) >= LOOKED_AT:
                     break
     except StreamBrokenError:
-        # What came before it says enough; where nothing did, reading it says what is wrong.
+        # The bytes before an error decide; without any, reading the file shows the error.
         return not start or b'"Event"' in start
     return b'"Event"' in start

@@ -1,4 +1,5 @@
-"""Spark's event log: what each job group cost, stage by stage and task by task. Read line by line: a log may be larger than the memory."""
+"""Spark's event log: the cost of each job group, stage by stage and task by task. Read line by line: a log
+may be larger than the memory."""
 
 from __future__ import annotations
 
@@ -15,18 +16,20 @@ from hydrotest.summary.event_log import LogRow
 __all__ = ["EventLog", "Flaw", "FlawKind", "Skip", "log_row", "parse_event_log", "read_event_log", "read_files"]
 
 FIRST_LINES = 200
-"""Of a log, in which its application's start stands: it comes behind a few others."""
+"""Lines at the start of a log that contain its application's start, which a few others precede."""
 
 
 def read_event_log(path: Path) -> EventLog:
-    """Reads the event log at `path`, whole or what a driver that never ended has left of it (`event_files`, `event_streams` say in which forms).
-    A missing one is an empty one that says so. Raises `BadInputError` where there are several."""
+    """Reads the event log at `path`, complete or cut off by a driver that never ended (`event_files` and
+    `event_streams` define the forms). A missing log gives an empty one with a flaw. Raises `BadInputError` if
+    there are several."""
     files = find_log(path)
     return EventLog(flaws=[Flaw(FlawKind.MISSING)]) if files is None else read_files(files)
 
 
 def read_files(files: Iterable[LogFile]) -> EventLog:
-    """Reads the files of a log, line by line. Of one that breaks off the rest is left out, and the next is read."""
+    """Reads the files of a log, line by line. The rest of a file that breaks off is left out, and the next is
+    read."""
     parser, inside, broken = Parser(), list(files), None
     for file in inside:
         if broken is not None:
@@ -46,13 +49,13 @@ def read_files(files: Iterable[LogFile]) -> EventLog:
 
 
 def log_row(log: Log) -> LogRow:
-    """Whose log it is, by its first lines, and how large."""
+    """The log's application, by its first lines, and its size."""
     parser = Parser()
     try:
         for line in islice(log_lines(log.files[0]), FIRST_LINES):
             parser.feed(line, "")
     except StreamBrokenError:
-        pass  # what came before it says whose it is
+        pass  # the lines before it name the application
     found = parser.log
     return LogRow(
         path=str(log.path), application=found.application or None, name=found.name or None, spark=found.version or None,

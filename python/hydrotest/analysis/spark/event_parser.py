@@ -1,7 +1,7 @@
-"""The lines of Spark's event log, one by one, and what they tell.
+"""The lines of Spark's event log, one by one, and their contents.
 
-One JSON object a line (org.apache.spark.scheduler.SparkListenerEvent), of any Spark since 1.2. A log whose driver was killed ends in a cut line;
-lines that are damaged are left out; both are said (`EventLog.flaws`).
+Each line is one JSON object (org.apache.spark.scheduler.SparkListenerEvent), of any Spark since 1.2. A log
+whose driver was killed ends in a cut line. Damaged lines are left out. Both are reported (`EventLog.flaws`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXECUTOR_LOST = "ExecutorLostFailure"
 
 
 class FlawKind(StrEnum):
-    """In what a log is not whole."""
+    """What a log lacks."""
 
     MISSING = "missing"
     """There is none."""
@@ -37,11 +37,11 @@ class FlawKind(StrEnum):
     BROKEN = "broken-file"
     """A file cannot be decompressed to its end."""
     GAP = "missing-files"
-    """Files of a rolled log are not there."""
+    """Files of a rolled log are missing."""
     DUPLICATES = "duplicate-ends"
-    """Ends of tasks stand in it twice; each counts once."""
+    """It has ends of tasks twice; each counts once."""
     MIXED = "several-applications"
-    """Events of more than one application, which cannot be taken apart."""
+    """Events of more than one application, which cannot be separated."""
 
 
 class Skip(StrEnum):
@@ -51,13 +51,13 @@ class Skip(StrEnum):
     NOT_JSON = "not-json"
     NOT_OBJECT = "not-an-object"
     ODD_EVENT = "odd-event"
-    """An object that is not an event, or lacks what makes it one."""
+    """An object that is not an event, or lacks a required field."""
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something that a log lacks. `count`: lines, ends or files; `place`: of the first; `detail`: numbers of missing files, the other application, how a file is
-    broken. `words` are made by `report/wording`."""
+    """A flaw of a log. `count`: lines, ends or files; `place`: of the first; `detail`: numbers of missing
+    files, the other application, how a file is broken. `report/wording` makes `words`."""
 
     kind: FlawKind
     words: str = ""
@@ -65,17 +65,17 @@ class Flaw:
     place: str | None = None
     detail: str | None = None
     kinds: tuple[tuple[str, int], ...] = ()
-    """How many lines were skipped, by why (`Skip`)."""
+    """Skipped lines by reason (`Skip`)."""
 
 
 @dataclass
 class EventLog:
-    """What a log tells."""
+    """The contents of a log."""
 
     groups: dict[str, Group] = field(default_factory=dict)
     flaws: list[Flaw] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
-    """Lines that were skipped, by why (`Skip`)."""
+    """Skipped lines by reason (`Skip`)."""
     lines: int = 0
     application: str = ""
     name: str = ""
@@ -84,16 +84,16 @@ class EventLog:
     """Wall time at which the application began."""
     executors: Executors = field(default_factory=Executors)
     cpus: int = 1
-    """Cores that a task takes (`spark.task.cpus`)."""
+    """Cores of a task (`spark.task.cpus`)."""
 
     @property
     def cores(self) -> int | None:
-        """Of all executors that were there at a time, at most; None is not known."""
+        """Most cores of all executors at a time; None if unknown."""
         return self.executors.cores
 
     @property
     def slots(self) -> int | None:
-        """Tasks that could run at a time, at most; None is not known."""
+        """Most tasks that could run at a time; None if unknown."""
         return self.executors.slots(self.cpus)
 
     @property
@@ -114,11 +114,11 @@ class Parser:
         self._skipped: Counter[Skip] = Counter()
         self._first_skipped: str | None = None
         self._maybe_cut: str | None = None
-        """Where the line before was, if it was no JSON."""
+        """Place of the previous line, if that was not JSON."""
         self._ended = False
         self._stages: dict[tuple[int, int], Stage] = {}
         self._ids: dict[tuple[int, int], array[int]] = defaultdict(lambda: array("q"))
-        """Of the tasks of each attempt of a stage, in the same order."""
+        """For the tasks of each attempt of a stage, in the same order."""
         self._repeated: dict[tuple[int, int], set[int]] = defaultdict(set)
         self._lost_with: dict[tuple[int, int], dict[int, str | None]] = defaultdict(dict)
         """Executors of tasks that ended with them."""
@@ -134,9 +134,9 @@ class Parser:
         self.log.flaws.append(Flaw(FlawKind.BROKEN, place=name, detail=str(error)))
 
     def feed(self, line: str, place: str) -> None:
-        """Takes a line; `place` is for whoever looks for it."""
+        """Takes a line; `place` helps a reader find it."""
         self.log.lines += 1
-        if self._maybe_cut is not None:  # more follows: it was no cut
+        if self._maybe_cut is not None:  # more follows: the line was not cut
             self._skip(Skip.NOT_JSON, self._maybe_cut)
             self._maybe_cut = None
         line = line.removeprefix("\ufeff").strip()
@@ -262,7 +262,7 @@ class Parser:
                 self._lost_with[key][task_id] = text(info, "Executor ID")
 
     def finish(self) -> EventLog:
-        """All that was gathered."""
+        """All gathered data."""
         log = self.log
         for key, stage in self._stages.items():
             self._settle(key, stage)
@@ -278,7 +278,7 @@ class Parser:
         return log
 
     def _settle(self, key: tuple[int, int], stage: Stage) -> None:
-        """What is known of a stage only in the end: its cores, and which of its tasks count."""
+        """Sets what is known of a stage only at the end: its cores, and which of its tasks count."""
         stage.job = self._job_of.get(stage.number)
         stage.cpus = self._cpus_of.get(self._profile_of.get(key, 0), self.log.cpus)
         stage.slots = self.log.executors.slots(stage.cpus)
@@ -312,7 +312,7 @@ class Parser:
 
 
 def _attempt(fields: Fields) -> tuple[int, int]:
-    """The stage and its attempt; the first where the log does not say, as Spark reads it."""
+    """The stage and its attempt; the first if the log does not have it, as Spark reads it."""
     attempt = whole(fields, "Stage Attempt ID") or 0
     if attempt < 0:
         raise OddEventError("the attempt of its stage is not known")

@@ -1,8 +1,9 @@
-"""Decompression of Spark's event logs: what a file is compressed by is decided by its first bytes, never by its name.
+"""Decompression of Spark's event logs: a file's first bytes decide how it is compressed, never its name.
 
-Spark writes lz4, lzf and snappy in the framings of its Java libraries (lz4-java's LZ4BlockOutputStream, compress-lzf's chunks, snappy-java's
-SnappyOutputStream), which no general tool reads: the blocks inside are decompressed by `cramjam`. LZF has no maintained package with wheels, so its
-two kinds of instruction are followed here.
+Spark writes lz4, lzf and snappy in the framings of its Java libraries (lz4-java's LZ4BlockOutputStream,
+compress-lzf's chunks, snappy-java's SnappyOutputStream), which no general tool reads. `cramjam` decompresses
+the blocks inside. LZF has no maintained package with wheels, so its two kinds of instruction are followed
+here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ LAYERS_MAX = 3
 
 
 class StreamBrokenError(Exception):
-    """A compressed file does not go on. `is_cut`: it only ends too early, as one does that is still written; else what follows is damaged."""
+    """A compressed file breaks off. `is_cut`: it only ends too early, like one that is still written; else
+    the rest is damaged."""
 
     def __init__(self, words: str, *, is_cut: bool) -> None:
         super().__init__(words)
@@ -43,7 +45,7 @@ class _Decompressor(Protocol):
 
 
 class _Source:
-    """Bytes that come in pieces, taken in the sizes that are asked for."""
+    """Bytes that come in pieces, taken in the requested sizes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -56,7 +58,7 @@ class _Source:
         return self._held[:size]
 
     def take(self, size: int) -> bytes:
-        """Exactly so many bytes. Raises `StreamBrokenError` where there are fewer."""
+        """Exactly so many bytes. Raises `StreamBrokenError` if there are fewer."""
         taken = self.peek(size)
         if len(taken) < size:
             raise StreamBrokenError("it ends inside a block", is_cut=True)
@@ -72,8 +74,8 @@ class _Source:
 
 
 def decompressed(raw: IO[bytes]) -> Iterator[bytes]:
-    """The contents of a file in pieces, decompressed where its first bytes say that it is compressed. Raises `StreamBrokenError` after the last
-    bytes that can be read, where there should be more."""
+    """The contents of a file in pieces, decompressed if its first bytes show a compression. Raises
+    `StreamBrokenError` after the last readable bytes if there should be more."""
     source = _Source(iter(lambda: raw.read(CHUNK), b""))
     for _ in range(LAYERS_MAX):
         start = source.peek(16)
@@ -85,7 +87,7 @@ def decompressed(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _frames(make: Callable[[], _Decompressor]) -> Callable[[_Source], Iterator[bytes]]:
-    """A reader of whole frames, one after the other: Spark and `cat` append them."""
+    """A reader of complete frames, one after the other: Spark and `cat` append them."""
 
     def read(source: _Source) -> Iterator[bytes]:
         current, is_begun = make(), False
@@ -121,7 +123,8 @@ def _lz4_blocks(source: _Source) -> Iterator[bytes]:
 
 
 def _snappy_blocks(source: _Source) -> Iterator[bytes]:
-    """snappy-java's SnappyOutputStream: a header of 16 bytes, then blocks behind their sizes (big endian). Appended streams have it once more."""
+    """snappy-java's SnappyOutputStream: a header of 16 bytes, then blocks after their sizes (big endian).
+    Appended streams repeat the header."""
     while source.peek(1):
         if source.peek(len(SNAPPY)) == SNAPPY:
             source.take(16)
@@ -176,7 +179,7 @@ def lzf_decompressed(data: bytes, size: int) -> bytes:
             if start < 0:
                 break
             length += 2
-            while length > 0:  # what is copied may be what this copy has just written
+            while length > 0:  # a copy may include what it has just written
                 copied = out[start : start + length]
                 out += copied
                 start += len(copied)
@@ -210,4 +213,4 @@ READERS: tuple[tuple[bytes, Callable[[_Source], Iterator[bytes]]], ...] = (
     (b"\x04\x22\x4d\x18", _refused("an LZ4 frame (of the lz4 command)")),
     (b"\xff\x06\0\0sNaPpY", _refused("a Snappy frame")),
 )
-"""What reads a file, by its first bytes."""
+"""Readers of a file, by its first bytes."""

@@ -1,4 +1,4 @@
-"""A task's end in an event log, as the task that it is the end of."""
+"""A task from its end in an event log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from hydrotest.analysis.spark.event_fields import Fields, is_true, number, secon
 from hydrotest.analysis.spark.tasks import Outcome, Task
 
 KILLED = ("TaskKilled", "TaskCommitDenied")
-"""Reasons of ends that are no failures, as for Spark's own UI (AppStatusListener.onTaskEnd): another attempt was faster."""
+"""Reasons of ends that are not failures, as in Spark's own UI (AppStatusListener.onTaskEnd): another attempt
+was faster."""
 
 
 def outcome_of(info: Fields, reason: str | None) -> Outcome:
@@ -17,7 +18,7 @@ def outcome_of(info: Fields, reason: str | None) -> Outcome:
 
 
 def task_of(info: Fields, metrics: Fields | None, outcome: Outcome) -> Task | None:
-    """A task; None where its times cannot be: not there, 0, or its end before its launch."""
+    """A task; None if its times are impossible: missing, 0, or its end before its launch."""
     launched, finished = number(info, "Launch Time"), number(info, "Finish Time")
     if not launched or not finished or not 0 < launched <= finished:
         return None

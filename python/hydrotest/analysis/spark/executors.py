@@ -1,4 +1,5 @@
-"""The executors of a Spark application: how many cores and slots there were at a time, and why each of them went."""
+"""The executors of a Spark application: how many cores and slots there were at a time, and why each was
+removed."""
 
 from __future__ import annotations
 
@@ -9,17 +10,17 @@ from enum import StrEnum
 
 
 class Removal(StrEnum):
-    """Why an executor went."""
+    """Why an executor was removed."""
 
     ENDED = "ended"
     """Its application was over."""
     SCALED_DOWN = "scaled-down"
-    """Spark's own dynamic allocation had no more use for it."""
+    """Spark's own dynamic allocation no longer needed it."""
     DECOMMISSIONED = "decommissioned"
-    """It was asked to leave in good time, e.g. with a spot instance."""
+    """It was asked to leave in time, e.g. with a spot instance."""
     LOST = "lost"
     UNKNOWN = "unknown"
-    """The log does not say, as those of Spark 1."""
+    """The log does not have it, as in Spark 1."""
 
 
 _REMOVALS = (
@@ -35,7 +36,7 @@ _REMOVALS = (
 
 
 def removal(reason: str | None) -> Removal:
-    """Why an executor went, by Spark's words."""
+    """Why an executor was removed, by Spark's words."""
     if not (reason or "").strip():
         return Removal.UNKNOWN
     return next((kind for pattern, kind in _REMOVALS if pattern.search(reason or "")), Removal.LOST)
@@ -43,7 +44,7 @@ def removal(reason: str | None) -> Removal:
 
 @dataclass(frozen=True)
 class Removed:
-    """An executor that went."""
+    """A removed executor."""
 
     executor: str
     reason: str | None
@@ -53,26 +54,26 @@ class Removed:
 
 @dataclass
 class Executors:
-    """All that came and went, in the order of the log."""
+    """All that were added and removed, in the order of the log."""
 
     cores_of: dict[str, int | None] = field(default_factory=dict)
-    """Of each executor that was ever there."""
+    """For each executor that was ever there."""
     removed: list[Removed] = field(default_factory=list)
     _changes: list[tuple[str, int | None]] = field(default_factory=list)
-    """Executor and its cores from then on; None: it went."""
+    """Executor and its cores from then on; None: removed."""
 
     def add(self, executor: str, cores: int | None) -> None:
-        """One came."""
+        """An executor was added."""
         self.cores_of[executor] = cores
         self._changes.append((executor, cores or 0))
 
     def remove(self, executor: str, reason: str | None) -> None:
-        """One went."""
+        """An executor was removed."""
         self.removed.append(Removed(executor, reason, removal(reason)))
         self._changes.append((executor, None))
 
     def was_wanted_away(self, executor: str | None) -> bool:
-        """True of one that Spark, or whoever runs its hosts, took away: what ran on it did not fail."""
+        """True if Spark, or the operator of its hosts, removed it on purpose: what ran on it did not fail."""
         return any(one.executor == executor and one.kind in (Removal.SCALED_DOWN, Removal.DECOMMISSIONED) for one in self.removed)
 
     @property
@@ -82,11 +83,11 @@ class Executors:
 
     @property
     def cores(self) -> int | None:
-        """Of those that were there at a time, at most: one that takes a lost one's place brings none. None is not known."""
+        """Most cores of the executors at a time: one that replaces a lost one adds none. None if unknown."""
         return self.slots(1)
 
     def slots(self, cpus: int) -> int | None:
-        """How many tasks of so many cores could run at a time, at most; None is not known."""
+        """Most tasks of so many cores that could run at a time; None if unknown."""
         return max(self._slots_over_time(cpus), default=0) or None
 
     def _slots_over_time(self, cpus: int) -> Iterator[int]:

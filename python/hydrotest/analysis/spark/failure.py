@@ -1,4 +1,5 @@
-"""What Spark says when an application cannot go on, in a line, and what that means: whoever reads a stack trace wants the cause and the remedy."""
+"""Spark's reason for the end of an application, in a line, and its meaning: a reader of a stack trace wants
+the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -8,20 +9,20 @@ from dataclasses import dataclass
 
 LENGTH_MAX = 500
 LOOKED_AT = 64 << 10
-"""Characters at the end of what was said: what came long before is not why it ended."""
+"""Characters at the end of the output: earlier ones do not explain the end."""
 _NO_HEAP = r"OutOfMemoryError: (?:Java heap space|GC overhead|\[UNABLE_TO_ACQUIRE|Unable to acquire)"
-"""Threads, metaspace and direct buffers are not helped by a larger heap."""
+"""A larger heap does not help threads, metaspace and direct buffers."""
 _ITS_OWN = r"(?:[^\n]|\n(?=\s+at |\s+\.\.\. |Caused by: ))*?"
 """The rest of an exception, with its causes."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A cause that Spark's own words give away."""
+    """A cause that Spark's own words identify."""
 
     pattern: re.Pattern[str]
     means: str
-    """What is the matter and what to do; `{where}`: the executor's host."""
+    """The problem and its remedy; `{where}`: the executor's host."""
 
 
 SIGNS = (
@@ -31,13 +32,13 @@ SIGNS = (
         "the disk{where} that shuffles and spills are written to is full: give its host a larger one (`data`, `disk_size`), more workers, or less "
         "to shuffle (`data_scale`)",
     ),
-    # 52 is SparkExitCode.OOM, by which an executor's handler of what nobody caught ends it.
+    # 52 is SparkExitCode.OOM, with which an executor's handler of uncaught errors ends it.
     Sign(
         re.compile(rf"executor \d+\): {_ITS_OWN}{_NO_HEAP}|exited with code 52\b"),
         "the heap of an executor{where} was too small for one of its tasks: give the workers more `memory`, or the tests smaller partitions (a "
         "larger `scale_factor` with a smaller `data_scale`)",
     ),
-    # SIGKILL, as the kernel sends it to whoever is over a host's memory.
+    # SIGKILL, as the kernel sends it to a process that exceeds a host's memory.
     Sign(
         re.compile(r"exited with code 137\b"),
         "an executor{where} was killed from outside, as the kernel does where a host's memory is used up: its heap (`memory` of the workers) and "
@@ -63,7 +64,7 @@ _AT = re.compile(r"\(TID \d+\) \((\S+) executor [^)]+\)|Lost executor \S+ on ([^
 
 
 def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
-    """Spark's words without stack traces, and what they mean where that is known. `hosts`: names by address."""
+    """Spark's words without stack traces, and their meaning if it is known. `hosts`: names by address."""
     lines = [line.strip() for line in said.strip().splitlines()]
     kept = [line for line in lines if line and not re.match(r"at [\w.$]+|\.\.\. \d+ more|Driver stacktrace", line)]
     text = " ".join(kept)
@@ -73,17 +74,18 @@ def in_brief(said: str, hosts: Mapping[str, str] | None = None) -> str:
 
 
 def first_line(said: str | None) -> str:
-    """The first line that says something; empty if none does."""
+    """The first line that is not empty; empty if there is none."""
     return next((line.strip() for line in (said or "").splitlines() if line.strip()), "")
 
 
 def means(said: str, hosts: Mapping[str, str] | None = None) -> str | None:
-    """What is the matter, by Spark's words; None if they give nothing away."""
+    """The problem, by Spark's words; None if they do not identify it."""
     said = said[-LOOKED_AT:]
     for sign in SIGNS:
         found = list(sign.pattern.finditer(said))
         if found:
-            # Of the tasks and executors that were lost, the one that it is said of; what was said last is what it ended by.
+            # Of the lost tasks and executors, the one that it refers to; the last words are the reason for
+            # the end.
             before = [at.group(1) or at.group(2) for at in _AT.finditer(said, 0, found[-1].end())]
             return sign.means.format(where=f" of {(hosts or {}).get(before[-1], before[-1])}" if before else "")
     return None

@@ -1,4 +1,4 @@
-"""Rows of `spark`: the times of each batch test, and what its tasks and shuffles were."""
+"""Rows of `spark`: the times of each batch test, and its tasks and shuffles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BatchRows:
 
 
 def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> BatchRows:
-    """One row for each workload, tenancy and test; medians over the iterations that came to their end."""
+    """One row for each workload, tenancy and test; medians over the iterations that completed."""
     found: dict[tuple[str, Tenancy, str], list[tuple[Iteration, str | None]]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads if Trait.JOBS in trial.purpose.traits else []:
@@ -40,7 +40,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
     names = {name for iterations in found.values() for _, name in iterations if name}
     logs: dict[str, EventLog] = {name: read_event_log(run.path / name) for name in sorted(names)}
     out = BatchRows()
-    # A driver that was ended leaves no application end, and that is no flaw; a line cut in two is.
+    # A driver that was ended leaves no application end, which is not a flaw; a line cut in two is.
     out.problems += [
         LogFlaw(name, flaw.kind, flaw.count, flaw.place, flaw.detail, flaw.kinds)
         for name, log in logs.items() for flaw in log.flaws if flaw.kind is not FlawKind.UNFINISHED
@@ -52,7 +52,7 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
         spec = expected(experiment.workloads[workload], SparkPerf)
         total = experiment.objective(workload).total
         ended = [(i, logs[name].groups.get(i.group) if name else None) for i, name in iterations if i.finished and i.correct]
-        # Ended by us, or by Spark itself.
+        # Ended by hydrotest, or by Spark itself.
         broken = [(i, logs[name].groups.get(i.group, Group()) if name else Group()) for i, name in iterations if i.hung or not i.finished]
         out.problems += dict.fromkeys(JobTestBroken(workload, test, i.hung, i.error) for i, _ in broken)
         known = [(i, group) for i, group in ended if group is not None]
@@ -63,7 +63,8 @@ def batch_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> B
             out.problems.append(JobTestUntold(workload, test, tenancy))
             continue
         out.rows.append(_row(workload, tenancy, test, spec, known, total, is_finished=not broken))
-    # In the order of the file: which test a trial begins with depends on where the driver's turn stood.
+    # In the order of the file: the test that a trial starts with depends on where the driver was in its
+    # sequence.
     places: dict[tuple[str, str], int] = {(name, test): place for name, spec in experiment.workloads_of(SparkPerf)
               for place, test in enumerate(spec.tests)}  # fmt: skip
     names_in_order = list(experiment.workloads)
@@ -81,10 +82,11 @@ def _row(
     *,
     is_finished: bool,
 ) -> JobTest:
-    """`known`: the runs whose times are told, with what their event log says; `is_finished`: none of all runs broke off."""
+    """`known`: the runs with times, with their groups in the event log; `is_finished`: none of all runs broke
+    off."""
     times = [iteration.seconds for iteration, _ in known]
     median = statistics.median_low(times)
-    # Sizes and slowest tasks are those of the iteration with the median time, so that a row fits together.
+    # Sizes and slowest tasks are those of the iteration with the median time, so that a row is consistent.
     group = next(group for iteration, group in known if iteration.seconds == median)
     mean = t_interval(times)
     return JobTest(

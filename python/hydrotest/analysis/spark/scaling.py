@@ -1,7 +1,7 @@
 """How a job's time grows with its size: the same test at rising scale factors, on the same cores.
 
-Ernest's form (S. Venkataraman et al., NSDI 2016), time = a + b · size ÷ cores + c · log cores + d · cores, is a line in the size where the cores stay the same: a
-fixed part, and one for each unit of size.
+Ernest's form (S. Venkataraman et al., NSDI 2016) is time = a + b · size ÷ cores + c · log cores + d · cores.
+On the same cores it is a line in the size: a fixed part, and one for each unit of size.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ else:
 
 POINTS_MIN = 3
 BENDS = 1.3
-"""Between two sizes the time of a further unit may be so many times that of a unit before; more, and it has stopped being linear there."""
+"""If a further unit of size takes more than so many times as long as one before, growth is no longer
+linear."""
 
 
 def scaling_rows(spark: Sequence[JobTest]) -> list[Scaling]:
-    """One row for each test (tenancy and cores apart) that came to its end at `POINTS_MIN` scale factors or more with the same `data_scale`.
+    """One row for each test (separate by tenancy and cores) that completed at `POINTS_MIN` scale factors or
+    more with the same `data_scale`.
 
-    `fixed_s` and `per_unit_s` are the line's, with standard errors; `bends_at` is the first factor at which a further unit took `BENDS` times as long as
-    the units before (null: nowhere), and `fuller` what took more of the tasks' time there than before. The line holds between `from` and `to`.
+    `fixed_s` and `per_unit_s` are the line's, with standard errors. `bends_at` is the first factor at which a
+    further unit took `BENDS` times as long as the units before (null: none). `fuller` is what took more of
+    the tasks' time there than before. The line holds between `from` and `to`.
     """
     series: dict[tuple[str, Tenancy, float, int, JobData], list[JobTest]] = defaultdict(list)
     for row in spark:
@@ -57,7 +60,7 @@ def scaling_rows(spark: Sequence[JobTest]) -> list[Scaling]:
 
 
 def _bend(factors: Sequence[float], times: Sequence[float]) -> int | None:
-    """Where the time of a further unit first is much more than that of all units before."""
+    """The first factor at which a further unit takes much longer than all units before."""
     for at, ((f0, t0), (f1, t1)) in enumerate(pairwise(zip(factors, times, strict=True)), 1):
         before = (t0 - times[0]) / (f0 - factors[0]) if f0 > factors[0] else None
         if before is not None and before > 0 and (t1 - t0) / (f1 - f0) > BENDS * before:
@@ -66,7 +69,7 @@ def _bend(factors: Sequence[float], times: Sequence[float]) -> int | None:
 
 
 def fuller(before: JobTest, after: JobTest) -> Fuller | None:
-    """The part of the tasks' time whose share grew most; spilling, where there was none before."""
+    """The part of the tasks' time whose share grew most; spilling, if there was none before."""
     if after.spill_bytes > 0 and before.spill_bytes == 0:
         return Fuller(what="spilling to disk", unit="bytes", before=0.0, after=float(after.spill_bytes))
     shares = []

@@ -1,8 +1,10 @@
-"""How a job's time falls with cores: the same test on more and more of them, two models of it, and how far each can be trusted.
+"""How a job's time falls with cores: the same test on more and more of them, two models of it, and how far
+each can be trusted.
 
-The universal scalability law (N. Gunther, "Guerrilla Capacity Planning", 2007): with n cores a job's throughput is that of one core times
-n ÷ (1 + serial · (n − 1) + crosstalk · n · (n − 1)). Ernest's form (S. Venkataraman et al., NSDI 2016): time = fixed + per_core_share · size ÷ n
-+ tree · log n + per_core · n, none of them negative.
+The universal scalability law (N. Gunther, "Guerrilla Capacity Planning", 2007): with n cores a job's
+throughput is that of one core times n ÷ (1 + serial · (n − 1) + crosstalk · n · (n − 1)). Ernest's form (S.
+Venkataraman et al., NSDI 2016): time = fixed + per_core_share · size ÷ n + tree · log n + per_core · n, none
+of them negative.
 """
 
 from __future__ import annotations
@@ -32,25 +34,31 @@ else:
 
 POINTS_MIN = 3
 PAYS = 0.5
-"""Of what more cores would bring if time fell in proportion: less, and they no longer pay."""
+"""Share of the gain that proportional scaling would bring; below it more cores no longer pay."""
 NO_CROSSTALK = 1e-6
 ALL_SERIAL = 0.999
-"""What a fit that found nothing of one, or nothing but the other, leaves of them."""
+"""Limit for a fit that found none of one figure, or only the other."""
 ERNEST = ("fixed", "per_core_share", "tree", "per_core")
 
 Point = tuple[float, int, float]
 """Scale factor, cores, seconds."""
 Fit = Callable[[Sequence[Point]], Callable[[float, int], float]]
-"""From points to what the model says of a scale factor and a number of cores."""
+"""From points to the model's time for a scale factor and a number of cores."""
 
 
 def speedup_rows(spark: Sequence[JobTest]) -> list[Speedup]:
-    """One row for each test (tenancy, scale factor and `data_scale` apart) that came to its end on `POINTS_MIN` numbers of cores or more.
+    """One row for each test (separate by tenancy, scale factor and `data_scale`) that completed on
+    `POINTS_MIN` numbers of cores or more.
 
-    Runs on the same number of cores are one point, that of their median time. `serial` and `crosstalk` are the universal scalability law's; their standard
-    errors are null with three points, through which it goes in any case. `fastest_at`: the cores at which it says that time is least (null: by it more always
-    help). `error_pct`: how far off it is, on average, at a point that it was not told of. It was measured between `from` and `to`. `stops_paying_at`: the first
-    number of cores that brought less than `PAYS` of its due, and `fuller` what took more of the tasks' time there than before.
+    Runs on the same number of cores are one point, with their median time.
+
+    - `serial` and `crosstalk` are the universal scalability law's. Their standard errors are null with three
+      points, which it fits in any case.
+    - `fastest_at`: the cores with the least time by the law (null: more always help).
+    - `error_pct`: its mean error at a point that was left out of the fit.
+    - `from` and `to`: the measured range.
+    - `stops_paying_at`: the first number of cores that brought less than `PAYS` of the proportional gain;
+      `fuller`: what took more of the tasks' time there than before.
     """
     out = []
     for rows in _series(spark, lambda row: (row.scale_factor, row.data_scale)):
@@ -73,8 +81,8 @@ def speedup_rows(spark: Sequence[JobTest]) -> list[Speedup]:
 
 
 def ernest_rows(spark: Sequence[JobTest]) -> list[Ernest]:
-    """Ernest's form of each test (tenancy and `data_scale` apart) that ran on several numbers of cores and has more points than the form has terms;
-    `error_pct` as in `speedup_rows`."""
+    """Ernest's form of each test (separate by tenancy and `data_scale`) that ran on several numbers of cores
+    and has more points than the form has terms; `error_pct` as in `speedup_rows`."""
     out = []
     for rows in _series(spark, lambda row: (row.data_scale,)):
         points = [(row.scale_factor, row.time.cores, row.total_s) for row in rows]
@@ -91,8 +99,8 @@ def ernest_rows(spark: Sequence[JobTest]) -> list[Ernest]:
 
 
 def _series(spark: Sequence[JobTest], apart: Callable[[JobTest], tuple[float, ...]]) -> list[list[JobTest]]:
-    """Rows of tests that came to their end and differ in nothing but size and cores (nor in what is `apart`), in the order of both: of those with the same
-    size and cores the one with the median time."""
+    """Rows of completed tests that differ only in size and cores (and agree in `apart`), ordered by both. Of
+    several with the same size and cores, the one with the median time."""
     series: dict[tuple[object, ...], dict[tuple[float, int], list[JobTest]]] = defaultdict(lambda: defaultdict(list))
     for row in spark:
         if row.finished and row.time.cores:
@@ -105,9 +113,10 @@ def _series(spark: Sequence[JobTest], apart: Callable[[JobTest], tuple[float, ..
 
 
 def flow_rows(limits: Sequence[Limit], experiment: Experiment) -> list[Executors]:
-    """One row for each set of dataflows that differ in nothing but their numbers of executors (and in the names of what feeds them): their limits on more and
-    more of them, the median of those on as many. What was not bounded, or does not count, is no point. `serial` to `stops_paying_at` as in `speedup_rows`, with
-    the law's figures null below `POINTS_MIN` points; `bound_by`: what binds where more stop paying."""
+    """One row for each set of dataflows that differ only in their numbers of executors (and the names of
+    their sources): their limits by executors, the median of those on as many. A limit that is unbounded, or
+    does not count, is not a point. `serial` to `stops_paying_at` as in `speedup_rows`, with the law's figures
+    null below `POINTS_MIN` points. `bound_by`: what binds where more stop paying."""
     sets: dict[str, list[tuple[int, float, Limit]]] = defaultdict(list)
     for row in limits:
         flow = experiment.workload(row.workload, Dataflow)
@@ -139,20 +148,23 @@ def flow_rows(limits: Sequence[Limit], experiment: Experiment) -> list[Executors
 
 
 def _stops_paying(points: Sequence[Point]) -> int | None:
-    """The first point that brought less than `PAYS` of what its cores would bring if time fell in proportion."""
+    """The first point that brought less than `PAYS` of what its cores would bring if time fell in
+    proportion."""
     pairs = enumerate(pairwise(points), 1)
     return next((at for at, ((_, n0, t0), (_, n1, t1)) in pairs if t0 / t1 - 1 < PAYS * (n1 / n0 - 1)), None)
 
 
 def fastest_at(serial: float, crosstalk: float) -> float | None:
-    """The number of cores on which the law says that time is least, 1 at least; None where more always help: the root of (1 - serial) / crosstalk (Gunther)."""
+    """The number of cores with the least time by the law, at least 1; None if more always help. It is the
+    root of (1 - serial) / crosstalk (Gunther)."""
     if crosstalk > NO_CROSSTALK:
         return max(1.0, math.sqrt((1 - serial) / crosstalk))
     return 1.0 if serial > ALL_SERIAL else None
 
 
 def left_out_error_pct(points: Sequence[Point], fit: Fit) -> float | None:
-    """Mean distance, in percent, between each point and what the model says of it when it has all others; null where those are too few."""
+    """Mean distance, in percent, between each point and the model's value from all others; null with too few
+    others."""
     if len(points) <= POINTS_MIN:
         return None
     distances = []
@@ -175,16 +187,16 @@ def ernest(points: Sequence[Point]) -> Callable[[float, int], float]:
 
 
 def _law(cores: Any, one: float, serial: float, crosstalk: float) -> Any:
-    """Seconds on so many cores, with `one` those on a single one."""
+    """Seconds on so many cores; `one`: those on a single core."""
     return one * (1 + serial * (cores - 1) + crosstalk * cores * (cores - 1)) / cores
 
 
 def _scalability(points: Sequence[Point]) -> tuple[tuple[float, float, float], list[float | None]]:
-    """The law's three figures, and their standard errors where there are more points than figures."""
+    """The law's three figures, and their standard errors if there are more points than figures."""
     cores, seconds = np.array([float(n) for _, n, _ in points]), np.array([t for _, _, t in points])
 
     def relative(figures: Any) -> Any:
-        # A second weighs more where the time is short.
+        # A second weighs more if the time is short.
         return _law(cores, *figures) / seconds - 1
 
     start = (float(seconds[0] * cores[0]), 0.05, 0.001)
@@ -204,7 +216,8 @@ def _features(factor: float, cores: int) -> Any:
 
 
 def _is_told(points: Sequence[Point]) -> bool:
-    """True if these points tell the form's terms apart: two numbers of cores, say, leave one of the terms in cores free."""
+    """True if these points determine all of the form's terms: two numbers of cores, for example, leave one of
+    the terms in cores open."""
     return int(np.linalg.matrix_rank(np.array([_features(factor, cores) for factor, cores, _ in points]))) == len(ERNEST)
 
 

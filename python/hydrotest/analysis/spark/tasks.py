@@ -1,4 +1,4 @@
-"""What an event log holds of an application: its jobs, the attempts of their stages, the attempts of tasks."""
+"""An application in an event log: its jobs, the attempts of their stages, the attempts of tasks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ class Outcome(StrEnum):
     DONE = "done"
     FAILED = "failed"
     KILLED = "killed"
-    """Another attempt was faster, or nobody wanted it any more: as Spark's own UI, this counts attempts whose commit was denied, too."""
+    """Another attempt was faster, or it was no longer needed. Like Spark's own UI, this counts attempts whose
+    commit was denied, too."""
     REPEATED = "repeated"
-    """It was done, but what it had done was lost with its executor, and was done again (`Resubmitted`)."""
+    """It was done, but its output was lost with its executor and repeated (`Resubmitted`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One attempt of a task; times in seconds, sizes in bytes. None is what the log does not have: all figures but its times of one that was
-    killed before it began, and what Spark did not yet count when it wrote the log."""
+    """One attempt of a task; times in seconds, sizes in bytes. None: not in the log. An attempt that was
+    killed before it started has only its times, and older logs lack what Spark did not yet count."""
 
     launched_s: float
     finished_s: float
@@ -31,14 +32,15 @@ class Task:
     host: str | None
     locality: str | None
     index: int | None = None
-    """Which of its stage's tasks it is an attempt of."""
+    """The task of its stage."""
     run_s: float | None = None
     cpu_s: float | None = None
     gc_s: float | None = None
     deserialise_s: float | None = None
     serialise_s: float | None = None
     scheduler_delay_s: float | None = None
-    """What is left of its duration: sending it out, and hearing that it ended. As Spark's own UI reckons it (AppStatusUtils.schedulerDelay)."""
+    """The rest of its duration: sending it out, and the report of its end, as in Spark's own UI
+    (AppStatusUtils.schedulerDelay)."""
     getting_result_s: float | None = None
     fetch_wait_s: float | None = None
     shuffle_write_s: float | None = None
@@ -63,7 +65,7 @@ class Task:
 
 @dataclass(eq=False)
 class Job:
-    """A job, and where in the log it began and ended: jobs that did not overlap were run in turn."""
+    """A job, and its begin and end in the log: jobs that did not overlap ran one after the other."""
 
     number: int
     began: int
@@ -72,12 +74,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Task ends that should stand in the log and do not: figures that are sums over tasks are too low."""
+    """Task ends that the log should have and has not: sums over tasks are too low."""
 
     started: int
-    """Tasks that are known to have started, or that a stage that succeeded had."""
+    """Tasks that are known to have started, or that a successful stage had."""
     known: int
-    """Those of them whose ends are known, with times that can be."""
+    """Those of them with known ends and possible times."""
     left_out: int
     """Ends that are left out for their times: 0, or before the launch."""
 
@@ -93,60 +95,60 @@ class Stage:
     attempt: int = 0
     name: str | None = None
     planned: int | None = None
-    """Tasks that it is to have."""
+    """Planned tasks."""
     submitted_s: float | None = None
     completed_s: float | None = None
     """Wall time; null while it runs."""
     failure: str | None = None
     is_completed: bool = False
-    """It came to its end, well or not."""
+    """It ended, successfully or not."""
     parents: list[int] = field(default_factory=list)
     job: Job | None = None
-    """The first that needed it."""
+    """The first job that needed it."""
     cpus: int = 1
-    """Cores that each of its tasks takes."""
+    """Cores of each of its tasks."""
     slots: int | None = None
-    """Tasks of it that could run at a time, at most."""
+    """Most of its tasks that could run at a time."""
     tasks: list[Task] = field(default_factory=list)
     running: set[int] = field(default_factory=set)
-    """Attempts of tasks (their IDs) whose start stands in the log, and whose end does not."""
+    """Attempts of tasks (their IDs) with a start in the log, and no end."""
     left_out: int = 0
-    """Attempts whose times cannot be."""
+    """Attempts with impossible times."""
     duplicates: int = 0
-    """Ends that stood in the log once more."""
+    """Repeated ends in the log."""
 
     def total(self, what: str) -> float:
-        """Sum of one of the tasks' figures, of those that are known; 0 without any."""
+        """Sum of one of the tasks' figures, over the known ones; 0 without any."""
         return float(sum(self._known(what)))
 
     def known_total(self, what: str) -> float | None:
-        """Sum of one of the tasks' figures; None where no task has it."""
+        """Sum of one of the tasks' figures; None if no task has it."""
         return float(sum(known)) if (known := self._known(what)) else None
 
     def largest(self, what: str) -> float | None:
-        """Largest of one of the tasks' figures; None where no task has it."""
+        """Largest of one of the tasks' figures; None if no task has it."""
         return float(max(known)) if (known := self._known(what)) else None
 
     def _known(self, what: str) -> list[Any]:
         return [value for task in self.tasks if (value := getattr(task, what)) is not None]
 
     def count(self, outcome: Outcome) -> int:
-        """Attempts of tasks that ended so."""
+        """Attempts of tasks with this outcome."""
         return sum(task.outcome is outcome for task in self.tasks)
 
     @property
     def done_tasks(self) -> list[Task]:
-        """Attempts that count: what was done."""
+        """Attempts that count: completed ones."""
         return [task for task in self.tasks if task.outcome is Outcome.DONE]
 
     @property
     def done(self) -> int:
-        """Tasks that came to their end: each once, however many of its attempts did."""
+        """Completed tasks: each once, however many of its attempts completed."""
         return _different(self.done_tasks)
 
     @property
     def tried(self) -> int:
-        """Tasks of which an attempt ended."""
+        """Tasks with an attempt that ended."""
         return _different(self.tasks)
 
     @property
@@ -156,23 +158,24 @@ class Stage:
 
     @property
     def doubt(self) -> Doubt | None:
-        """None if nothing of it is missing."""
+        """None if it is complete."""
         known, missing = len(self.tasks), len(self.running)
-        # Of a stage that was tried again, tasks of an attempt before may have come to their ends.
+        # For a repeated stage, an earlier attempt may have completed tasks.
         if self.is_completed and self.failure is None and self.attempt == 0:
             missing = max(missing, (self.planned or 0) - self.done - self.left_out)
         return Doubt(known + self.left_out + missing, known, self.left_out) if missing or self.left_out else None
 
     @property
     def skew(self) -> float | None:
-        """The longest task's duration over the median one's; None without tasks, or where they take no time that is measured."""
+        """The longest task's duration over the median one's; None without tasks, or if their times are too
+        short to measure."""
         durations = [task.duration_s for task in self.done_tasks]
         middle = median(durations) if durations else 0.0
         return max(durations) / middle if middle > 0 else None
 
     @property
     def localities(self) -> dict[str, int]:
-        """How many tasks ran how near to their data."""
+        """Number of tasks by locality of their data."""
         return dict(Counter(task.locality for task in self.tasks if task.locality is not None))
 
     @property
@@ -192,15 +195,15 @@ class Group:
 
     stages: list[Stage] = field(default_factory=list)
     cores: int | None = None
-    """Of all executors of its application together, at most; None is not known."""
+    """Most cores of all executors of its application together; None if unknown."""
 
     @property
     def tasks_per_stage(self) -> int:
-        """Of the largest stage."""
+        """Tasks of the largest stage."""
         return max((stage.tried for stage in self.stages), default=0)
 
     def total(self, what: str) -> float:
-        """Sum of one of the tasks' figures, of those that are known."""
+        """Sum of one of the tasks' figures, over the known ones."""
         return float(sum(stage.total(what) for stage in self.stages))
 
     def largest(self, what: str) -> float:
@@ -209,6 +212,6 @@ class Group:
 
 
 def doubt_of(stages: list[Stage]) -> Doubt | None:
-    """All that is missing of some stages, whose other tasks count with it."""
+    """All that is missing in some stages, whose other tasks count with it."""
     doubts = [stage.doubt or Doubt(len(stage.tasks), len(stage.tasks), 0) for stage in stages]
     return sum(doubts, Doubt(0, 0, 0)) if any(stage.doubt for stage in stages) else None

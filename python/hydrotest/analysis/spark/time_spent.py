@@ -1,7 +1,8 @@
 """Where a Spark job's time went, and what it would be if a part of it were free: blocked-time analysis.
 
-After K. Ousterhout et al., "Making Sense of Performance in Data Analytics Frameworks" (NSDI 2015): each task's time is what it was blocked on; a
-part taken out of all tasks, and the tasks laid out anew on the same cores in the same order, gives the ideal time without that part.
+After K. Ousterhout et al., "Making Sense of Performance in Data Analytics Frameworks" (NSDI 2015). Each
+task's time is split by what it was blocked on. A part is taken out of all tasks, and the tasks are laid out
+anew on the same cores in the same order. That gives the ideal time without that part.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hydrotest.summary.spark import JobTime
 
 
 def _sum(*values: float | None) -> float | None:
-    """Of what is known; None if nothing is."""
+    """The sum of known values; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
@@ -37,15 +38,16 @@ PARTS: dict[str, Callable[[Task], float | None]] = {
     "scheduler": lambda task: _sum(task.scheduler_delay_s, task.getting_result_s),
     "serialisation": lambda task: _sum(task.deserialise_s, task.serialise_s),
 }
-"""Seconds of each task by what they were spent on; None is not known. What is left of its duration is `other`: disk reads and waiting for a core, and
-what is not known. CPU that compresses while a shuffle is written counts in both: parts are bounded by what is left, in this order."""
+"""Seconds of each task by activity; None is unknown. The rest of its duration is `other`: disk reads, waiting
+for a core, and unknown time. CPU that compresses while a shuffle is written counts in both: parts are bounded
+by the rest, in this order."""
 OTHER = "other"
 
 
 @dataclass(frozen=True)
 class StageTime:
-    """One attempt of a stage. Seconds summed over the tasks that it did, by part; its own length, and what that would be without each part. None: not
-    known."""
+    """One attempt of a stage. Seconds summed over its completed tasks, by part; its own length, and its
+    length without each part. None: unknown."""
 
     number: int
     attempt: int
@@ -56,13 +58,13 @@ class StageTime:
     ideal_s: dict[str, float | None]
     longest_task_s: float
     cores_used: float
-    """Cores that it kept busy on average."""
+    """Mean number of busy cores."""
     doubt: Doubt | None
     """Tasks that are missing from all these sums."""
 
 
 def parts_of(task: Task) -> dict[str, float | None]:
-    """A task's duration by part; those that are known add up to it."""
+    """A task's duration by part; known parts add up to it."""
     left = task.duration_s
     found: dict[str, float | None] = {}
     for name, seconds in PARTS.items():
@@ -74,13 +76,13 @@ def parts_of(task: Task) -> dict[str, float | None]:
 
 
 def share_of(parts_s: Mapping[str, float | None], part: str) -> float | None:
-    """A part's share of all of its tasks' time; None is not known, as where they took none."""
+    """A part's share of all of its tasks' time; None if unknown, as with tasks that took no time."""
     every, seconds = sum(value or 0.0 for value in parts_s.values()), parts_s[part]
     return None if seconds is None or every <= 0 else seconds / every
 
 
 def makespan(durations: Sequence[float], slots: int) -> float:
-    """How long tasks take in so many slots, each taken in its turn by the slot that is free first."""
+    """How long tasks take in so many slots; each goes to the slot that is free first."""
     free = [0.0] * max(1, min(slots, len(durations)))
     for duration in durations:
         heapq.heapreplace(free, free[0] + duration)
@@ -88,7 +90,8 @@ def makespan(durations: Sequence[float], slots: int) -> float:
 
 
 def stage_time(stage: Stage) -> StageTime:
-    """Its length is the time from its first launch to its last end. What it would be without a part is not known where its slots are not."""
+    """Its length is the time from its first launch to its last end. The length without a part is unknown if
+    its slots are."""
     tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
     split = [parts_of(task) for task in tasks]
     begin, end = min((task.launched_s for task in tasks), default=0.0), max((task.finished_s for task in tasks), default=0.0)
@@ -111,9 +114,11 @@ def stage_time(stage: Stage) -> StageTime:
 
 
 def critical_path_s(stages: Sequence[Stage]) -> float:
-    """The longest chain of stages that wait for each other, each as long as its longest task: no number of cores makes it shorter.
+    """The longest chain of stages that wait for each other, each as long as its longest task: no number of
+    cores makes it shorter.
 
-    A stage waits for its parents, an attempt for the one before it, and a job for those that had ended when the driver began it.
+    A stage waits for its parents, an attempt for the one before it, and a job for those that had ended when
+    the driver started it.
     """
     longest: dict[int, float] = defaultdict(float)
     parents: dict[int, list[int]] = {}
@@ -147,20 +152,22 @@ def critical_path_s(stages: Sequence[Stage]) -> float:
 
 
 def cores_max(stages: Sequence[Stage]) -> float | None:
-    """The cores that it can use at most: all its work over its critical path; None where it did nothing."""
+    """Most cores that it can use: all its work over its critical path; None if it did nothing."""
     path = critical_path_s(stages)
     work = sum(task.duration_s * stage.cpus for stage in stages for task in stage.done_tasks)
     return work / path if path > 0 else None
 
 
 def job_time(group: Group) -> JobTime:
-    """A job's time: its tasks' seconds by part, how much shorter its stages would be in all without each part, and what cores can do."""
+    """A job's time: its tasks' seconds by part, how much shorter its stages would be in total without each
+    part, and the gain from cores."""
     told = [stage_time(stage) for stage in group.stages]
     seconds = sum(one.seconds for one in told)
     parts = [*PARTS, OTHER]
 
     def shorter_pct(part: str) -> float | None:
-        # A part that no task of one stage has could not be taken out there; one that no task has is not known.
+        # A part that is unknown in all tasks of one stage cannot be taken out there; one unknown in all
+        # stages stays unknown.
         ideal = [one.seconds if one.parts[part] is None else one.ideal_s[part] for one in told]
         known = [value for value in ideal if value is not None]
         if len(known) < len(ideal) or (told and all(one.parts[part] is None for one in told)):
@@ -176,7 +183,7 @@ def job_time(group: Group) -> JobTime:
 
 
 def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
-    """One row an attempt of a stage, as the report shows them. What the log does not have is null."""
+    """One row for each attempt of a stage, as the report shows them. Null: not in the log."""
     return [_time_row(stage) for stage in stages]
 
 
@@ -203,5 +210,5 @@ def _time_row(stage: Stage) -> StageRow:
 
 
 def doubt_row(doubt: Doubt | None) -> DoubtRow | None:
-    """As the summary has it."""
+    """The doubt in the form of the summary."""
     return None if doubt is None else DoubtRow(started=doubt.started, known=doubt.known, left_out=doubt.left_out)

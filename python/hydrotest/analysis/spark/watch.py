@@ -1,4 +1,5 @@
-"""Progress of a batch job while it runs: what makes none, or would take longer than it may, is named with what is full."""
+"""Progress of a batch job while it runs: a job that stalls, or would exceed its time, is reported with what
+is full."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ from hydrotest.analysis.spark.failure import in_brief
 from hydrotest.units import show_bytes, show_duration
 
 STALL_S = 25.0
-"""Without a task that ends, or a word of the driver, for so long, nothing goes on. A task may take long; a stage whose first tasks do is
-told apart by its driver being well (`PATIENCE_S`)."""
+"""Seconds without a task's end or a beat of the driver after which a job counts as stalled. A task may take
+long: the driver's good state distinguishes a stage with long first tasks (`PATIENCE_S`)."""
 PATIENCE_S = 300.0
-"""So long tasks may take while the driver is well and they run."""
+"""Longest time for running tasks while the driver is well."""
 ESTIMATE_AFTER_S = 10.0
-"""A stage's rate is known after so long."""
+"""Seconds after which a stage's rate is known."""
 FULL_HEAP = 0.9
 COLLECTING = 0.5
-"""Share of the time in garbage collection from which on nothing else gets done."""
+"""Share of the time in garbage collection from which nothing else makes progress."""
 
 
 class StageBeat(BaseModel):
-    """How far a running stage is."""
+    """Progress of a running stage."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +41,7 @@ class StageBeat(BaseModel):
 
 
 class Beat(BaseModel):
-    """What a driver says of itself once a second (`Beat.java`)."""
+    """A driver's report on itself, once a second (`Beat.java`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,32 +51,32 @@ class Beat(BaseModel):
     gc_s: float
     executors: int
     lost: str | None = None
-    """Why the last executor that was lost was lost, in Spark's words."""
+    """Why the last lost executor was lost, in Spark's words."""
     stages: list[StageBeat]
 
 
 @dataclass
 class JobWatch:
-    """Watches one run of a test. `tell` it every beat, in order; `look` says what is wrong."""
+    """Watches one run of a test. `tell` takes every beat, in order; `look` returns the problem."""
 
     budget_s: float
-    """What the run may take in all."""
+    """Most seconds of the run."""
     began_s: float
     """Wall time."""
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """Names by address, for what Spark says of its executors."""
+    """Names by address, for Spark's messages about its executors."""
     first_word_s: float = STALL_S
-    """How long it may say nothing at first."""
+    """Longest silence at the start."""
     beats: deque[Beat] = field(default_factory=lambda: deque(maxlen=round(PATIENCE_S)))
     _moved_s: float = 0.0
     _since: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """When each running stage was first seen, and how far it was."""
+    """When each running stage was first seen, and its progress then."""
 
     def __post_init__(self) -> None:
         self._moved_s = self.began_s
 
     def tell(self, beat: Beat) -> None:
-        """The next beat."""
+        """Takes the next beat."""
         before = {one.stage: one.done for one in self.beats[-1].stages} if self.beats else {}
         now = {one.stage: one.done for one in beat.stages}
         if now.keys() != before.keys() or any(done > before[stage] for stage, done in now.items()):
@@ -84,7 +85,7 @@ class JobWatch:
         self.beats.append(beat)
 
     def look(self, now_s: float) -> str | None:
-        """Why the run is to be ended, in words; None while it may go on."""
+        """Why the run must be ended, in words; None while it may continue."""
         if not self.beats:
             return None if now_s - self.began_s < self.first_word_s else f"its driver has said nothing for {now_s - self.began_s:.0f} s"
         last = self.beats[-1]
@@ -111,7 +112,8 @@ class JobWatch:
 
 
 def what_is_full(beats: Sequence[Beat], hosts: Mapping[str, str]) -> str | None:
-    """What a job has run out of, by its latest beats; None if all is well as far as they tell. `hosts`: names by address."""
+    """What a job has run out of, by its latest beats; None if they show no problem. `hosts`: names by
+    address."""
     last = beats[-1]
     recent = [beat for beat in beats if beat.wall_s >= last.wall_s - ESTIMATE_AFTER_S]
     wall_s = last.wall_s - recent[0].wall_s
