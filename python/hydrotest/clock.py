@@ -1,4 +1,4 @@
-"""Time as something that is passed in, so that tests need not wait."""
+"""Time as a parameter, so that tests need not wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where code gets the time from."""
+    """Source of the time."""
 
     def monotonic_s(self) -> float:
         """Seconds since an arbitrary point; for durations."""

@@ -1,4 +1,4 @@
-"""The error tree. Every error that a user can cause says what is wrong and what to do instead."""
+"""The error tree. Every error that a user can cause states what is wrong and what to do instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXIT_FAILED = 3
 
 
 class HydrotestError(Exception):
-    """Something that the user should read, with a hint where there is a remedy.
+    """A message for the user, with a hint if there is a remedy.
 
     `exit_code` is what the command line returns for it.
     """
@@ -28,7 +28,7 @@ class HydrotestError(Exception):
 
 
 class BadInputError(HydrotestError):
-    """Input that cannot be used: nothing was started. `line` counts from 1."""
+    """Unusable input: nothing was started. `line` counts from 1."""
 
     exit_code = EXIT_BAD_INPUT
 
@@ -44,15 +44,16 @@ class MissingToolError(BadInputError):
 
 
 class RunFailedError(HydrotestError):
-    """The run cannot go on; what was measured so far is kept."""
+    """The run cannot continue; what was measured so far is kept."""
 
 
 class TrialFailedError(HydrotestError):
-    """One trial is void; the run may go on."""
+    """One trial is void; the run may continue."""
 
 
 class OverdueError(TrialFailedError):
-    """Something did not answer in time. Says who, how long was waited, and why so long."""
+    """Something did not answer in time. States what it was, how long the wait was, and the reason for that
+    time."""
 
     def __init__(self, who: str, what: str, seconds: float, why: str) -> None:
         super().__init__(f"{who} did not {what} within {seconds:.4g} s ({why})")

@@ -1,4 +1,5 @@
-"""Modules that are imported when they are first used: those that take tenths of a second of CPU and that most commands do not need."""
+"""Modules that are imported on first use: they take tenths of a second of CPU, and most commands do not need
+them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 
 class Lazy:
-    """Stands for a module. Where types are wanted, import the module itself under `TYPE_CHECKING`."""
+    """Stands for a module. For types, import the module itself under `TYPE_CHECKING`."""
 
     def __init__(self, name: str) -> None:
         self._name = name

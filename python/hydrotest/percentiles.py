@@ -1,4 +1,5 @@
-"""Which percentiles there are: of objectives, of what is measured, and in tables. A further one is a line here, and one in docs/experiment.md (`make docs`)."""
+"""All percentiles: of objectives, of measurements, and in tables. A new one needs a line here, and one in
+docs/experiment.md (`make docs`)."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ class Percentile:
     """Its key in an objective, and in summary.json."""
     percent: float
     words: str
-    """What it is, in a sentence."""
+    """Its meaning, in a sentence."""
     head: str = ""
     """Above a column of its own; its name if not given."""
     is_brief: bool = True
-    """Stands in each table; else only in those that show all."""
+    """Shown in each table; else only in those that show all."""
 
     @property
     def label(self) -> str:
-        """In a head or a title: p99.9 of p999."""
+        """For a head or a title: p99.9 for p999."""
         return f"p{self.percent:g}"
 
 
@@ -35,7 +36,7 @@ PERCENTILES = (
 BRIEF = tuple(one for one in PERCENTILES if one.is_brief)
 NAMES = tuple(one.name for one in PERCENTILES)
 FIGURES = ("mean", *NAMES, "max")
-"""What is kept of a latency, in the order of tables."""
+"""Figures of a latency, in the order of tables."""
 
 
 def heads(*, every: bool) -> list[str]:
@@ -44,5 +45,5 @@ def heads(*, every: bool) -> list[str]:
 
 
 def figures(latency: Mapping[str, float | None] | None) -> dict[str, float | None] | None:
-    """A latency with each figure that a latency has: what a tool does not tell is null."""
+    """A latency with all of its figures: null for those that a tool does not report."""
     return None if latency is None else {name: latency.get(name) for name in FIGURES}

@@ -1,4 +1,4 @@
-"""Where hydrotest keeps what is not a run: by the XDG base directory specification, never in the project."""
+"""Locations of everything but runs: by the XDG base directory specification, never in the project."""
 
 from __future__ import annotations
 

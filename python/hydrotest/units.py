@@ -1,7 +1,7 @@
 """Quantities as people write them: "100 B", "5 min", "2 Gbit/s", "1M", "10 %".
 
-Sizes take decimal (kB, MB, GB) and binary (KiB, MiB, GiB) prefixes and mean what they say.
-Every function raises `ValueError` with the forms that it takes.
+Sizes take decimal (kB, MB, GB) and binary (KiB, MiB, GiB) prefixes with their standard meaning. Every
+function raises `ValueError` with the forms that it takes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from decimal import Decimal
 _QUANTITY = re.compile(r"^\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµ%/]*)\s*$")
 
 QUANTITY_CHARS_MAX = 40
-"""Longer texts are no quantities."""
+"""Longer texts are not quantities."""
 QUANTITY_MAX = Decimal("1e30")
-"""Nor are larger numbers: no unit that is counted in is so small."""
+"""Nor are larger numbers: no unit is that small."""
 
 SIZES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -26,7 +26,7 @@ _RATES |= {"B/s": 8, "kB/s": 8 * 10**3, "MB/s": 8 * 10**6, "GB/s": 8 * 10**9}
 
 
 def _exactly(text: object, units: Mapping[str, int | str], what: str, example: str) -> Decimal:
-    """The quantity as it is written: 0.29K are 290, which floats make 290.00000000000006 or less."""
+    """The exact quantity: 0.29K is 290, which floats make 290.00000000000006 or less."""
     match = None
     if isinstance(text, (str, int, float)) and not isinstance(text, bool) and len(str(text)) <= QUANTITY_CHARS_MAX:
         match = _QUANTITY.match(str(text))
@@ -49,8 +49,8 @@ def _names(units: Mapping[str, int | str]) -> str:
 
 
 def size_bytes(text: object) -> int:
-    """A size in bytes: "100 B", "16 KiB", "1 GB". The unit is required: a bare number hides a factor of 1,024. Parts of larger units are rounded to bytes; a part of a
-    byte is none."""
+    """A size in bytes: "100 B", "16 KiB", "1 GB". The unit is required: a bare number hides a factor of
+    1,024. Parts of larger units are rounded to bytes; a part of a byte is not allowed."""
     value = _exactly(text, SIZES, "size", "16 KiB")
     return _whole(value, text, "size", "16 KiB") if value < SIZES["kB"] else round(value)
 
@@ -61,17 +61,17 @@ def duration_s(text: object) -> float:
 
 
 def count(text: object) -> int:
-    """A count: 1000, "1M", "100K"; always whole."""
+    """A count: 1000, "1M", "100K"; always an integer."""
     return _whole(_exactly(text, _COUNTS, "count", "1M"), text, "count", "1M")
 
 
 def number(text: object) -> float:
-    """A number, whole or not, with the units of a count: 0.5, "1.5K"."""
+    """A number, integer or not, with the units of a count: 0.5, "1.5K"."""
     return float(_exactly(text, _COUNTS, "number", "1.5K"))
 
 
 def rate_per_s(text: object) -> float:
-    """Operations a second: 5000, "100K", "1M", also with "/s" behind it."""
+    """Operations per second: 5000, "100K", "1M", also followed by "/s"."""
     plain = text.strip().removesuffix("/s") if isinstance(text, str) else text
     rate = float(_exactly(plain, _COUNTS, "rate", "100K"))
     if rate <= 0:
@@ -80,7 +80,7 @@ def rate_per_s(text: object) -> float:
 
 
 def link_bits_per_s(text: object) -> float:
-    """A link's speed in bits a second: "2 Gbit/s", "25 MB/s"."""
+    """A link's speed in bits per second: "2 Gbit/s", "25 MB/s"."""
     return float(_exactly(text, _RATES, "link speed", "2 Gbit/s"))
 
 
@@ -93,7 +93,7 @@ def share(text: object) -> float:
 
 
 def fraction(text: object) -> float:
-    """A fraction: 0.05 or "5 %"; neither nothing nor all."""
+    """A fraction: 0.05 or "5 %"; neither zero nor all."""
     value = share(text)
     if value in (0.0, 1.0):
         raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
@@ -119,7 +119,7 @@ def show_duration(seconds: float) -> str:
 
 
 def show_rate(value: float) -> str:
-    """Operations a second for people, three significant digits and thousands marked: 123,000."""
+    """Operations per second for people, three significant digits and thousands marked: 123,000."""
     if value >= 1000:
         digits = max(0, len(str(int(value))) - 3)
         return f"{round(value, -digits):,.0f}"
@@ -127,10 +127,11 @@ def show_rate(value: float) -> str:
 
 
 def show_share(value: float, threshold: float) -> str:
-    """A share for people, with as many digits as tell it from a threshold that it is held against: 85%, but 84.8% where 85 % decide."""
+    """A share for people, with enough digits to distinguish it from its threshold: 85%, but 84.8% with a
+    threshold of 85 %."""
     return next((shown for digits in range(4) if (shown := f"{value:.{digits}%}") != f"{threshold:.{digits}%}"), f"{value:.0%}")
 
 
 def show_figure(value: float, unit: str | None) -> str:
-    """A figure for people in its unit, which is None of a share, and nothing of what is counted: 12%, 3.1 /s, 9."""
+    """A figure for people in its unit, which is None for a share, and empty for a count: 12%, 3.1 /s, 9."""
     return f"{value:.0%}" if unit is None else f"{value:,.3g} {unit}".rstrip()

@@ -1,5 +1,5 @@
-"""The command line: which commands there are, and what each takes. A command imports what carries it out when it is called, so that `--help`
-does not pay for the analysis, nor `check` for the systems."""
+"""The command line: the commands and their arguments. A command imports its implementation when it is called.
+So `--help` does not pay for the analysis, nor `check` for the systems."""
 
 from __future__ import annotations
 

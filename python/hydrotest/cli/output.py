@@ -1,4 +1,4 @@
-"""Where commands print: data on stdout, progress and messages on stderr; JSON where a program may read."""
+"""Output of commands: data on stdout, progress and messages on stderr; JSON for programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ else:
 
 
 def out_console() -> console.Console:
-    """A terminal's own width, or the one that `COLUMNS` asks for; elsewhere one that few tables need more than."""
+    """A terminal's own width, or the one in `COLUMNS`; elsewhere one that is enough for most tables."""
     return console.Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
 
 
@@ -34,7 +34,7 @@ def print_json(value: Any) -> None:
 
 
 def print_error(error: Exception | str, on: console.Console | None = None) -> None:
-    """What went wrong, with its hint."""
+    """Prints an error with its hint."""
     (on or err_console()).print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -18,7 +18,7 @@ REFRESH_PER_S = 2
 
 
 class PlainProgress:
-    """One line an event."""
+    """One line for each event."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -15,7 +15,7 @@ from hydrotest.summary.model import Summary
 
 
 def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, Summary]:
-    """A run's folder, its experiment, and its summary, rebuilt from what lies there."""
+    """A run's folder, its experiment, and its summary, rebuilt from the folder."""
     folder = RunFolder.open(path)
     spec, _ = load_experiment(path / layout.EXPERIMENT)
     journal = folder.read_journal()

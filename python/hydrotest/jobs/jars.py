@@ -1,7 +1,8 @@
-"""Programs of ours, compiled against the Spark or Hadoop that will run them: one jar per Spark version and source, in the cache.
+"""hydrotest's own programs, compiled against the Spark or Hadoop that runs them: one jar per Spark version
+and source, in the cache.
 
-By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already; resolving Spark once more
-would fetch 200 MB.
+By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already. Resolving Spark
+once more would fetch 200 MB.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from hydrotest.store.lock import Lock
 from hydrotest.systems.java import find_java
 
 MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain"}
-"""The programs, each in a folder of its own, and where they begin."""
+"""The programs, each in its own folder, and their main classes."""
 
 
 def job_jar(job: str, classpath: str, version: str) -> Path:
-    """A program's jar, compiled against `classpath`, which `version` names, if it is not in the cache. Raises `MissingToolError` without a JDK."""
+    """A program's jar, compiled against `classpath`, named by `version`, if it is not in the cache. Raises
+    `MissingToolError` without a JDK."""
     sources = {
         path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath(job).iterdir() if path.name.endswith(".java")
     }
@@ -40,7 +42,7 @@ def job_jar(job: str, classpath: str, version: str) -> Path:
 def _compile(sources: dict[str, bytes], classpath: str, jar: Path) -> None:
     compiler = find_javac()
     for left in jar.parent.glob(f".{jar.stem}-*"):
-        shutil.rmtree(left)  # of a killed call: the lock is ours, so nobody works in it
+        shutil.rmtree(left)  # of a killed call: the lock is ours, so no other process works in it
     work = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=jar.parent))
     try:
         for name, text in sources.items():
@@ -71,7 +73,8 @@ def _compile(sources: dict[str, bytes], classpath: str, jar: Path) -> None:
 
 
 def find_javac() -> Path:
-    """The compiler beside the Java that runs Spark, else the PATH's. Raises `MissingToolError` without one."""
+    """The compiler next to the Java that runs Spark, else the PATH's. Raises `MissingToolError` without
+    one."""
     beside = find_java().resolve().parent / "javac"
     found = str(beside) if beside.exists() else shutil.which("javac")
     if found is None:

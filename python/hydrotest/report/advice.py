@@ -12,7 +12,8 @@ SPARK = "https://spark.apache.org/docs/latest/"
 
 
 def advice(row: Limit | Job) -> str | None:
-    """For a limit whose binding resource is proven, or that a limit inside the system seems to set; None where nothing is, or nothing general can be said."""
+    """Advice for a limit whose binding resource is proven, or that a limit inside the system seems to set;
+    None otherwise, or without general advice."""
     bound = row.bound_by
     if bound.kind == Kind.GENERATOR and bound.confirmed:
         hosts = " and ".join(bound.binds)

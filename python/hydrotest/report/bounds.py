@@ -17,7 +17,7 @@ from hydrotest.verdicts.evidence import InsideLine, UseLine
 
 
 def bound_sentence(row: Limit | Job) -> str:
-    """What sets the limit, and how sure that is."""
+    """What sets the limit, and how certain that is."""
     bound = row.bound_by
     if bound.confirmed:
         return _proven_sentence(row)
@@ -32,7 +32,7 @@ def bound_sentence(row: Limit | Job) -> str:
 
 
 def _nearest(found: Sequence[Nearest]) -> str:
-    """What came nearest to being a suspect, how far it was from that, and what would prove it."""
+    """What came nearest to being a suspect, how near it came, and what would prove it."""
     if not found:
         return ""
     named = []
@@ -51,7 +51,7 @@ def _nearest(found: Sequence[Nearest]) -> str:
 
 
 def _proven_sentence(limit: Limit | Job) -> str:
-    """A verdict that squeezes proved, what was ruled out by them, and what comes next."""
+    """A verdict that squeezes proved, what they ruled out, and what comes next."""
     bound = limit.bound_by
     parts = []
     for row in _squeezed(bound, Role.BINDS):
@@ -61,7 +61,7 @@ def _proven_sentence(limit: Limit | Job) -> str:
         parts.append(f"the {named(row.resource, there)} of {row.host} ({_shares(there, held_back)}with {1 - row.left:.0%} of it taken away the rate fell by "
                      f"{cost[1]:.0f} % [{cost[0]:.0f}, {cost[2]:.0f}], {row.n} times)")  # fmt: skip
     whose = "the generator, by " if bound.kind == Kind.GENERATOR else ""
-    # The figures of a search's limit are of less than what was squeezed.
+    # The figures of a search's limit are for a lower rate than the squeezed one.
     when = "without a rate limit, it is " if "searches" in limit.model_fields_set else ""
     out = f"Proven by squeezing: {when}bound by {whose}{' and '.join(parts)}."
     out += _at_the_limit(bound) if when else ""
@@ -75,7 +75,7 @@ def _proven_sentence(limit: Limit | Job) -> str:
 
 
 def _at_the_limit(bound: BoundBy) -> str:
-    """How much of what binds was used at the limit, which is below what was squeezed; host by host."""
+    """How much of what binds was used at the limit, which is below the squeezed rate; host by host."""
     told = []
     for line in used(bound.evidence, bound.resource, bound.binds):
         held_back = throttled(bound.evidence, line.host) if bound.resource == "cpu" else 0.0
@@ -84,7 +84,7 @@ def _at_the_limit(bound: BoundBy) -> str:
 
 
 def _next_sentence(more: Next) -> str:
-    """What more of it gave, and what comes next."""
+    """The gain from more of it, and what comes next."""
     out = f" With {more.given:g} × as much of it the rate changes by {more.change_pct:+.0f} % [{more.low_pct:+.0f}, {more.high_pct:+.0f}]"
     out += "; it would still bind" if more.is_still else ""
     if more.resource is not None:
@@ -100,20 +100,21 @@ def _squeezed(bound: BoundBy, role: Role) -> list[SqueezeRow]:
 
 
 def elasticity_words(row: SqueezeRow) -> str:
-    """The elasticity of what was squeezed with its interval; of a single turn none is known."""
+    """The elasticity of a squeezed resource with its interval; a single block has none."""
     interval = f"[{row.low:.2f}, {row.high:.2f}]" if math.isfinite(row.low) else "of one turn"
     return f"elasticity {row.value:.2f} {interval}"
 
 
 def named(resource: str, there: Sequence[UseLine]) -> str:
-    """A resource, of a link with the direction that is the busier one on all its hosts; `there`: its use on them."""
+    """A resource; for a link with the direction that is busier on all its hosts. `there`: its use on them."""
     units = {line.used_unit for line in there}
     direction = DIRECTIONS.get(next(iter(units)), "") if len(units) == 1 else ""
     return f"{direction}{NAMES[resource]}"
 
 
 def _shares(there: Sequence[UseLine], held_back: Sequence[float]) -> str:
-    """How much of their ceilings, which are told, too, and in how many of their periods quotas held them back; empty without any."""
+    """The used share of their ceilings, with the ceilings, and the share of periods in which quotas throttled
+    them; empty without any."""
     if not there:
         return ""
     shares = list(dict.fromkeys(f"{share:.0%}" for share in sorted(line.value or 0.0 for line in there)))
@@ -124,12 +125,13 @@ def _shares(there: Sequence[UseLine], held_back: Sequence[float]) -> str:
 
 
 def held_back_words(share: float, joint: str = " and ") -> str:
-    """In how many of its periods a quota held its host back, to be said after what was used; empty where those were few."""
+    """The share of its periods in which a quota throttled its host, to follow its use; empty if those were
+    few."""
     return f"{joint}held back by its quota in {share:.0%} of its periods" if share >= THROTTLED_MIN else ""
 
 
 def ceiling_words(line: UseLine) -> str:
-    """The ceiling of what was used, in its field's unit."""
+    """The ceiling of a use, in its field's unit."""
     resource, ceiling = line.resource, line.ceiling
     if ceiling is None:
         return "its ceiling"
@@ -142,8 +144,8 @@ def ceiling_words(line: UseLine) -> str:
 
 
 def full_inside(row: Limit | Job) -> list[InsideLine]:
-    """What was full inside the services on the hosts whose CPU is proven to bind, and spends it; what is known of all executors
-    holds for the workers. Threads and slots only wait for what binds."""
+    """What was full inside the services on the hosts whose CPU is proven to bind, and uses CPU. What is known
+    of all executors holds for the workers. Threads and slots only wait for what binds."""
     bound = row.bound_by
     if bound.resource != "cpu":
         return []
@@ -153,7 +155,7 @@ def full_inside(row: Limit | Job) -> list[InsideLine]:
 
 
 def _others(rows: Sequence[SqueezeRow], head: str) -> str:
-    """What else was squeezed, with its elasticities; empty without any."""
+    """The other squeezed resources, with their elasticities; empty without any."""
     told = "; ".join(
         f"{NAMES[row.resource]} of {row.host}{' alone' if row.role == Role.OUT_ALONE else ''} ({elasticity_words(row)})" for row in rows
     )

@@ -36,7 +36,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, what it shows in a sentence, and the table beside it."""
+    """A chart, its meaning in a sentence, and its table."""
 
     slug: str
     title: str
@@ -261,7 +261,7 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
 
 
 def loopback_words(hosts: Sequence[Host]) -> str:
-    """What network traffic is where hosts are not emulated."""
+    """The meaning of network traffic if hosts are not emulated."""
     return "" if all(host.connect == "netns" for host in hosts) else " On one machine, network is loopback traffic."
 
 

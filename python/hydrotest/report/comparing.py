@@ -1,4 +1,4 @@
-"""Runs beside each other: what differs, and where systems are better placed."""
+"""Comparison of runs: what differs, and where systems are better placed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydrotest.verdicts.comparison import Choice, Contended, Difference, Differs
 
 
 def comparison_sheet(rows: Sequence[Row]) -> Table:
-    """Two runs beside each other."""
+    """Comparison of two runs."""
     cells = [
         [row.workload, row.tenancy, row.what, row.unit, row.first, row.second, NONE if row.change_pct is None else f"{row.change_pct:+.1f} %",
          NONE if row.low_pct is None or row.high_pct is None else f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), row.word]
@@ -58,7 +58,7 @@ def contended_words(use: Contended) -> str:
 
 
 def unequal_words(unequal: Unequal) -> str:
-    """A resource of which the placements have not the same in all."""
+    """A resource whose totals differ between the placements."""
     shown = ", ".join(f"{run} {total:,.4g}" for run, total in unequal.sums)
     return f"the hosts of the systems have not the same {unequal.resource} in all: {shown}"
 

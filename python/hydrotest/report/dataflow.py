@@ -1,4 +1,5 @@
-"""Dataflows: what lies behind each step and how its queries went, as tables and in words, and the published results of such a pipeline beside it."""
+"""Dataflows: the output of each step and its queries, as tables and in words, with the published results of
+such a pipeline."""
 
 from __future__ import annotations
 
@@ -15,11 +16,12 @@ FORGETS = (
     "With `commitlog_sync: periodic`, its default, a Cassandra node that is killed may lose what it acknowledged in its last 0.1 s (CASSANDRA-13987). Where that is "
     "set, and this was the only copy, it may explain the loss; `config: {commitlog_sync: batch}` or more copies prevent it."
 )
-"""Of rows lost where a node was killed. Cassandra marks every 0.1 s up to where its commit log can be replayed (AbstractCommitLogService)."""
+"""For rows lost when a node was killed. Every 0.1 s, Cassandra marks how far its commit log can be replayed
+(AbstractCommitLogService)."""
 
 
 def _is_shown(row: Step | Query) -> bool:
-    """True of trials that are shown one by one; what a search found is told among the limits."""
+    """True for trials that are shown one by one; results of a search are among the limits."""
     return row.purpose is not None and Trait.STEPS in Purpose(row.purpose).traits
 
 
@@ -54,7 +56,7 @@ ADDED = (
 
 
 def _told(rows: Sequence[Step]) -> list[tuple[str, Step]]:
-    """Each trial of its own; all of a search as one, by workload and step. With what it is."""
+    """Each trial separately, but all of a search as one, by workload and step; with its name."""
     out: dict[tuple[object, ...], tuple[str, list[Step]]] = {}
     for at, row in enumerate(rows):
         if _is_shown(row):
@@ -80,7 +82,7 @@ def _where(row: Step) -> str:
 
 
 def splitter_beside_sheet(summary: Summary) -> Table:
-    """The published results of such a pipeline beside ours: the highest rate that went through it."""
+    """The published results of such a pipeline next to ours: the highest rate that went through it."""
     heads = ["source", "aggregate", "workers", "machines", "records/s", "MB/s"]
     if summary.published is None or summary.published.source != "scribengin-2016":
         return Table("Dataflow beside what was published", heads, [])
@@ -110,7 +112,7 @@ def splitter_beside_sheet(summary: Summary) -> Table:
 
 
 def queries_sheet(summary: Summary) -> Table:
-    """A row for each query of a dataflow; of a search's trials those of the last."""
+    """A row for each query of a dataflow; for a search only of its last trials."""
     rows = summary.queries
     last: dict[str, int] = {}
     for row in rows:
@@ -129,7 +131,8 @@ def queries_sheet(summary: Summary) -> Table:
 
 
 def step_sentences(queries: Sequence[Query]) -> list[str]:
-    """Of each dataflow whose limit was searched: the step that is the slowest when most is offered, which the others wait for."""
+    """For each dataflow whose limit was searched: the slowest step at the highest load, which the others wait
+    for."""
     out = []
     for workload in dict.fromkeys(row.workload for row in queries if not _is_shown(row)):
         own = [row for row in queries if row.workload == workload and row.batch_s_median is not None and row.tenancy == "isolated"]
@@ -194,7 +197,8 @@ def windows_sheet(summary: Summary) -> Table:
 
 
 def promise_sentences(rows: Sequence[Step]) -> list[str]:
-    """Of each sink of a dataflow: what was seen there, beside what its engine promises of records that lay in its first topic."""
+    """For each sink of a dataflow: what was found there, and what its engine guarantees for records in its
+    first topic."""
     out = []
     for workload, sink in dict.fromkeys((row.workload, row.sink) for row in rows if row.sink):
         of_flow = [row for row in rows if row.workload == workload]
@@ -209,7 +213,7 @@ def promise_sentences(rows: Sequence[Step]) -> list[str]:
         seen += " (all of them doubled by the steps before it)" if more and not own_doubles else ""
         seen += f" and {strayed:,} in a wrong branch" if strayed else ""
         late = f" ({flying:,} were still on their way when it was looked at)" if flying else ""
-        # What was lost before the pipeline, or doubled by the step before, is not this one's doing.
+        # What was lost before the pipeline, or doubled by the step before, does not count against this step.
         lost_within = lost - sum(row.lost for row in of_flow if row.hop == "input")
         broken = lost_within > 0 or (own[0].promise == "exactly once" and own_doubles > 0)
         promise = own[0].promise

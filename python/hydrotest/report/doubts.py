@@ -1,4 +1,4 @@
-"""Figures that are right, and yet may be read wrongly."""
+"""Figures that are right, and may still be misread."""
 
 from __future__ import annotations
 

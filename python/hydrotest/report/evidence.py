@@ -1,4 +1,5 @@
-"""What each verdict stands on: of each host's resources what was used, what waited for it, and what a squeeze or the use says of it."""
+"""The evidence of each verdict: for each host's resources the use, what waited for them, and the result of a
+squeeze or of the use."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from hydrotest.verdicts.evidence import Line, UseLine
 
 
 def evidence_sheet(summary: Summary) -> Table:
-    """A line for each resource of a host that was used much, waited for, or squeezed, and for each limit inside a system that was full."""
+    """A line for each resource of a host that was used much, waited for, or squeezed, and for each limit
+    inside a system that was full."""
     rows = []
     every: list[Limit | Job] = [*summary.limits, *summary.jobs]
     for row in every:
@@ -52,7 +54,7 @@ def _resource(bound: BoundBy, line: UseLine) -> list[list[str]]:
 
 
 def _freely(one: SqueezeRow, resource: str, host: str) -> str:
-    """What was used of it in the turns of a squeeze in which nothing was taken."""
+    """Its use in the unchanged blocks of a squeeze."""
     return "".join(f" at {line.value:.0%}" for line in used(one.freely, resource, [host]))
 
 

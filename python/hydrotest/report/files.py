@@ -24,7 +24,7 @@ def files_sheet(summary: Summary) -> Table:
 
 
 def files_sentences(rows: Sequence[Files]) -> list[str]:
-    """How fast files were written and read, where most went through."""
+    """Throughput of written and read files, at the number at once with the highest one."""
     return [
         f"{row.workload} {'wrote' if row.op == 'write' else 'read'} {show_bytes(round(row.bytes_per_s))}/s, {row.at_once} files at once, each at "
         f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s ± {show_bytes(round(row.per_file_bytes_per_s_sd))}/s."

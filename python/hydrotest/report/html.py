@@ -1,4 +1,4 @@
-"""The report: one HTML file that opens offline, years later, without asking anyone."""
+"""The report: one HTML file that opens offline, years later, without any other source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
 def write_report(folder: RunFolder, experiment: Experiment, summary: Summary) -> Path:
-    """Writes RUN/report.html from what lies in the folder and returns its path."""
+    """Writes RUN/report.html from the folder's contents and returns its path."""
     path = folder.path / layout.REPORT
     write_whole(path, render(folder, experiment, summary))
     return path

@@ -22,7 +22,7 @@ def _latencies(latency: Latency) -> list[str]:
 
 
 def _table_of(row: Level, kinds: dict[str, str]) -> str | None:
-    """In which of the two tables a level is shown."""
+    """The table of the two in which a level is shown."""
     kind = WORKLOADS.get(kinds.get(row.workload, ""))
     return None if kind is None else kind.table
 
@@ -67,7 +67,7 @@ def produce_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
 
 
 def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
-    """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law beside it."""
+    """Op, rate, mean, median, p95, p99: the published Cassandra table, with Little's law."""
     rows = []
     for row in summary.levels:
         if _table_of(row, kinds) != "operations" or row.tenancy == "combined":
@@ -105,19 +105,19 @@ def cassandra_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
 
 
 def rejected_sheet(summary: Summary) -> Table:
-    """Why each level that was not sustained was not: a row for each rule that failed."""
+    """Why a level was not sustained: a row for each rule that failed."""
     rows = []
     for row in summary.levels:
         if row.accepted is not False:
             continue
-        # What is no rule's own: that the trial is void, or that a quota held the client back.
+        # Failures outside the rules: the trial is void, or a quota throttled the client.
         failed = [(why.rule if isinstance(why, Check) else NONE, failure_words(why)) for why in row.because]
         rows += [[row.workload, row.client, target(row), rule, words] for rule, words in failed]
     return Table("Levels that were not sustained", ["workload", "client", "target", "rule", "why"], rows)
 
 
 def _errors(row: Level) -> str:
-    """Failed operations of the whole trial, and how many of them are among those that were timed."""
+    """Failed operations of the whole trial, and how many of them are among the timed ones."""
     if not row.errors_known:
         return NONE
     timed = row.latency_includes_failed or 0
@@ -125,7 +125,7 @@ def _errors(row: Level) -> str:
 
 
 def target(row: Level) -> str:
-    """What was asked for: a rate, a number in flight, or as much as it takes."""
+    """The request: a rate, a number in flight, or unthrottled."""
     if row.offered is not None:
         return f"{row.offered:,.0f}/s"
     return f"{row.concurrency} in flight" if row.concurrency else "as fast as it can"

@@ -1,4 +1,4 @@
-"""Which objectives a run missed: why its exit code is 1, where it is."""
+"""The objectives that a run missed: the reason for exit code 1."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hydrotest.summary.model import Summary
 
 
 def missed(summary: Summary) -> list[str]:
-    """A line for each: no limit was found, a level or a soak was not sustained, a job did not come to its end or took too long, something was lost or
-    corrupted. Nothing for a run whose exit code is 0."""
+    """A line for each: no limit was found, a level or a soak was not sustained, a job did not complete or
+    took too long, something was lost or corrupted. Empty for a run whose exit code is 0."""
     return [*_limits(summary), *_levels(summary), *_soaks(summary), *_jobs(summary), *_integrity(summary)]
 
 

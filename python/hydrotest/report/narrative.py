@@ -1,4 +1,4 @@
-"""What was found, in words: the sentences that show and report begin with."""
+"""The findings in words: the first sentences of show and report."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One of the questions, and its answers: each of a workload, or of something else that stands by itself."""
+    """One of the questions, and its answers: each for a workload, or for something else on its own."""
 
     question: str
     answers: list[str]
 
 
 def headline(summary: Summary) -> list[Finding]:
-    """The answers to the five questions, in the order in which they are asked."""
+    """The answers to the five questions, in their order."""
     return [
         Finding("How much?", _how_much(summary)),
         Finding("At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
@@ -125,7 +125,7 @@ def _latency_sentence(summary: Summary) -> str:
 
 
 def end_to_end_sentence(summary: Summary) -> str | None:
-    """What a consumer's response times are, and how exact; None where no consumer followed what was being written."""
+    """A consumer's response times, and their accuracy; None if no consumer followed the writes."""
     followed = [
         row.workload for row in summary.generator if (row.kind == "kafka-consume" and row.tenancy == "combined") or row.kind == "dataflow"
     ]
@@ -157,7 +157,7 @@ def _bound_sentences(summary: Summary) -> list[str]:
 
 
 def doubling_sentences(rows: Sequence[Doubling]) -> list[str]:
-    """Whether the generators were the limit, as twice as many showed."""
+    """Whether the generators were the limit, by the test with twice as many."""
     told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
             None: "made no clear difference"}  # fmt: skip
     return [
@@ -168,7 +168,8 @@ def doubling_sentences(rows: Sequence[Doubling]) -> list[str]:
 
 
 def together_sentences(summary: Summary) -> list[str]:
-    """What happens when all press at once: the safe working point, the interference, who is starved of what."""
+    """The effect of all load at once: the safe working point, the interference, and who is starved of
+    what."""
     point = summary.safe_working_point
     combined = [row for row in summary.limits if row.tenancy == "combined"]
     if point is None and not summary.interference:
@@ -201,7 +202,8 @@ def _named(bound: BoundBy) -> Named:
 
 
 def contested_sentences(rows: Sequence[Limit]) -> list[str]:
-    """What combined limits are bound by, who had how much of it, and what would be free without each; those that the same is said of in one sentence."""
+    """What binds combined limits, each user's share of it, and what would be free without each; equal results
+    share a sentence."""
     found: dict[Named, list[tuple[str, BoundBy]]] = defaultdict(list)
     for row in rows:
         bound = row.bound_by
@@ -226,7 +228,7 @@ def _metric(metric: str) -> str:
 
 
 def _change(row: Interference) -> str:
-    """× for large changes, percent for small ones; always with the interval, but of what was starved."""
+    """× for large changes, percent for small ones; with the interval, except for starved workloads."""
     starved = row.starved_pairs
     if starved:
         return f"nothing at all in {starved} of {row.n} pairs"
@@ -238,7 +240,7 @@ def _change(row: Interference) -> str:
 
 
 def _freed(shares: Mapping[str, float]) -> str:
-    """What moving each system (or workload) to other hosts would free."""
+    """The gain from moving each system (or workload) to other hosts."""
     told = " or ".join(f"{system} away would free {share:.0%}" for system, share in shares.items())
     return f" Moving {told} of what is used there." if told else ""
 
@@ -295,7 +297,8 @@ def soak_sentences(rows: Sequence[Soak]) -> list[str]:
 
 
 def _held(load: SoakWorkload) -> str:
-    """Whether a workload's level was held over a soak; stretches that missed its latency are told even so, since the whole can hide them."""
+    """Whether a workload's level was held over a soak. Stretches that missed its latency are reported in any
+    case, since the average can hide them."""
     missed, of = load.missed_at_s, len(load.buckets)
     stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
     at = f"{load.workload} at {rate(load.offered)}/s"
@@ -377,7 +380,7 @@ def integrity_sentence(rows: Sequence[Integrity]) -> str:
 
 
 def findings(summary: Summary) -> list[str]:
-    """The whole of it, as plain sentences."""
+    """All findings, as plain sentences."""
     sentences = [f"{finding.question} {' '.join(finding.answers)}" for finding in headline(summary)]
     if summary.status != "complete":
         sentences.append(f"The run is {summary.status}" + (f": {summary.error}" if summary.error else "") + ".")

@@ -1,4 +1,5 @@
-"""Published results beside ours, figure by figure: what others have measured on the machines that emulated hosts stand for."""
+"""Published results next to ours, figure by figure: measured by others on the machines that emulated hosts
+stand for."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ Row = dict[str, Any]
 
 
 def published() -> dict[str, list[Row]]:
-    """The published results by kind, as facts; each with its source and with what does not add up."""
+    """The published results by kind, as facts; each with its source and its inconsistencies."""
     text = resources.files("hydrotest.report").joinpath("published.yaml").read_text()
     kinds: dict[str, list[Row]] = yaml.safe_load(text)
     return kinds
 
 
 def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
-    """A row for each published figure that this run has one for. Ours are also told divided by the scale of the cores, as if the machines
-    were the true ones: a rule of three, no prediction."""
+    """A row for each published figure that this run has one for. Ours are also shown divided by the scale of
+    the cores, as if on the real machines: a rule of three, not a prediction."""
     wanted = summary.published
     rows: list[list[str]] = []
     if wanted:
@@ -87,7 +88,7 @@ def _stored(published_rows: list[Row], summary: Summary, kinds: dict[str, str], 
     out = []
     for theirs in (row for row in published_rows if row["tenancy"] == "isolated"):
         same = [row for row in ours if row.op == theirs["op"]]
-        # The published client had as many in flight as Little's law says, which were its threads.
+        # By Little's law the published client had as many in flight as threads.
         level = min(same, key=lambda row: row.concurrency or 0, default=None)
         if level is None:
             continue
@@ -107,7 +108,8 @@ def _stored(published_rows: list[Row], summary: Summary, kinds: dict[str, str], 
 
 
 def spark_beside_sheet(summary: Summary) -> Table:
-    """A row for each published run of the Spark suite of whose scale factor and tenancy this run has tests: theirs, then ours."""
+    """A row for each published run of the Spark suite with a scale factor and tenancy that this run has tests
+    for: theirs, then ours."""
     wanted = summary.published
     rows = []
     if wanted:

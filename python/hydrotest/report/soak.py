@@ -45,7 +45,7 @@ def _figure(number: int, load: SoakWorkload) -> Figure:
 
 
 def held_sheet(summary: Summary) -> Table:
-    """What was asked of each workload over a long level, and whether it was held."""
+    """The objective of each workload over a long level, and whether it was held."""
     rows = []
     for soak in summary.soak:
         for load in soak.workloads:

@@ -19,20 +19,20 @@ from hydrotest.summary.spark import Fuller, JobTest, JobTime
 from hydrotest.units import show_bytes
 
 SHOWN_MIN = 0.02
-"""Parts below this share of all are not worth a sentence."""
+"""Parts below this share of the total get no sentence."""
 DOUBTS_SHOWN = 10
-"""Stages of which tasks are missing are named up to so many."""
+"""Most stages with missing tasks to name."""
 SKEWED = 3.0
-"""A longest task of so many medians is told of."""
+"""A longest task of so many medians is reported."""
 
 
 def stage_name(number: int, attempt: int) -> str:
-    """As Spark's own messages name it; without the attempt where it is the first."""
+    """The name in Spark's own messages; without the attempt if it is the first."""
     return f"{number}.{attempt}" if attempt else str(number)
 
 
 def _at_least(row: StageRow | JobTime, figure: str) -> str:
-    """A figure of a stage of which tasks are missing is too low."""
+    """A figure of a stage with missing tasks is too low."""
     return f"≥ {figure}" if row.doubt and figure != NONE else figure
 
 
@@ -56,7 +56,8 @@ def stage_sheet(rows: Sequence[StageRow]) -> Table:
 
 
 def where_sheet(rows: Sequence[StageRow]) -> Table:
-    """A row for each attempt of a stage: what its tasks spent their time on, of their time in all."""
+    """A row for each attempt of a stage: what its tasks spent their time on, as shares of their total
+    time."""
     parts = [*PARTS, OTHER]
     cells = []
     for row in rows:
@@ -78,7 +79,7 @@ def _shares(parts_s: Mapping[str, float | None]) -> list[str]:
 
 
 def doubt_sentences(rows: Sequence[StageRow]) -> list[str]:
-    """What is missing from the figures of each stage that stands above."""
+    """What is missing from the figures of each stage above."""
     out = []
     for row in rows:
         if doubt := row.doubt:
@@ -111,7 +112,8 @@ def log_sheet(rows: Sequence[LogRow]) -> Table:
 
 
 def job_time_sheet(summary: Summary) -> Table:
-    """A row for each test: what its tasks spent their time on, what would be gained, how many cores it can use."""
+    """A row for each test: what its tasks spent their time on, the possible gain, and how many cores it can
+    use."""
     parts = [*PARTS, OTHER]
     rows = []
     for row in summary.spark:
@@ -137,7 +139,8 @@ def job_time_sheet(summary: Summary) -> Table:
 
 
 def scaling_sheet(summary: Summary) -> Table:
-    """A row for each test at several scale factors: how its time grows, and where it stops being linear."""
+    """A row for each test at several scale factors: how its time grows, and where growth is no longer
+    linear."""
     rows = []
     for row in summary.scaling:
         points = ", ".join(f"{point.scale_factor:g}: {point.seconds:.1f} s" for point in row.points)
@@ -184,7 +187,7 @@ def speedup_sheet(summary: Summary) -> Table:
 
 
 def ernest_sheet(summary: Summary) -> Table:
-    """Ernest's form of each test that has points enough: a row each."""
+    """Ernest's form of each test with enough points: a row for each."""
     rows = []
     for row in summary.ernest:
         terms = row.terms
@@ -210,11 +213,11 @@ LIMITS = {
     "serialisation": "the serialisation of tasks and results",
     OTHER: "reading from disk, and waiting for a core",
 }
-"""What is in the way where most time would be gained without a part of it."""
+"""What slows a stage down, by the part whose removal would gain most time."""
 
 
 def job_sentences(spark: Sequence[JobTest]) -> list[str]:
-    """What each test alone spends most of its length on: a sentence for each such thing, with the tests."""
+    """What each single test spends most of its time on: a sentence for each such part, with the tests."""
     found: dict[str, list[tuple[str, float]]] = {}
     several = len({row.time.cores for row in spark if row.time}) > 1
     for row in spark:
@@ -240,7 +243,7 @@ def _span(pcts: Sequence[float]) -> str:
 
 
 def spark_sentences(log: EventLog) -> list[str]:
-    """How many cores it can use, what would be gained, what went wrong."""
+    """How many cores it can use, the possible gain, and what went wrong."""
     out = [_cores_sentence(log)]
     if unknown := _unknown_parts(log.stages):
         out.append(f"The log does not have how long tasks spent on {', '.join(unknown)}: it is a part of {OTHER}.")
@@ -265,7 +268,7 @@ def spark_sentences(log: EventLog) -> list[str]:
 
 
 def _unknown_parts(stages: Sequence[Stage]) -> list[str]:
-    """What no task of the log has."""
+    """Parts that no task of the log has."""
     left = dict(PARTS) if any(stage.done for stage in stages) else {}
     for task in (task for stage in stages for task in stage.done_tasks):
         left = {part: seconds for part, seconds in left.items() if seconds(task) is None}
@@ -294,7 +297,7 @@ def _cores_sentence(log: EventLog) -> str:
 
 
 def _executor_sentences(log: EventLog) -> list[str]:
-    """Those that were lost, one by one; those that went for other reasons, counted."""
+    """Lost executors one by one; those removed for other reasons, counted."""
     out = [f"Executor {one.executor} was lost: {first_line(one.reason)}" for one in log.executors.lost]
     counts = Counter(one.kind for one in log.executors.removed)
     words = {

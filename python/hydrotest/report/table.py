@@ -12,7 +12,7 @@ NONE = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """A table: title, column heads, cells as text, and under which question of the report it stands."""
+    """A table: title, column heads, cells as text, and the question of the report that it belongs to."""
 
     title: str
     heads: list[str]
@@ -21,7 +21,7 @@ class Table:
 
 
 def decimal(value: float | None, digits: int = 1) -> str:
-    """A figure, or a dash where it is not known."""
+    """A figure, or a dash if unknown."""
     return NONE if value is None else f"{value:,.{digits}f}"
 
 
@@ -31,5 +31,5 @@ def rate(value: float | None) -> str:
 
 
 def yes_no(value: bool | None) -> str:
-    """A verdict, or a dash where there is none."""
+    """A verdict, or a dash without one."""
     return NONE if value is None else "yes" if value else "no"

@@ -59,7 +59,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
 
 
 def limits_sheet(summary: Summary) -> Table:
-    """Limit, where its searches ended, latency at the limit, what stopped and bound it."""
+    """Limit, range of its searches' results, latency at the limit, what stopped and bound it."""
     rows = []
     for row in summary.limits:
         latency = row.latency_ms or Latency()
@@ -82,7 +82,7 @@ def limits_sheet(summary: Summary) -> Table:
 
 
 def _stopped(row: Limit) -> str:
-    """What stopped the search; of workloads that are pressed together it may be another one's."""
+    """What stopped the search; for workloads under load together it may be another one's failure."""
     is_others = row.tenancy == "combined" and row.stopped_by == "search-end" and not row.at_least
     return "another workload" if is_others else str(row.stopped_by)
 
@@ -113,7 +113,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def integrity_sheet(summary: Summary) -> Table:
-    """The fate of every acknowledged record."""
+    """The account of every acknowledged record."""
     rows = []
     for row in summary.integrity:
         counts = (
@@ -145,7 +145,7 @@ def integrity_sheet(summary: Summary) -> Table:
 
 
 def generator_sheet(summary: Summary) -> Table:
-    """Did our own client have room?"""
+    """Did our own client have headroom?"""
     rows = [
         [
             row.workload,

@@ -14,18 +14,18 @@ from hydrotest.summary.model import Summary
 
 
 def print_text(text: str, console: Console) -> None:
-    """A line as it is: neither markup, nor names of emojis between colons."""
+    """Prints a line unchanged: neither markup, nor names of emojis between colons."""
     console.print(Text(text), highlight=False)
 
 
 def print_head(bold: str, rest: str, console: Console) -> None:
-    """A line that begins in bold; both as they are."""
+    """Prints a line that begins in bold; both parts unchanged."""
     console.print(Text.assemble((bold, "bold"), rest), highlight=False)
 
 
 def print_sheet(sheet: Table, console: Console) -> None:
     """One table on the terminal."""
-    # As `Text`: what users and other systems wrote is no markup of ours.
+    # As `Text`: what users and other systems wrote is not our markup.
     table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold")
     for index, head in enumerate(sheet.heads):
         numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥+-" for row in sheet.rows)

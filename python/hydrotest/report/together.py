@@ -1,4 +1,4 @@
-"""Figures and tables of what happens together: isolated beside combined, and which resource was used when."""
+"""Figures and tables of combined tests: isolated and combined results, and the use of resources over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HEAT_COLUMNS_MAX = 120
 
 
 def interference_figure(summary: Summary) -> Figure | None:
-    """The change from alone to all together, with its interval; nothing at zero was found where the bar crosses it."""
+    """The change from isolated to combined, with its interval; a bar that crosses zero shows no significant
+    change."""
     rows = summary.interference
     if not rows:
         return None
@@ -122,7 +123,7 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> F
 
 
 def interference_sheet(summary: Summary) -> Table:
-    """Isolated beside combined, at the same rates."""
+    """Isolated and combined results, at the same rates."""
     rows = [
         [row.workload, row.metric.replace("_ms", " ms"), decimal(row.isolated, 2), decimal(row.combined, 2), f"{row.change_pct:+.1f} %",
          f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), str(row.starved_pairs), "yes" if row.significant else "no"]
@@ -136,7 +137,7 @@ def interference_sheet(summary: Summary) -> Table:
 
 
 def all_out_sheet(summary: Summary) -> Table:
-    """What each achieves without a rate limit, alone and with all the others."""
+    """The unthrottled rate of each, alone and with all the others."""
     alone = {row.workload: row.saturated for row in summary.limits if row.tenancy == "isolated"}
     rates: dict[str, list[float]] = {}
     for row in summary.levels:
@@ -152,7 +153,7 @@ def all_out_sheet(summary: Summary) -> Table:
 
 
 def services_sheet(summary: Summary) -> Table:
-    """Whose cores, memory and disk, while all ran together."""
+    """Use of cores, memory and disk by service, while all ran together."""
     rows = [
         [
             row.service,

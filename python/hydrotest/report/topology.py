@@ -1,4 +1,4 @@
-"""What ran where: hosts as boxes, with their services and what pressed from them."""
+"""The placement: hosts as boxes, with their services and the load generators on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Box:
     gets: str
     """Its share of the machine, in words; empty for the machine itself."""
     link: str
-    """The speed of its link; empty where that is not emulated."""
+    """The speed of its link; empty if that is not emulated."""
     services: list[str] = field(default_factory=list)
     presses: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What of a Cassandra workload's reads was not checked, and why."""
+"""What was not checked of a Cassandra workload's reads, and why."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ WHY = {
 
 
 def unchecked_sheet(summary: Summary) -> Table:
-    """A row for each statement, what was not checked of its reads, and why; and writes whose condition did not hold."""
+    """A row for each statement, with what was not checked of its reads, and why; and writes whose condition
+    did not hold."""
     rows = []
     for account in summary.integrity:
         name = account.workload
@@ -47,18 +48,20 @@ def unchecked_sheet(summary: Summary) -> Table:
 
 
 def reads_sentences(rows: Sequence[Integrity]) -> list[str]:
-    """What the reads of each Cassandra workload found, where its rows are not accounted for as a whole, or something is wrong."""
+    """Results of each Cassandra workload's reads, if its rows have no complete account, or something is
+    wrong."""
     return [_reads_sentence(row) for row in rows if _says_something(row)]
 
 
 def flawed_reads(row: Integrity) -> list[tuple[str, int]]:
-    """What checked reads found that must not be, and how many; empty where all was well."""
+    """Errors that checked reads found, and how many; empty if there were none."""
     found = [("no row where one must be", row.missing_reads), ("a row that is not what was written", row.corrupted_reads)]
     return [(what, count) for what, count in found if count]
 
 
 def _says_something(row: Integrity) -> bool:
-    """False of what has read no tables, and where all was checked twice and is well: by reads, and by a scan of the rows."""
+    """False if it has read no tables, or if all was checked twice without errors: by reads, and by a scan of
+    the rows."""
     if row.checked_reads is None:
         return False
     return bool(row.unchecked) or bool(flawed_reads(row)) or (row.lost is None and row.checked_reads > 0)

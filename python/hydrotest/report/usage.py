@@ -1,4 +1,4 @@
-"""What hosts used: tables, and figures by test as the published reports have them."""
+"""Use of hosts: tables, and figures by test as in the published reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FLOWS = FIGURES[2:]
 
 
 def usage_sheet(summary: Summary) -> Table:
-    """What each host used while each workload was measured."""
+    """Use of each host while each workload was measured."""
     rows = [
         [
             row.host,
@@ -63,7 +63,8 @@ def usage_sheet(summary: Summary) -> Table:
 
 
 def by_test_sheet(summary: Summary) -> Table:
-    """What each host used in each test, mean and peak; only of several hosts, since one is told of by workload."""
+    """Use of each host in each test, mean and peak; only with several hosts, since a single one is shown by
+    workload."""
     rows = [
         [
             row.name,
@@ -80,7 +81,7 @@ def by_test_sheet(summary: Summary) -> Table:
 
 
 def usage_figures(summary: Summary) -> list[Figure]:
-    """One figure a resource: the mean of each host in each test as a bar, its peak as a mark."""
+    """One figure for each resource: the mean of each host in each test as a bar, its peak as a mark."""
     rows = _by_test(summary)
     return [_figure(rows, *what) for what in FIGURES] if rows else []
 

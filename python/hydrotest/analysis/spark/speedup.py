@@ -37,7 +37,7 @@ PAYS = 0.5
 """Share of the gain that proportional scaling would bring; below it more cores no longer pay."""
 NO_CROSSTALK = 1e-6
 ALL_SERIAL = 0.999
-"""Limit for a fit that found none of one figure, or only the other."""
+"""The bounds for a fit without crosstalk, or with almost only the serial part."""
 ERNEST = ("fixed", "per_core_share", "tree", "per_core")
 
 Point = tuple[float, int, float]

@@ -53,7 +53,7 @@ def compare(runs: Sequence[Path], as_json: bool) -> int:
 
 
 def _as_json(placement: Placed) -> dict[str, Any]:
-    """With what is contended and unequal as figures, and in words."""
+    """Contended and unequal resources as figures, and in words."""
     answers = [{**asdict(one), "fought_for": [*map(contended_words, one.contended)]} for one in placement.answers]
     sums = [*map(asdict, placement.unequal)]
     return {"answers": answers, "unequal": [*map(unequal_words, placement.unequal)], "unequal_sums": sums}

@@ -11,7 +11,7 @@ from hydrotest.spec.load import load_experiment
 
 
 def down(experiment: Path, as_json: bool) -> int:
-    """Ends and removes, and prints what."""
+    """Ends and removes held clusters, and prints them."""
     spec, _ = load_experiment(experiment)
     ended, removed = take_down(spec)
     if as_json:

@@ -11,7 +11,7 @@ from hydrotest.systems.fetch import fetch as fetch_bundle
 
 
 def fetch(systems: Sequence[str], as_json: bool) -> int:
-    """Fetches what is named, or all, and prints where it lies."""
+    """Fetches the named systems, or all, and prints their locations."""
     fetched = bundles()
     names = list(systems) or list(fetched)
     for name in names:

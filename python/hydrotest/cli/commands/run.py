@@ -28,7 +28,7 @@ from hydrotest.systems.java import find_java
 
 
 def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
-    """Carries the experiment out, and prints what was found."""
+    """Runs the experiment, and prints the findings."""
     spec = load_for_here(experiment)
     check_rights(spec)
     check_extras(spec)
@@ -69,7 +69,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
 
 
 def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
-    """Writes the report; where that fails, the summary is printed all the same."""
+    """Writes the report; if that fails, the summary is printed all the same."""
     try:
         write_report(folder, spec, ended.summary)
     except Exception as error:  # noqa: BLE001 - the summary is there, and is what matters

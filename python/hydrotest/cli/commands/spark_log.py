@@ -18,7 +18,7 @@ from hydrotest.report.wording.problem import log_flaw_words
 
 
 def show_spark_log(path: Path, as_json: bool) -> int:
-    """Prints a log's tables, or of several which they are."""
+    """Prints a log's tables, or a list of several logs."""
     logs = find_logs(path)
     if len(logs) > 1:
         return _list_spark_logs(logs, as_json)
@@ -52,7 +52,7 @@ def show_spark_log(path: Path, as_json: bool) -> int:
 
 
 def _list_spark_logs(logs: Sequence[Log], as_json: bool) -> int:
-    """Which applications there are, each with what is to be named to see it."""
+    """The applications, each with the path that shows it."""
     rows = [log_row(log) for log in logs]
     if as_json:
         print_json({"applications": [row.written() for row in rows]})

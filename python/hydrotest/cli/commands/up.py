@@ -19,7 +19,7 @@ from hydrotest.systems.java import find_java
 
 
 def up(experiment: Path, as_json: bool) -> int:
-    """Starts, prints where what listens, and holds."""
+    """Starts, prints the addresses, and holds."""
     spec = load_for_here(experiment)
     check_rights(spec)
     check_extras(spec)
