@@ -1,5 +1,5 @@
 """All percentiles: of objectives, of measurements, and in tables. A new one needs a line here, and one in
-docs/experiment.md (`make docs`)."""
+docs/reference/experiment.md (`make docs`)."""
 
 from __future__ import annotations
 

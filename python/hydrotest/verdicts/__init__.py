@@ -1,3 +1,2 @@
-"""What is found, as codes and figures: `trial` (was it sustained?), `limit` (does it count?), `binding`
-(what sets it?), `evidence` (what that stands on). Frozen, without words: those are made in
-`report/wording`, last."""
+"""Findings as codes and figures: `trial` (was it sustained?), `limit` (does it count?), `binding` (what sets
+it?), `evidence` (the figures behind that). Frozen, without words: `report/wording` makes those, last."""

@@ -1,7 +1,8 @@
-"""What sets a limit: the verdict, and why it is that, as codes and figures.
+"""What sets a limit: the verdict and its reasons, as codes and figures.
 
-A verdict is a suspicion by what was used (`basis` use), or what squeezes showed (`basis` squeeze). Texts
-(`detail`, `what`, `why`, `caveats`, `provable_by`, `there`) are empty until `report/wording` fills them in."""
+A verdict is a suspicion by use (`basis` use), or the result of squeezes (`basis` squeeze). Texts (`detail`,
+`what`, `why`, `caveats`, `provable_by`, `there`) are empty until `report/wording` fills them in.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ class Kind(StrEnum):
     """A limit inside the system, or no resource at all."""
     GENERATOR = "generator"
     UNDECIDED = "undecided"
-    """Several things may, and nothing separates them."""
+    """Several things may set it, and nothing separates them."""
     UNKNOWN = "unknown"
 
 
-# ---- why a verdict is what it is
+# ---- reasons of a verdict
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class NothingCompleted:
 
 @dataclass(frozen=True)
 class MachineFull:
-    """The cores of the machine that hosts are emulated on were used up: hosts do not get what they are given."""
+    """The cores of the machine that hosts are emulated on were used up: hosts do not get their share."""
 
     usage: Usage
     code: Literal["machine-full"] = "machine-full"
@@ -61,7 +62,7 @@ class MachineFull:
 
 @dataclass(frozen=True)
 class NearCeiling:
-    """These resources, or this one, were near their ceilings at the limit."""
+    """These resources were near their ceilings at the limit."""
 
     usages: tuple[Usage, ...]
     code: Literal["near-ceiling"] = "near-ceiling"
@@ -88,7 +89,8 @@ class NothingNear:
 
 @dataclass(frozen=True)
 class Provable:
-    """A squeeze would show whether a resource binds: `squeeze:` in the test, with `squeeze: allow` at `allow_at` where the host does not have it."""
+    """A squeeze would show whether a resource binds: `squeeze:` in the test, with `squeeze: allow` at
+    `allow_at` for hosts without it."""
 
     allow_at: str | None = None
     code: Literal["provable"] = "provable"
@@ -107,16 +109,17 @@ class Unmoved(StrEnum):
     """Why nothing that was squeezed moved the rate."""
 
     SQUEEZED = "squeezed"
-    """It was squeezed, and did not."""
+    """It was squeezed, and did not move the rate."""
     UNUSED = "unused"
-    """No resource is used enough to bind it."""
+    """No resource is used enough to bind."""
     UNSQUEEZABLE = "unsqueezable"
-    """Nothing of what is used could be squeezed."""
+    """None of the resources in use could be squeezed."""
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """Twice the generators, with twice as many in flight, got more out of the system: the limit is what they have in flight."""
+    """Twice the generators, with twice as much in flight, got more out of the system: the limit is what they
+    have in flight."""
 
     doubled: Mean
     """Change of the rate, percent, with its 99 % interval."""
@@ -127,7 +130,7 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Doubled:
-    """What twice the generators, with twice as many in flight, changed: percent, with its 99 % interval."""
+    """The effect of twice the generators, with twice as much in flight: percent, with its 99 % interval."""
 
     change: Mean
     code: Literal["doubled"] = "doubled"
@@ -137,11 +140,11 @@ class Unsqueezed(StrEnum):
     """Why nothing was squeezed, or no further."""
 
     NOTHING_TO_TAKE = "nothing-to-take"
-    """Nothing of which part can be taken away was used enough to bind."""
+    """No resource that can be taken away in part was used enough to bind."""
     TOO_SHORT = "too-short"
-    """The budget (`seconds`) is too short for so many (`count`) resources; `needed` seconds would do."""
+    """The budget (`seconds`) is too short for so many (`count`) resources; `needed` seconds are enough."""
     TEST_FAILS = "test-fails"
-    """A test of the batch job (`detail`) does not always come to its end."""
+    """A test of the batch job (`detail`) does not always complete."""
     REFUSED = "refused"
     """The machine refused it, or the trials failed; `detail` has its message."""
 
@@ -160,18 +163,20 @@ class NotSqueezed:
 
 @dataclass(frozen=True)
 class NotTried:
-    """These were near their ceilings, or used enough to bind, and not squeezed; what was did not decide it."""
+    """These were near their ceilings, or used enough to bind, and not squeezed; the squeezed ones did not
+    decide it."""
 
     usages: tuple[Usage, ...]
     unmoved: Unmoved | None
-    """None where something that was squeezed may bind."""
+    """None if something that was squeezed may bind."""
     squeezed: tuple[Squeezed, ...]
     code: Literal["not-tried"] = "not-tried"
 
 
 @dataclass(frozen=True)
 class Collapsed:
-    """While part of these was taken away next to nothing went through: that shows nothing of what binds before."""
+    """While part of these was taken away, next to nothing went through: that does not show what binds
+    before."""
 
     squeezed: tuple[Squeezed, ...]
     code: Literal["collapsed"] = "collapsed"
@@ -188,7 +193,8 @@ class NotSeparated:
 
 @dataclass(frozen=True)
 class Unthrottled:
-    """What follows is of the rate without a rate limit, not of the limit below it. `is_named`: it names what binds there."""
+    """What follows is about the unthrottled rate, not the lower limit. `is_named`: it names what binds
+    there."""
 
     is_named: bool
     code: Literal["unthrottled"] = "unthrottled"
@@ -196,7 +202,7 @@ class Unthrottled:
 
 @dataclass(frozen=True)
 class HadRoom:
-    """By schedule the generators had room, and the search stopped on something else."""
+    """With a rate limit the generators had headroom, and the search stopped for another reason."""
 
     stopped_by: str
     code: Literal["generator-had-room"] = "generator-had-room"
@@ -211,7 +217,8 @@ class LowerBound:
 
 @dataclass(frozen=True)
 class RoomLeft:
-    """So little (share; None: not known) of what binds without a rate limit was used at the limit on these hosts that it is not proven to set it."""
+    """The use at the limit, on these hosts, of what binds without a rate limit is so low (share; None:
+    unknown) that it is not proven to set the limit."""
 
     resource: str
     shares: tuple[tuple[str, float | None], ...]
@@ -237,7 +244,7 @@ class Binds:
 
 @dataclass(frozen=True)
 class Relieved:
-    """What more of what binds gave, and what comes next then: `next`, at so many times (`at`) the rate."""
+    """The effect of more of what binds, and what comes next: `next`, at so many times (`at`) the rate."""
 
     gain: Gain
     next: Usage | None
@@ -247,7 +254,7 @@ class Relieved:
 
 @dataclass(frozen=True)
 class NothingMoves:
-    """No squeeze moved the rate, which is a limit of another kind."""
+    """No squeeze moved the rate: the limit is of another kind."""
 
     unmoved: Unmoved
     squeezed: tuple[Squeezed, ...]
@@ -266,35 +273,35 @@ class AlsoFull:
 
 @dataclass(frozen=True)
 class NoGauge:
-    """A limit inside the system of which there is no gauge, or (`may_be_in_flight`) what its generators ask for."""
+    """A limit inside the system without a gauge, or (`may_be_in_flight`) what its generators ask for."""
 
     may_be_in_flight: bool
     code: Literal["no-gauge"] = "no-gauge"
 
 
-# ---- doubts of what the squeezes name: it may bind only while it is squeezed
+# ---- doubts about what the squeezes name: it may bind only while it is squeezed
 
 
 class Doubted(StrEnum):
     """Why what a squeeze names may not bind by itself."""
 
     USE_UNKNOWN = "use-unknown"
-    """What is used of it while nothing is taken is not known."""
+    """Its use in the unchanged blocks is unknown."""
     ROOM = "room"
-    """It has room then, and the squeeze may only use that up."""
+    """It has headroom then, and the squeeze may only use that up."""
     IDLE_MEMBER = "idle-member"
-    """One of the group has room: the others may bind without it."""
+    """One of the group has headroom: the others may bind without it."""
     NOT_SEPARATED = "not-separated"
-    """Which of several hosts it is was not separated, and this one is not full."""
+    """The squeezes did not separate several hosts, and this one is not full."""
     RELIEF = "relief"
-    """More of it gave next to nothing: it has room until it is squeezed."""
+    """More of it gave next to nothing: it has headroom until it is squeezed."""
     NOT_FULL = "not-full"
-    """It is not full while nothing is taken, and more of it gave nothing for sure, or was not tried."""
+    """It is not full in the unchanged blocks, and more of it gave nothing significant, or was not tried."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """A doubt, with what is used of what the squeezes name while nothing is taken."""
+    """A doubt, with the use in the unchanged blocks of what the squeezes name."""
 
     reason: Doubted
     usages: tuple[Usage, ...] = ()
@@ -302,11 +309,11 @@ class Doubt:
     code: Literal["doubt"] = "doubt"
 
 
-# ---- what stands against a verdict that squeezes made
+# ---- objections to a verdict by squeezes
 
 
 class Caveat(StrEnum):
-    """What stands beside a proof, or against it."""
+    """What qualifies or contradicts a proof."""
 
     NEAR_TOO = "near-too"
     """Another resource was near its ceiling, and not squeezed."""
@@ -318,7 +325,7 @@ class Caveat(StrEnum):
 
 @dataclass(frozen=True)
 class Against:
-    """A caveat, with the resource that it is about."""
+    """A caveat, with its resource."""
 
     reason: Caveat
     usage: Usage | None = None
@@ -330,7 +337,7 @@ Cause = (
     | NotSqueezed | NotTried | Collapsed | NotSeparated | Unthrottled | HadRoom | LowerBound | RoomLeft | ObjectiveMissed | Binds | Relieved
     | NothingMoves | AlsoFull | NoGauge | Doubt | Against
 )  # fmt: skip
-"""Why a verdict is what it is; several in a row make one explanation."""
+"""The reasons of a verdict; several in a row make one explanation."""
 
 
 # ---- what is ruled out, and what came nearest
@@ -350,7 +357,7 @@ class Cleared(StrEnum):
 
     LITTLE_USED = "little-used"
     HAD_ROOM = "had-room"
-    """Every check of the generator's room held."""
+    """Every check of the generator's headroom passed."""
     NO_GAUGE_FULL = "no-gauge-full"
     NOT_WAITED_FOR = "not-waited-for"
     """It was used much, but nothing waited for it."""
@@ -374,7 +381,7 @@ class RuledOut:
 
 
 class Near(StrEnum):
-    """By what something came near to being a suspect."""
+    """By which figure something came near to being a suspect."""
 
     USE = "use"
     THROTTLED = "throttled"
@@ -383,7 +390,8 @@ class Near(StrEnum):
 
 @dataclass(frozen=True)
 class Nearest:
-    """What came nearest to being a suspect: `nearness` 1 makes one. `ruled_out`: so little of it was used that it is none, and nothing else came nearer."""
+    """What came nearest to being a suspect: `nearness` 1 makes one. `ruled_out`: its use is so low that it is
+    not one, and nothing else came nearer."""
 
     by: Near
     host: str
@@ -393,7 +401,7 @@ class Nearest:
     nearness: float
     ruled_out: bool
     limit: str | None = None
-    """The internal limit, of one."""
+    """The internal limit, if it is one."""
     proof: Provable | None = None
     what: str = ""
     provable_by: str | None = None
@@ -411,12 +419,13 @@ class Role(StrEnum):
     SHARES = "shares"
     """It shares the limit with others."""
     UNKNOWN = "unknown"
-    """What the squeeze showed may be no more than its room."""
+    """The effect of the squeeze may be no more than its headroom."""
 
 
 @dataclass(frozen=True)
 class SqueezeRow:
-    """What was squeezed, with its elasticity (95 %), and what was used of it while nothing was taken (`freely`). `left`: the share that a squeeze leaves."""
+    """A squeezed resource, with its elasticity (95 %), and its use in the unchanged blocks (`freely`).
+    `left`: the share that a squeeze leaves."""
 
     hosts: tuple[str, ...]
     resource: str
@@ -433,7 +442,8 @@ class SqueezeRow:
 
 @dataclass(frozen=True)
 class Next:
-    """What more of the binding resource gave (`given` times as much; change of the rate in percent), and what binds next, at so many times the rate (`at`)."""
+    """The effect of more of the binding resource (`given` times as much; change of the rate in percent), and
+    what binds next, at so many times the rate (`at`)."""
 
     kind: Kind
     host: str | None
@@ -445,7 +455,7 @@ class Next:
     high_pct: float
     share: float | None
     is_still: bool
-    """What was relieved still binds."""
+    """The relieved resource still binds."""
 
 
 @dataclass(frozen=True)
@@ -461,19 +471,19 @@ class BoundBy:
     evidence: tuple[Line, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
     binds: tuple[str, ...] = ()
-    """The hosts whose `resource` binds, where that is more than suspected."""
+    """The hosts whose `resource` binds, if that is more than suspected."""
     elasticity: Mean | None = None
-    """Of it: the greatest of theirs, with its 95 % interval."""
+    """The greatest elasticity of the binding hosts, with its 95 % interval."""
     next: Next | None = None
     squeezed: tuple[SqueezeRow, ...] = ()
     basis: Literal["use", "squeeze"] = "use"
     nearest: tuple[Nearest, ...] = ()
-    """Where nothing is a suspect: what came nearest to being one, the nearest first."""
+    """If nothing is suspected: what came nearest to it, the nearest first."""
     against: tuple[Against, ...] = ()
-    """What stands beside a proof, or against it."""
+    """What qualifies or contradicts a proof."""
     together: Together | None = None
-    """Of a limit of several workloads at once."""
+    """For a limit of several workloads at once."""
     detail: str = ""
     caveats: tuple[str, ...] = field(default=())
     there: str = ""
-    """What binds together, without the company."""
+    """What binds together, without the neighbours."""

@@ -29,11 +29,11 @@ class Difference:
     is_in_one_only: bool = False
     """Only one run has it."""
     is_uncompared: bool = False
-    """The workload is not compared, since it was asked something else."""
+    """The workload is not compared, since its question differs."""
 
 
 class Word(StrEnum):
-    """What the second of two runs is, by one quantity."""
+    """How the second of two runs compares to the first, by one quantity."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -44,7 +44,7 @@ class Word(StrEnum):
 
 
 class Choice(StrEnum):
-    """Where a workload takes more while the others run."""
+    """Where a workload achieves more while the others run."""
 
     SHARED = "shared hosts"
     OWN = "hosts of their own"
@@ -54,7 +54,8 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True)
 class Contended:
-    """A resource that was near its ceiling on a shared host while all ran, and who used its cores most."""
+    """A resource that was near its ceiling on a shared host while all ran, and the main users of its
+    cores."""
 
     resource: str
     host: str

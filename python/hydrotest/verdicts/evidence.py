@@ -1,4 +1,4 @@
-"""The lines that a verdict on what binds stands on. `what` is empty until `report/wording` fills it in."""
+"""The lines of evidence for a verdict on what binds. `what` is empty until `report/wording` fills it in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UseLine:
 
 @dataclass(frozen=True)
 class ThrottledLine:
-    """The share of its periods in which a host was held back by its CPU quota."""
+    """The share of periods in which a host was throttled by its CPU quota."""
 
     host: str
     resource: str
@@ -49,8 +49,9 @@ class SignLine:
 
 @dataclass(frozen=True)
 class InsideLine:
-    """A limit inside a system, with its gauge's value. `when` and `threshold`: where it is full; `spends`: what is full uses CPU itself; `remedy`: what to do with
-    `setting`, as its `source` says; `unthrottled`: it was full only while all was asked of the system, not at the limit."""
+    """A limit inside a system, with its gauge's value. `when` and `threshold`: where it is full; `spends`: it
+    uses CPU itself when full; `remedy`: what to do with `setting`, by its `source`; `unthrottled`: it was
+    full only under unthrottled load, not at the limit."""
 
     limit: str
     host: str
@@ -71,7 +72,8 @@ class InsideLine:
 
 @dataclass(frozen=True)
 class ServiceLine:
-    """A service's share of what all services there used of a resource, which is counted by `of`. `frees`: the share of all use that would be free without it."""
+    """A service's share of the use of a resource by all services there, counted by `of`. `frees`: the share
+    of all use that would be free without it."""
 
     host: str
     service: str

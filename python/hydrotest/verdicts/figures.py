@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 EMULATING_MACHINE = "(machine)"
-"""Stands where a host's name does, for the machine that hosts are emulated on. No host has such a name."""
+"""The host's name for the machine that hosts are emulated on. No host has such a name."""
 
 
 class Resource(StrEnum):
-    """What a host has a bounded amount of."""
+    """A bounded resource of a host."""
 
     CPU = "cpu"
     DISK = "disk"
@@ -20,7 +20,8 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its interval (95 %, if nothing else is said) and the number of independent values behind it."""
+    """A mean with its interval (95 % unless stated otherwise) and the number of independent values behind
+    it."""
 
     value: float
     low: float
@@ -30,8 +31,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Wait:
-    """Something beside its use that shows whether a resource was waited for: `sign` as the kernel's counters are named in
-    `analysis/resource_use.SIGNS`."""
+    """A sign, in addition to use, that a resource was waited for: `sign` as the kernel's counters are named
+    in `analysis/bottleneck/use.SIGNS`."""
 
     sign: str
     value: float
@@ -47,11 +48,11 @@ class Usage:
     host: str
     resource: str
     share: float | None
-    """Of its ceiling; None where that is not known."""
+    """Share of the ceiling; None if unknown."""
     throttled: float
-    """Share of the periods in which a CPU quota held the host back; 0 without one."""
+    """Share of the periods in which a CPU quota throttled the host; 0 without one."""
     waits: tuple[Wait, ...] = ()
-    """Those that a resource which binds always shows."""
+    """The signs that a binding resource always shows."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What does not count of a run, or counts less, beside its limits."""
+"""What does not count of a run, or counts less, apart from its limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class LogFlaw:
-    """A Spark event log is not whole. `flaw`: a `FlawKind` of analysis/spark/event_parser.py, with its figures."""
+    """A Spark event log is not complete. `flaw`: a `FlawKind` of analysis/spark/event_parser.py, with its
+    figures."""
 
     log: str
     flaw: str
@@ -21,7 +22,7 @@ class LogFlaw:
 
 @dataclass(frozen=True)
 class ExecutorLost:
-    """What an executor did was done again. `reason`: Spark's own."""
+    """The work of a lost executor was repeated. `reason`: Spark's own."""
 
     executor: str
     reason: str
@@ -41,7 +42,7 @@ class JobTestBroken:
 
 @dataclass(frozen=True)
 class JobTestUntold:
-    """No event log has what a test of a batch job did."""
+    """No event log has the data of a test of a batch job."""
 
     workload: str
     test: str
@@ -51,7 +52,7 @@ class JobTestUntold:
 
 @dataclass(frozen=True)
 class NoIsolatedLimit:
-    """A combined test was skipped: these workloads have no isolated limit of which there could be a fraction."""
+    """A combined test was skipped: these workloads have no isolated limit to take a fraction of."""
 
     workloads: tuple[str, ...]
     code: Literal["no-isolated-limit"] = "no-isolated-limit"
@@ -59,7 +60,7 @@ class NoIsolatedLimit:
 
 @dataclass(frozen=True)
 class Noted:
-    """What a run of an older version kept in words."""
+    """Words that a run of an older version kept."""
 
     text: str
     code: Literal["noted"] = "noted"
@@ -67,7 +68,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class OtherThreshold:
-    """Searches were judged by another threshold than today's. `then`: None where there was none."""
+    """Searches were judged by a threshold other than today's. `then`: None if there was none."""
 
     name: str
     then: float | None
@@ -77,7 +78,8 @@ class OtherThreshold:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """A figure or code of a limit that is another by today's rules than what the run decided. `of`: a field of `limits`."""
+    """A figure or code of a limit that differs by today's rules from what the run decided. `of`: a field of
+    `limits`."""
 
     workload: str
     tenancy: str

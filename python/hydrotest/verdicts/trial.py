@@ -1,4 +1,4 @@
-"""Was a trial sustained? The outcome of each rule with its figures; what else happened meanwhile."""
+"""Was a trial sustained? The outcome of each rule with its figures; other events in its window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 
 class Rule(StrEnum):
-    """What a trial is held against; docs/reference/rules.md has each."""
+    """A rule for trials; docs/reference/rules.md has each."""
 
     LATENCY = "latency"
     ACHIEVED = "achieved"
@@ -21,7 +21,7 @@ class Rule(StrEnum):
 
 
 class Lacking(StrEnum):
-    """What a generator may have too little of."""
+    """What a generator may be short of."""
 
     THREAD = "thread"
     """Its busiest thread has no idle time."""
@@ -31,26 +31,27 @@ class Lacking(StrEnum):
     """It starts operations late."""
     IN_FLIGHT_CAP = "in-flight-cap"
     LINK = "link"
-    """The link of a host of nothing but generators."""
+    """The link of a host that runs only generators."""
 
 
 @dataclass(frozen=True)
 class Lack:
-    """Something of which a generator had too little: the value that was measured, above its bound."""
+    """Something that a generator was short of: the measured value, above its bound."""
 
     code: Lacking
     value: float
-    """A share; milliseconds of `wait`; a count of `in-flight-cap`."""
+    """A share; milliseconds for `wait`; a count for `in-flight-cap`."""
     bound: float
     percentile: str | None = None
-    """Of `wait`."""
+    """For `wait`."""
     host: str | None = None
-    """Of `link`."""
+    """For `link`."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One rule's outcome: what was measured, and the bound that it is held against (None: not known, or it has none), in the rule's own unit."""
+    """One rule's outcome: the measured value and its bound (None: unknown, or none), in the rule's own
+    unit."""
 
     rule: Rule
     held: bool
@@ -58,20 +59,20 @@ class Check:
     bound: float | None = None
     unit: str | None = None
     percentile: str | None = None
-    """Of `latency`."""
+    """For `latency`."""
     errors: Mapping[str, int] = field(default_factory=dict, hash=False)
-    """Of `errors`: how many by name."""
+    """For `errors`: how many by name."""
     gave_up: bool = False
-    """Of `achieved`: the trial was ended early, since it was hopeless."""
+    """For `achieved`: the trial was ended early, since it was hopeless."""
     lost: int | None = None
     corrupted: int | None = None
-    """Of `loss`."""
+    """For `loss`."""
     lacks: tuple[Lack, ...] = ()
-    """Of `generator`."""
+    """For `generator`."""
     words: str = ""
     """Made by `report/wording`."""
     is_of_dataflow: bool = False
-    """Of `backlog`: of what is on its way through a dataflow, without an interval."""
+    """For `backlog`: of records in flight in a dataflow, without an interval."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class TooLong:
 
 @dataclass(frozen=True)
 class Throttled:
-    """The broker held this client back, which was above its quota."""
+    """The broker throttled this client, which was above its quota."""
 
     answers: int
     mean_ms: float
@@ -93,7 +94,7 @@ class Throttled:
 
 @dataclass(frozen=True)
 class SlowJob:
-    """A test of a batch job took longer than its objective allows. `seconds`: None where it did not end."""
+    """A test of a batch job took longer than its objective allows. `seconds`: None if it did not complete."""
 
     seconds: float | None
     bound: float
@@ -113,7 +114,7 @@ class OfWorkload:
 
 
 class Disturbing(StrEnum):
-    """What explains a rejection without the system's limit."""
+    """What explains a rejection other than the system's limit."""
 
     COMPILING = "compiling"
     """A service's JIT compilers were busy; value: cores."""
