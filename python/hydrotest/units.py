@@ -85,7 +85,7 @@ def link_bits_per_s(text: object) -> float:
 
 
 def share(text: object) -> float:
-    """A share of a whole: 0 to 1, or "50 %"."""
+    """A share: 0 to 1, or "50 %"."""
     value = float(_exactly(text, {"": 1, "%": "0.01"}, "fraction", "5 %"))
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")

@@ -177,7 +177,7 @@ class Measured:
 
     @cached_property
     def progress(self) -> Progress:
-        """Its whole course, from second 0 to its end."""
+        """Its complete course, from second 0 to its end."""
         assert self.load.outcome is not None
         return Progress.of(self.seconds, self.load.outcome.started_wall_s)
 

@@ -84,7 +84,7 @@ class RunFolder:
         return BadInputError("another run is writing to this folder", "Wait for it, or name another folder with --out.", file=self.path)
 
     def write_json(self, name: str, value: Any) -> None:
-        """Writes a file whole or not at all."""
+        """Writes a file completely or not at all."""
         write_whole(self.path / name, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
     def read_json(self, name: str) -> Any:

@@ -93,7 +93,7 @@ class StockResult(Record):
     errors_by_name: dict[str, int] = Field(default_factory=dict)
     """Empty if the tool does not name all of them."""
     cpu_s: float | None
-    """Of the tool's whole life, including its start and its own warm-up."""
+    """Of the tool's full run, including its start and its own warm-up."""
     latency_ms: dict[str, float | None] | None
     """Response times from intended starts; null if the tool measures something else."""
     latency_from_send_ms: dict[str, float | None] | None = None

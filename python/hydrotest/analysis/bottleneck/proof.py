@@ -72,9 +72,10 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
 def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundBy:
     """What unthrottled squeezes prove of a lower limit, which a search found and `stopped_by` ended.
 
-    `bound`: their verdict, with the evidence at the limit. If the use at the limit of what binds without a
-    rate limit is so low on any of its hosts that it would be ruled out, it is not proven to set the limit.
-    The same holds for what unthrottled generators have in flight, if those with a rate limit had headroom.
+    `bound`: their verdict, with the evidence at the limit. What binds without a rate limit may be used so
+    little at the limit, on any of its hosts, that it would be ruled out. Then it is not proven to set the
+    limit. The same holds for what unthrottled generators have in flight, if those with a rate limit had
+    headroom.
     """
     if not bound.binds:
         if bound.basis == "use":

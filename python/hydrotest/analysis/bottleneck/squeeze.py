@@ -91,9 +91,9 @@ def may_bind(use: Use) -> bool:
 
 def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], only_near: Collection[str] = ()) -> list[Candidate]:
     """All candidates that are worth squeezing, most used first. `squeezable`: the resources of each host that
-    can be squeezed. On hosts in `only_near`, only resources near their ceiling count. There all cores are
-    paused at once for part of the time, so a thread that is always busy loses as much as if all cores were in
-    use."""
+    can be squeezed. On hosts in `only_near`, only resources near their ceiling count. There a squeeze pauses
+    all cores at once for part of the time. A thread that is always busy then loses as much as if all cores
+    were in use."""
     used = sorted(uses, key=lambda use: -use.fullness)
     return [
         Candidate.of(use.host, use.resource)
@@ -103,10 +103,10 @@ def candidates(uses: Sequence[Use], squeezable: Mapping[str, Sequence[str]], onl
 
 
 def groups(over: Sequence[Candidate], peers: Collection[str]) -> list[Candidate]:
-    """The same resource of all hosts that may bind by it and do the same work (`peers`). If each waits for
-    the slowest, which changes from moment to moment, no single host moves the rate much, but all together do.
-    Two hosts are no group: each shows at least half of the effect, and their blocks are better spent on
-    single squeezes."""
+    """The same resource of all hosts that may bind by it and do the same work (`peers`). Each may wait for
+    the slowest, which changes from moment to moment. Then no single host moves the rate much, but all
+    together do. Two hosts do not make a group: each shows at least half of the effect, and their blocks are
+    better spent on single squeezes."""
     found = []
     for resource in dict.fromkeys(one.resource for one in over):
         hosts = sorted(host for one in over if one.resource == resource for host in one.hosts if host in peers)

@@ -14,7 +14,7 @@ from hydrotest.summary.files import Files
 Op = Literal["read", "write"]
 
 RISE_MIN = 1.05
-"""If twice as many at once bring less than this, they are no gain."""
+"""The least gain: twice as many at once that bring less do not help."""
 
 
 def next_at_once(passes: Sequence[tuple[int, float]], most: int) -> int | None:

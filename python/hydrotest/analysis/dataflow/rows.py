@@ -133,9 +133,9 @@ def _size(ledger: Ledger) -> int:
 
 
 def dataflow_rows(run: RunFolder, trials: Sequence[Trial]) -> list[StepRow]:
-    """Every step of every trial with an account, in the contract's terms. Latencies are from each record's
-    intended start until it is in the topic of the aggregate, which is followed, or visible in a file or
-    table, as far as known."""
+    """Every step of every trial with an account, in the contract's terms. Latencies begin at each record's
+    intended start. They end when it is in the topic of the aggregate, which is followed, or visible in a file
+    or table, as far as known."""
     rows = []
     for trial in trials:
         for load in trial.loads:

@@ -68,8 +68,8 @@ def host_rates(samples: pl.DataFrame, host: str) -> pl.DataFrame:
     columns = [*RATES]
     columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
     if "cpu_periods" in own.columns:
-        # The kernel counts only periods in which a core was wanted: one throttled burst in a second does not
-        # throttle all of it.
+        # The kernel counts only periods in which a core was wanted: one throttled burst does not throttle a
+        # full second.
         period_s = pl.col("cpu_period_us") / 1e6 if "cpu_period_us" in own.columns else pl.lit(QUOTA_PERIOD_S)
         periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / period_s)
         columns.append((pl.col("cpu_throttled_periods").diff() / periods).alias("cpu_throttled"))

@@ -159,8 +159,9 @@ def _block(decompress: Callable[..., cramjam.Buffer], data: bytes, *sizes: int) 
 
 
 def lzf_decompressed(data: bytes, size: int) -> bytes:
-    """A chunk of LZF (LibLZF's format). A byte below 32 is before so many literals, and one more; others hold a length in their upper three bits (7: the next
-    byte goes on) and a distance back in the lower five and the following byte. Raises `StreamBrokenError`."""
+    """A chunk of LZF (LibLZF's format). A byte below 32 precedes that many literals, plus one. Others hold a
+    length in their upper three bits (7: the next byte adds to it). Their lower five bits and the following
+    byte are a distance back. Raises `StreamBrokenError`."""
     out, at, end = bytearray(), 0, len(data)
     try:
         while at < end:
