@@ -14,10 +14,11 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /**
- * A driver that stays up for a whole run and runs its tests in turn while its control file says {@code run}, rests
- * while it says {@code pause}, and ends when it says {@code stop} or is gone. What it does is appended to a file, one
- * JSON object a line: {@code ready} once executors are up and the data lie in memory, one {@code iteration} for each
- * test that ended or was cut short by a pause, {@code resting} each time that nothing runs any more.
+ * A driver that stays up for a complete run and repeats its tests in order while its control file contains
+ * {@code run}. It pauses on {@code pause}, and ends on {@code stop} or when the file is gone. Its events are
+ * appended to a file, one JSON object a line. They are {@code ready} once executors are up and the data is in
+ * memory, one {@code iteration} for each test that ended or that a pause cut short, and {@code resting} each
+ * time that nothing runs any more.
  */
 public final class Batch {
   private static final long POLL_MS = 20;
@@ -66,7 +67,7 @@ public final class Batch {
     }
   }
 
-  /** One test; cut short as soon as the control file no longer says run. */
+  /** One test; cut short as soon as the control file no longer contains run. */
   private void iterate(JavaSparkContext spark, Data data, Test test, int number) throws Exception {
     String group = "iteration-" + number;
     ObjectNode line = JSON.createObjectNode().put("event", "iteration").put("test", test.title()).put("group", group);
@@ -96,7 +97,7 @@ public final class Batch {
     say(line.put("error", failure[0] == null || cut ? null : failure[0].toString()));
   }
 
-  /** What the control file says; a controller that is gone has taken it along. */
+  /** The contents of the control file; a controller removes it at its end. */
   private String wish() {
     try {
       return Files.readString(control).strip();

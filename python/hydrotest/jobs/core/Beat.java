@@ -17,8 +17,9 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 
 /**
- * Tells once a second how far the stages are and how the driver itself fares, one JSON object a line, as long as the
- * driver lives: a driver that has no memory left still says so, or says nothing, and both tell.
+ * Reports the progress of the stages and the state of the driver once a second, one JSON object a line, as
+ * long as the driver lives. A driver without free memory still reports that, or is silent, and either shows
+ * the problem.
  */
 final class Beat {
   private static final long INTERVAL_MS = 1000;
@@ -43,7 +44,7 @@ final class Beat {
           Thread.sleep(INTERVAL_MS);
         }
       } catch (IOException | InterruptedException gone) {
-        // Whoever reads the beats finds that there are none any more.
+        // The reader of the beats notices that they stop.
         Thread.currentThread().interrupt();
       }
     }, "beat");

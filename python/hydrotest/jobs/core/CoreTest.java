@@ -9,7 +9,10 @@ import scala.Tuple2;
 
 /** The tests of spark-perf's core suite, on its key-value data; each checks its own answer. */
 enum CoreTest implements Test {
-  /** Empty tasks, ten times as many as a stage of the other tests has: what the driver schedules in a second. */
+  /**
+   * Empty tasks, ten times as many as a stage of the other tests has: how many the driver schedules in a
+   * second.
+   */
   SCHEDULING_THROUGHPUT("scheduling-throughput") {
     @Override
     public boolean run(Data all) {
@@ -26,7 +29,7 @@ enum CoreTest implements Test {
       return isSummed(data, data.pairs.mapValues(Long::parseLong).reduceByKey(Long::sum, data.partitions));
     }
   },
-  /** The same of numbers, which weigh less than strings. */
+  /** The same with numbers, which are smaller than strings. */
   AGG_BY_KEY_INT("agg-by-key-int") {
     @Override
     public boolean run(Data all) {
@@ -51,7 +54,7 @@ enum CoreTest implements Test {
           .mapPartitions(pairs -> List.of(Part.of(pairs)).iterator(), true).collect());
     }
   },
-  /** The same of numbers. */
+  /** The same with numbers. */
   SORT_BY_KEY_INT("sort-by-key-int") {
     @Override
     public boolean run(Data all) {
@@ -68,7 +71,7 @@ enum CoreTest implements Test {
       return data.pairs.count() == data.records;
     }
   },
-  /** Counts those of odd keys. */
+  /** Counts those with odd keys. */
   COUNT_WITH_FILTER("count-with-filter") {
     @Override
     public boolean run(Data all) {
@@ -100,7 +103,7 @@ enum CoreTest implements Test {
     return sum;
   }
 
-  /** True if the parts are in order, each in itself and one after the other, and hold all records. */
+  /** True if the parts are in order, each in itself and one after the other, and contain all records. */
   private static <K extends Comparable<K>> boolean isSorted(KeyValueData data, List<Part<K>> parts) {
     long records = 0;
     K last = null;
@@ -126,7 +129,7 @@ enum CoreTest implements Test {
     return title;
   }
 
-  /** What one sorted partition held. */
+  /** The contents of one sorted partition. */
   static final class Part<K extends Comparable<K>> implements java.io.Serializable {
     long records;
     boolean inOrder = true;

@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 
-/** What the tests press on; each kind of data is made when the first test asks for it, and stays in memory. */
+/** The data of the tests. Each kind is created when the first test needs it, and stays in memory. */
 final class Data {
   private static final double PARTITIONS = 400;
 
   final JavaSparkContext spark;
   final JsonNode settings;
-  /** Tasks of a stage: 400 × the scale factor, as spark-perf has them. */
+  /** Tasks of a stage: 400 × the scale factor, as in spark-perf. */
   final int partitions;
 
   private KeyValueData pairs;
@@ -27,7 +27,10 @@ final class Data {
     return settings.get("scale_factor").asDouble();
   }
 
-  /** So many of what there are {@code full} of at scale factor 1, shrunk as the settings say; at least one a partition. */
+  /**
+   * The number of records for {@code full} at scale factor 1, shrunk by the settings; at least one for each
+   * partition.
+   */
   long records(double full) {
     return Math.max(1, Math.round(full * scale() * settings.get("data_scale").asDouble() / partitions)) * partitions;
   }
@@ -36,7 +39,7 @@ final class Data {
     return settings.get("seed").asLong();
   }
 
-  /** For SQL and MLlib: as many tasks as asked for, and the join that is asked for. */
+  /** For SQL and MLlib: the requested number of tasks and kind of join. */
   SparkSession session() {
     if (session == null) {
       session = SparkSession.builder().sparkContext(spark.sc()).getOrCreate();

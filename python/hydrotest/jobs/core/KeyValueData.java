@@ -10,10 +10,10 @@ import org.apache.spark.storage.StorageLevel;
 import scala.Tuple2;
 
 /**
- * spark-perf's key-value data (its KVDataTest): strings of ten digits, keys and values drawn from a fixed
- * number of distinct ones, by a generator seeded for each partition, kept in the executors' memory. At scale factor 1:
- * 400 partitions, 200 million records, 20,000 keys, a million values. {@code data_scale} shrinks the records alone;
- * {@code unique_keys} and {@code skew} change the keys.
+ * spark-perf's key-value data (its KVDataTest): strings of ten digits, kept in the executors' memory. Keys
+ * and values are drawn from a fixed number of distinct ones, by a generator seeded for each partition. At
+ * scale factor 1: 400 partitions, 200 million records, 20,000 keys, a million values. {@code data_scale}
+ * shrinks only the records; {@code unique_keys} and {@code skew} change the keys.
  */
 final class KeyValueData {
   static final int DIGITS = 10;
@@ -25,9 +25,9 @@ final class KeyValueData {
   final long records;
   final long uniqueKeys;
   final JavaPairRDD<String, String> pairs;
-  /** The same as numbers, in memory too; null where no test asks for them. */
+  /** The same as numbers, in memory too; null if no test needs them. */
   final JavaPairRDD<Integer, Integer> numbers;
-  /** The answers, found another way than the tests find them. */
+  /** The answers, computed in another way than in the tests. */
   final long distinctKeys;
   final long sumOfValues;
   final long oddKeys;

@@ -16,9 +16,12 @@ import org.apache.spark.ml.recommendation.ALS;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
-/** Tests of MLlib, on data with a known answer: what was planted must be found again. Ten million rows at scale factor 1. */
+/**
+ * Tests of MLlib, on data with a known answer: they must recover the generated structure. Ten million rows at
+ * scale factor 1.
+ */
 enum LearningTest implements Test {
-  /** Ten clusters, 100 apart, each ten wide; the centres that are found lie where they were planted. */
+  /** Ten clusters, 100 apart, each ten wide; the centres must be found at their known places. */
   K_MEANS("k-means") {
     @Override
     Dataset<Row> make(Data data) {
@@ -45,7 +48,7 @@ enum LearningTest implements Test {
       return found >= CLUSTERS - 2;
     }
   },
-  /** Labels that a plane tells apart; nearly all are told right. */
+  /** Labels separated by a plane; nearly all must be predicted correctly. */
   LOGISTIC_REGRESSION("logistic-regression") {
     @Override
     Dataset<Row> make(Data data) {
@@ -58,7 +61,7 @@ enum LearningTest implements Test {
       return told.filter(col("label").equalTo(col("prediction"))).count() >= 0.95 * made.count();
     }
   },
-  /** Ratings that are products of a user's and an item's number; they are told to a tenth. */
+  /** Ratings that are products of a user's and an item's number; predictions must be right to a tenth. */
   ALS("als") {
     @Override
     Dataset<Row> make(Data data) {

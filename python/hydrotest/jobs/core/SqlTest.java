@@ -11,9 +11,9 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.expressions.Window;
 
-/** Tests of Spark's SQL, on tables in memory; each compares its answer with one that was found row by row. */
+/** Tests of Spark's SQL, on tables in memory; each compares its answer with one computed row by row. */
 enum SqlTest implements Test {
-  /** Reads all, keeps a tenth. */
+  /** Reads all rows, keeps a tenth. */
   SCAN_FILTER("scan-filter") {
     @Override
     boolean run(Tables tables) {
@@ -21,7 +21,7 @@ enum SqlTest implements Test {
       return found.getLong(0) == tables.sums.few && found.getLong(1) == tables.sums.ofFew;
     }
   },
-  /** Joins with a small table that every executor gets whole. */
+  /** Joins with a small table that every executor gets completely. */
   BROADCAST_JOIN("broadcast-join") {
     @Override
     boolean run(Tables tables) {

@@ -25,7 +25,7 @@ final class Tables {
   final Dataset<Row> facts;
   final Dataset<Row> names;
   final long records;
-  /** The answers, found row by row, without Spark's SQL. */
+  /** The answers, computed row by row, without Spark's SQL. */
   final Sums sums;
   final long distinctKeys;
 

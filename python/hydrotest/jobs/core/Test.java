@@ -8,7 +8,7 @@ interface Test {
   /** True if the answer is right. */
   boolean run(Data data);
 
-  /** Makes what it presses on, before anything is timed. */
+  /** Creates its data, before anything is timed. */
   default void prepare(Data data) {}
 
   static Test named(String title) {

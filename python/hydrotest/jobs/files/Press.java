@@ -19,9 +19,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Writes or reads files through Hadoop's file system API, some at once, and tells of each how long it took: what
- * Hadoop's own TestDFSIO measures, without MapReduce. Each file's content follows from its number, and is checked when it
- * is read.
+ * Writes or reads files through Hadoop's file system API, several at once, and reports how long each took.
+ * These are the figures of Hadoop's own TestDFSIO, without MapReduce. Each file's content follows from its
+ * number, and is checked on reading.
  */
 public final class Press {
   private static final int CHUNK_BYTES = 1 << 20;
@@ -63,7 +63,7 @@ public final class Press {
   }
 
   private void work(boolean writes, ExecutorService workers) throws Exception {
-    // One that does not count: classes are loaded, connections made.
+    // A first file that does not count: classes are loaded, connections made.
     String warm = "warm-up";
     workers.submit(writes ? () -> write(warm, 0) : () -> read(warm, 0)).get();
     List<Future<ObjectNode>> all = new ArrayList<>();
@@ -117,7 +117,7 @@ public final class Press {
           break;
         }
         size += got;
-        // Checked beside the clock: what is measured is the reading.
+        // Checked outside the measured time: only the reading is measured.
         found.update(chunk, 0, got);
         expected.update(pool, place(number, count), got);
       }

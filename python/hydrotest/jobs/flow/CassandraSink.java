@@ -31,15 +31,16 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Log records as rows of a table, by producer and sequence: written again, a record is the same row. Prepared statements,
- * sent to a node that holds the row, so many in flight for each task, tried again where a failure may pass.
+ * Log records as rows of a table, by producer and sequence: a repeated write goes to the same row. Prepared
+ * statements are sent to a node that has the row. Each task has a fixed number in flight, and retries
+ * failures that may pass.
  */
 final class CassandraSink implements Serializable {
-  /** Of each task; a node's one connection carries those of all tasks of an executor. */
+  /** For each task; a node's one connection carries those of all tasks of an executor. */
   private static final int IN_FLIGHT = 64;
   private static final int REQUESTS_MAX = 8192;
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
-  /** The driver's own minute would leave a node alone for long after it is back. */
+  /** The driver's own minute would not use a node for long after it is back. */
   private static final Duration RECONNECT_MAX = Duration.ofSeconds(5);
   private static final int TRIES = 5;
   private static final long BACKOFF_MS = 200;
@@ -119,7 +120,10 @@ final class CassandraSink implements Serializable {
     });
   }
 
-  /** All values of the table and when they were written, by the clock of who wrote them (microseconds); read by ranges of the ring. */
+  /**
+   * All values of the table and their write times, by the writer's clock (microseconds); read by ranges of
+   * the ring.
+   */
   Dataset<Row> read(SparkSession spark) {
     List<Long> ranges = new ArrayList<>();
     for (long range = 0; range < TOKENS; range++) {
@@ -129,7 +133,7 @@ final class CassandraSink implements Serializable {
       long width = Long.divideUnsigned(-1L, TOKENS);
       long first = Long.MIN_VALUE + range * width;
       long last = range == TOKENS - 1 ? Long.MAX_VALUE : first + width - 1;
-      // From every copy: a copy that was away may lack what the others have.
+      // From every replica: one that was away may lack what the others have.
       var found = session().execute(SimpleStatement.newInstance("SELECT value, WRITETIME(value) FROM " + table + " WHERE token(producer, sequence) >= " + first
           + " AND token(producer, sequence) <= " + last).setConsistencyLevel(DefaultConsistencyLevel.ALL));
       Iterator<com.datastax.oss.driver.api.core.cql.Row> rows = found.iterator();

@@ -17,8 +17,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What the topic of windowed counts says in the end. A window is told of by each batch that added to it, and again by a batch that
- * is done again after a failure: its largest count is the last.
+ * The final contents of the topic of windowed counts. Each batch that adds to a window reports it, and so
+ * does a batch that is repeated after a failure: the largest count is the last.
  */
 final class Counts {
   private static final StructType UPDATE = StructType.fromDDL("level STRING, start_s DOUBLE, records BIGINT, newest_s DOUBLE");
@@ -26,8 +26,9 @@ final class Counts {
   private Counts() {}
 
   /**
-   * {@code wish}: brokers, topic, from_s and to_s. Told: {@code windows}, {@code updates}, {@code counted} by level, and, of the updates whose youngest
-   * record was intended between from_s and to_s, {@code delays_ms}: percentiles of the time from that record's intended start to the update's lying in the topic.
+   * {@code wish}: brokers, topic, from_s and to_s. Reports {@code windows}, {@code updates}, {@code counted}
+   * by level, and {@code delays_ms} for updates whose youngest record was intended between from_s and to_s.
+   * These are percentiles of the time from that record's intended start until the update is in the topic.
    */
   static ObjectNode of(SparkSession spark, JsonNode wish) {
     Dataset<Row> updates = spark.read().format("kafka").option("kafka.bootstrap.servers", wish.get("brokers").asText())

@@ -11,14 +11,16 @@ import java.nio.file.Path;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * A driver that stays up for a whole run and does what its control file says, one thing after the other: a JSON object
- * with a number that grows, and what is to be done. It ends when the file is gone, which a controller takes along.
+ * A driver that stays up for a complete run and follows its control file, one command after the other: a JSON
+ * object with a growing number and the command. It ends when the file is gone; a controller removes it at its
+ * end.
  *
- * <p>{@code begin} starts a pipeline, {@code halt} stops one of its queries, {@code resume} has it go on, {@code drain} waits
- * until all that lies in its topics is through, {@code end} stops it, {@code account} tells what lies in a sink, {@code counts}
- * what the windows' topic says, {@code remove} deletes files and tables. What was done is appended to a file, one JSON object a
- * line: {@code done} or {@code failed} with the number; between them {@code progress} of each query's batches, and {@code ended}
- * of one that an error has ended.
+ * <p>{@code begin} starts a pipeline, {@code halt} stops one of its queries, {@code resume} continues it.
+ * {@code drain} waits until its topics are read to their ends, and {@code end} stops it. {@code account}
+ * reports the records in a sink, {@code counts} the contents of the windows' topic. {@code remove} deletes
+ * files and tables. Results are appended to a file, one JSON object a line: {@code done} or {@code failed}
+ * with the number. Between them are {@code progress} of each query's batches, and {@code ended} for a query
+ * that an error has ended.
  */
 public final class Flow {
   private static final long POLL_MS = 20;
@@ -99,7 +101,7 @@ public final class Flow {
     }
   }
 
-  /** What the control file says; null if it is gone. */
+  /** The contents of the control file; null if it is gone. */
   private JsonNode wish() throws IOException {
     try {
       return JSON.readTree(Files.readString(control));

@@ -25,15 +25,15 @@ import org.roaringbitmap.longlong.PeekableLongIterator;
 import org.roaringbitmap.longlong.Roaring64Bitmap;
 
 /**
- * What lies in a sink: of each producer the sequences that are there, those that are there more than once, and what is
- * flawed; and how long each took, from its intended start to when it could be seen there. Counted where the records lie, and
- * added up; memory grows with gaps and doubles, not with records.
+ * The contents of a sink: for each producer the sequences that are there, those that are there more than
+ * once, and the flawed ones. It also has how long each took, from its intended start until it was visible
+ * there. Counted next to the records, and added up. Memory grows with gaps and duplicates, not with records.
  */
 final class Ledger implements Serializable {
   /** See rust/kafka/src/payload.rs: checksum, producer, sequence, intended start, level. */
   private static final int STAMP_BYTES = 24;
   private static final int LEVEL_BYTES = 8;
-  /** Of latencies, microseconds. */
+  /** For latencies, microseconds. */
   private static final int DIGITS = 3;
   private static final Column NEVER = functions.lit(null).cast("long");
 
@@ -53,8 +53,8 @@ final class Ledger implements Serializable {
   private Ledger() {}
 
   /**
-   * {@code wish}: a sink as for a pipeline, with its levels and, for topics, the brokers; from_s and to_s: latencies are those of records that
-   * were intended between them.
+   * {@code wish}: a sink as for a pipeline, with its levels and, for topics, the brokers; from_s and to_s:
+   * latencies cover the records intended between them.
    */
   static Ledger of(SparkSession spark, JsonNode wish) throws java.io.IOException {
     JsonNode sink = wish.get("sink");
@@ -63,12 +63,12 @@ final class Ledger implements Serializable {
     if (sink.get("kind").asText().equals("kafka")) {
       Dataset<Row> records = spark.read().format("kafka").option("kafka.bootstrap.servers", wish.get("brokers").asText())
           .option("subscribe", sink.get("topic").asText()).option("startingOffsets", "earliest").load();
-      // When a transaction ended, or a batch was there, its records do not tell.
+      // Records do not show when a transaction ended, or a batch was there.
       all.add(count(records.select(functions.col("value"), functions.col("partition").cast("string").as("place"), NEVER), null, span));
       return all;
     }
     if (sink.get("kind").asText().equals("cassandra")) {
-      // A table has no order, and all levels in it.
+      // A table has no order, and contains all levels.
       Dataset<Row> rows = new CassandraSink(sink).read(spark);
       all.add(count(rows.select(functions.col("value"), functions.lit(null).cast("string"), functions.col("written_us")), null, span));
       return all;
@@ -84,7 +84,10 @@ final class Ledger implements Serializable {
     return all;
   }
 
-  /** {@code records}: value, place (those in one have an order), and when each could be seen, wall time in microseconds; null is not known. */
+  /**
+   * {@code records}: value, place (records in one have an order), and when each became visible, wall time in
+   * microseconds; null if unknown.
+   */
   private static Ledger count(Dataset<Row> records, String level, long[] span) {
     byte[] expected = level == null ? null
         : String.format("%-" + LEVEL_BYTES + "s", level.toUpperCase(Locale.ROOT)).getBytes(StandardCharsets.US_ASCII);

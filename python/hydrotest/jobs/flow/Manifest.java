@@ -14,13 +14,17 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * When files of Spark's file sink could be seen: whoever reads its folder goes by its log, {@code _spark_metadata}, whose file of a batch
- * names the files of that batch, or, every tenth, those of all batches so far.
+ * When files of Spark's file sink became visible. Readers of its folder follow its log, {@code
+ * _spark_metadata}. The log's file of a batch names the files of that batch, or, every tenth, those of all
+ * batches so far.
  */
 final class Manifest {
   private Manifest() {}
 
-  /** By file name, when the log's file that first named it was written, wall time in microseconds; without those of which that is not known any more. */
+  /**
+   * By file name: when the log's file that first named it was written, wall time in microseconds. Files for
+   * which that is no longer known are left out.
+   */
   static Map<String, Long> visible(String folder, Configuration configuration) throws IOException {
     Path log = new Path(folder, "_spark_metadata");
     FileSystem files = log.getFileSystem(configuration);
@@ -35,7 +39,8 @@ final class Manifest {
     }
     Map<String, Long> found = new HashMap<>();
     long expected = 0;
-    // Old ones are removed after ten minutes: until one that tells of all batches, what it names anew may be of any of those.
+    // Old log files are removed after ten minutes: until one covers all batches, its new names may be from
+    // any batch.
     boolean isWhole = true;
     for (Map.Entry<Long, FileStatus> batch : batches.entrySet()) {
       boolean isOfAll = batch.getValue().getPath().getName().endsWith(".compact");

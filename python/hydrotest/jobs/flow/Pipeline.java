@@ -37,9 +37,9 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import org.apache.spark.sql.streaming.Trigger;
 
 /**
- * The pipeline: a splitter that sends each log record to the topic of its level, and for each of those topics and each
- * sink a persister, all queries of their own with checkpoints of their own. A query that ends by an error is started again
- * from its checkpoint, as whoever runs it would do: Spark leaves it dead.
+ * The pipeline: a splitter that sends each log record to the topic of its level, and a persister for each of
+ * those topics and each sink. Each is a separate query with its own checkpoints. A query that an error has
+ * ended is restarted from its checkpoint, as an operator would do, since Spark does not restart it.
  */
 final class Pipeline {
   /** Where a log record's level begins, counted from 1, and its length: rust/kafka/src/payload.rs. */
@@ -47,11 +47,13 @@ final class Pipeline {
   /** Its intended start, nanoseconds of wall time, big-endian. */
   private static final String INTENDED =
       "timestamp_micros(cast(conv(hex(substring(value, 17, 8)), 16, 10) as bigint) div 1000)";
-  /** Records that are so much older than the youngest that was seen are not counted any more: retries of a producer whose
-   * broker is away take that long. */
+  /**
+   * Records that are older than the youngest one so far by more than this are no longer counted: retries of a
+   * producer whose broker is away take that long.
+   */
   private static final String LATE_AFTER = "120 seconds";
 
-  /** How often progress is kept in real-time mode: Spark's least. */
+  /** Interval at which progress is stored in real-time mode: Spark's minimum. */
   private static final long REAL_TIME_MS = 5_000;
   private static final long RESTART_MS = 5_000;
   private static final long POLL_MS = 200;
@@ -68,14 +70,14 @@ final class Pipeline {
   private final Map<String, DataStreamWriter<Row>> writers = new LinkedHashMap<>();
   private final Map<String, StreamingQuery> queries = new LinkedHashMap<>();
   private final Map<String, Integer> endings = new HashMap<>();
-  /** Taken away on purpose. */
+  /** Stopped on purpose. */
   private final Set<String> halted = new HashSet<>();
-  /** Why a query is not started any more. */
+  /** Why a query is not restarted. */
   private final Map<String, String> givenUp = new HashMap<>();
   private int restarts;
   private boolean isRealTime;
   private String brokers;
-  /** What each query reads. */
+  /** The input of each query. */
   private final Map<String, String> topics = new HashMap<>();
 
   Pipeline(SparkSession spark, Consumer<ObjectNode> say) {
@@ -85,8 +87,9 @@ final class Pipeline {
   }
 
   /**
-   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, restarts (of each query), is_real_time, and, each
-   * may be null, windows (topic, micros and tasks), trigger_ms and offsets_per_trigger.
+   * {@code wish}: brokers, input, branches (topic by level), sinks, checkpoints, restarts (of each query),
+   * is_real_time, and, each may be null, windows (topic, micros and tasks), trigger_ms and
+   * offsets_per_trigger.
    */
   synchronized void begin(JsonNode wish) throws TimeoutException {
     restarts = wish.get("restarts").asInt();
@@ -100,7 +103,7 @@ final class Pipeline {
       topic = topic == null ? when(own, name) : topic.when(own, name);
       first = first == null ? name : first;
     }
-    // A level that nobody knows goes the first way, where it is found to be wrong.
+    // An unknown level goes to the first branch, where the account finds it to be wrong.
     Dataset<Row> split = read(wish, wish.get("input").asText())
         .select(col("value"), expr(LEVEL).as("level")).select(col("value"), coalesce(topic, first).as("topic"));
     start("splitter", wish.get("input").asText(), wish, kafka(split, brokers));
@@ -116,10 +119,13 @@ final class Pipeline {
     }
   }
 
-  /** Records by level and window of intended time; each batch tells anew of the windows that it added to, with the youngest record in them. */
+  /**
+   * Records by level and window of intended time; each batch reports the windows that it added to, with the
+   * youngest record in them.
+   */
   private Dataset<Row> counts(JsonNode wish) {
     JsonNode windows = wish.get("windows");
-    // Each task of a batch opens a state of its own: Spark's 200 would take seconds for a few windows.
+    // Each task of a batch opens its own state: Spark's 200 would take seconds for a few windows.
     spark.conf().set("spark.sql.shuffle.partitions", windows.get("tasks").asLong());
     return read(wish, wish.get("input").asText()).select(expr(LEVEL).as("level"), expr(INTENDED).as("intended"))
         .withWatermark("intended", LATE_AFTER)
@@ -172,7 +178,7 @@ final class Pipeline {
     resume(name);
   }
 
-  /** Has a query go on from its checkpoint, unless it is at work. */
+  /** Continues a query from its checkpoint, unless it runs. */
   synchronized void resume(String name) throws TimeoutException {
     halted.remove(name);
     StreamingQuery last = queries.get(name);
@@ -198,7 +204,7 @@ final class Pipeline {
     return queries.get(name);
   }
 
-  /** One has ended by an error: it is told, and started again if it may be. */
+  /** An error has ended a query: it is reported, and restarted if allowed. */
   private synchronized void ended(String id, String error) {
     for (Map.Entry<String, StreamingQuery> one : queries.entrySet()) {
       if (one.getValue().id().toString().equals(id)) {
@@ -210,7 +216,7 @@ final class Pipeline {
 
   private synchronized void failed(String name, String error) {
     if (halted.contains(name)) {
-      return; // it was broken off, and that may end in any way
+      return; // it was interrupted, and that may end in any way
     }
     say.accept(Flow.JSON.createObjectNode().put("event", "ended").put("query", name)
         .put("wall_s", System.currentTimeMillis() / 1e3).put("error", error));
@@ -224,7 +230,7 @@ final class Pipeline {
 
   private synchronized void restart(String name, StreamingQuery dead) {
     if (queries.get(name) != dead || halted.contains(name)) {
-      return; // the pipeline has been ended, or somebody else was faster, or it was taken away meanwhile
+      return; // the pipeline has ended, another thread was faster, or the query was stopped meanwhile
     }
     try {
       resume(name);
@@ -233,7 +239,10 @@ final class Pipeline {
     }
   }
 
-  /** Waits until each query, in the order of the pipeline, has dealt with all that lies in its topic; false if that takes longer. */
+  /**
+   * Waits until each query, in the order of the pipeline, has processed its topic to the end; false if that
+   * takes longer.
+   */
   boolean drain(double seconds) throws Exception {
     Throwable[] failure = new Throwable[1];
     Map<String, DataStreamWriter<Row>> all;
@@ -253,7 +262,7 @@ final class Pipeline {
     thread.join((long) (seconds * 1e3));
     boolean ended = !thread.isAlive();
     thread.interrupt();
-    // What is behind one that was given up is not on its way, however far the others have come.
+    // Records for a query that was abandoned are not in flight, however far the others have come.
     for (String name : all.keySet()) {
       current(name);
     }
@@ -264,7 +273,7 @@ final class Pipeline {
   }
 
   private void drain(String name) throws Exception {
-    // In real-time mode a batch never runs out of records: it is told from how far each has come.
+    // In real-time mode a batch never runs out of records: the progress of each query shows when it is done.
     TopicEnds ends = isRealTime ? TopicEnds.now(brokers, topics.get(name)) : null;
     while (true) {
       StreamingQuery query = current(name);
@@ -280,7 +289,7 @@ final class Pipeline {
         if (!isDead || error instanceof InterruptedException) {
           throw error;
         }
-        Thread.sleep(POLL_MS); // until it goes on, or is given up
+        Thread.sleep(POLL_MS); // until it continues, or is abandoned
       }
     }
   }
@@ -300,7 +309,7 @@ final class Pipeline {
     }
   }
 
-  /** Tells of every batch, and of what ends. */
+  /** Reports every batch, and every query that ends. */
   private final class Told extends StreamingQueryListener {
     @Override
     public void onQueryStarted(QueryStartedEvent event) {}

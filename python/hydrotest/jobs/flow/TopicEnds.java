@@ -12,7 +12,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryException;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
-/** Where a topic ended at a moment, and whether a query has come so far. */
+/** The end of a topic at a moment, and whether a query has reached it. */
 final class TopicEnds {
   private static final long POLL_MS = 100;
 
@@ -23,7 +23,7 @@ final class TopicEnds {
     this.topic = topic;
   }
 
-  /** As the brokers tell it now. */
+  /** The ends that the brokers report now. */
   static TopicEnds now(String brokers, String topic) {
     TopicEnds found = new TopicEnds(topic);
     Map<String, Object> settings = Map.of(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
@@ -36,7 +36,7 @@ final class TopicEnds {
     return found;
   }
 
-  /** Returns when the query has kept progress up to them; throws what ended it, if something does. */
+  /** Returns when the query has stored progress up to them; throws the error that ended it, if one does. */
   void await(StreamingQuery query) throws StreamingQueryException, java.io.IOException, InterruptedException {
     while (!isReached(query.lastProgress())) {
       if (!query.isActive()) {

@@ -29,12 +29,13 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The pipeline without an engine: consume, transform, produce, in Kafka transactions, so that each record goes through
- * once. A thread for the splitter, and one for each level's persister; with more tasks so many of each.
+ * The pipeline without an engine: consume, transform, produce, in Kafka transactions, so that each record
+ * goes through once. One thread for the splitter and one for each level's persister; with more tasks, that
+ * many of each.
  */
 public final class Plain {
   private static final Duration POLL = Duration.ofMillis(100);
-  /** Where a log record's level lies: rust/kafka/src/payload.rs. */
+  /** Where a log record's level is: rust/kafka/src/payload.rs. */
   private static final int LEVEL_AT = 24;
   private static final int LEVEL_BYTES = 8;
 
@@ -46,7 +47,10 @@ public final class Plain {
     this.group = group;
   }
 
-  /** The one argument is a file of settings: brokers, group, input, branches (topic by level), aggregate, tasks, ready (a file that is made once all threads have their partitions). */
+  /**
+   * The one argument is a file of settings: brokers, group, input, branches (topic by level), aggregate,
+   * tasks, ready (a file that is created once all threads have their partitions).
+   */
   public static void main(String[] args) throws Exception {
     JsonNode settings = new ObjectMapper().readTree(new File(args[0]));
     Plain plain = new Plain(settings.get("brokers").asText(), settings.get("group").asText());
@@ -60,7 +64,7 @@ public final class Plain {
       String number = "-" + task;
       String input = settings.get("input").asText();
       String aggregate = settings.get("aggregate").asText();
-      // A level that nobody knows goes the first way, where it is found to be wrong.
+      // An unknown level goes to the first branch, where the account finds it to be wrong.
       threads.add(plain.hop("splitter", number, input, value -> branches.getOrDefault(level(value), first), assigned));
       branches.forEach((level, topic) -> threads.add(plain.hop("persist-" + level, number, topic, value -> aggregate, assigned)));
     }
@@ -114,7 +118,7 @@ public final class Plain {
     }
   }
 
-  /** One transaction: all of these records and how far was read, or none of it. */
+  /** One transaction: all of these records and the read position, or nothing. */
   private static void pass(KafkaConsumer<byte[], byte[]> consumer, KafkaProducer<byte[], byte[]> producer,
       ConsumerRecords<byte[], byte[]> records, Function<byte[], String> to) {
     Map<TopicPartition, OffsetAndMetadata> read = new HashMap<>();
@@ -129,7 +133,7 @@ public final class Plain {
     } catch (ProducerFencedException | FencedInstanceIdException fatal) {
       throw fatal;
     } catch (KafkaException error) {
-      // Nothing of it counts: it is read again from where the last transaction ended.
+      // Nothing of the transaction counts: its records are read again from the end of the last one.
       producer.abortTransaction();
       Map<TopicPartition, OffsetAndMetadata> committed = consumer.committed(consumer.assignment());
       committed.forEach((partition, offset) -> {
