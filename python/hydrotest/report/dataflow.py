@@ -148,7 +148,8 @@ def step_sentences(queries: Sequence[Query]) -> list[str]:
 
 
 def executors_sheet(summary: Summary) -> Table:
-    """A row for each dataflow on several numbers of executors: how its limit rises, by the universal scalability law, and where more no longer pay."""
+    """A row for each dataflow on several numbers of executors: how its limit rises, by the universal
+    scalability law, and where more no longer pay."""
     rows = []
     for row in summary.executors:
         points = ", ".join(f"{point.executors}: {rate(point.limit)}" for point in row.points)

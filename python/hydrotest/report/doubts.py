@@ -7,7 +7,8 @@ from hydrotest.summary.model import Summary
 
 
 def failed_in_times(summary: Summary) -> list[str]:
-    """A line for each response time with failed operations in it: many fast refusals lower every percentile."""
+    """A line for each response time with failed operations in it: many fast refusals lower every
+    percentile."""
     found = [
         (f"{row.workload} ({row.client} client, {target(row)})", row.latency_includes_failed)
         for row in summary.levels

@@ -1,4 +1,5 @@
-"""Figures and table of a fault: what was completed and what was in flight, with the moments of the service's absence marked."""
+"""Figures and table of a fault: what was completed and what was in flight, with the moments of the service's
+absence marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Figures and tables of a soak: whether each workload was held; rate and latency over its time, changes marked."""
+"""Figures and tables of a soak: whether each workload was held; rate and latency over its time, changes
+marked."""
 
 from __future__ import annotations
 

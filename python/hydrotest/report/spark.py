@@ -171,7 +171,8 @@ def _grew(fuller: Fuller | None) -> str:
 
 
 def speedup_sheet(summary: Summary) -> Table:
-    """A row for each test on several numbers of cores: how its time falls, by the universal scalability law, and where more no longer pay."""
+    """A row for each test on several numbers of cores: how its time falls, by the universal scalability law,
+    and where more no longer pay."""
     rows = []
     for row in summary.speedup:
         points = ", ".join(f"{point.cores}: {point.seconds:.1f} s" for point in row.points)

@@ -33,7 +33,8 @@ def trial_folder(number: int, slug: str) -> Path:
 
 
 def histogram(workload: str, which: str, number: int = 0) -> Path:
-    """An interval log of one of a workload's generators, below the trial's folder; `which` is one of `HISTOGRAMS`."""
+    """An interval log of one of a workload's generators, below the trial's folder; `which` is one of
+    `HISTOGRAMS`."""
     return Path("load") / f"{_generator(workload, number)}.{which}.hlog"
 
 

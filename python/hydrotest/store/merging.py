@@ -11,8 +11,8 @@ from hydrotest.store.records import Counts, Load, Outcome, Second, ThreadUse
 
 
 def merged_seconds(parts: Sequence[Sequence[Second]]) -> list[Second]:
-    """The generators' readings second by second: they begin together, so the n-th of each belong to one second. A generator that
-    ended earlier keeps its last counters and has nothing in flight."""
+    """The generators' readings second by second: they begin together, so the n-th of each belong to one
+    second. A generator that ended earlier keeps its last counters and has nothing in flight."""
     if len(parts) < 2:
         return list(parts[0]) if parts else []
     out = []

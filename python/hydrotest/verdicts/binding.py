@@ -70,7 +70,8 @@ class NearCeiling:
 
 @dataclass(frozen=True)
 class FullInside:
-    """Limits inside the system were full, while no resource came near its ceiling (`is_waited_for`: none that something waited for)."""
+    """Limits inside the system were full, while no resource came near its ceiling (`is_waited_for`: none that
+    something waited for)."""
 
     limits: tuple[InsideLine, ...]
     is_waited_for: bool
@@ -79,7 +80,8 @@ class FullInside:
 
 @dataclass(frozen=True)
 class NothingNear:
-    """Neither a resource came near its ceiling (`is_waited_for`: none that something waited for), nor a gauge of the system (`has_gauges`)."""
+    """Neither a resource came near its ceiling (`is_waited_for`: none that something waited for), nor a gauge
+    of the system (`has_gauges`)."""
 
     stopped_by: str
     has_gauges: bool
@@ -367,7 +369,8 @@ class Cleared(StrEnum):
 
 @dataclass(frozen=True)
 class RuledOut:
-    """Something that does not set the limit. `hosts` and `resource` are those of a resource; `gauges`: how many were read."""
+    """Something that does not set the limit. `hosts` and `resource` are those of a resource; `gauges`: how
+    many were read."""
 
     of: Suspect
     because: Cleared

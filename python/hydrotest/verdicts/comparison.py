@@ -19,7 +19,8 @@ class Differs(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference. `key`: of the subject, which is a host, a system, a part of the experiment or a workload."""
+    """One difference. `key`: of the subject, which is a host, a system, a part of the experiment or a
+    workload."""
 
     of: Differs
     subject: str

@@ -35,7 +35,8 @@ class ThrottledLine:
 
 @dataclass(frozen=True)
 class SignLine:
-    """A sign that something waited for a resource, or that it ran short. `sign`: the counter; `shows`: it did."""
+    """A sign that something waited for a resource, or that it ran short. `sign`: the counter; `shows`: it
+    did."""
 
     host: str
     resource: str

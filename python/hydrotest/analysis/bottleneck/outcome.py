@@ -192,7 +192,8 @@ def _unsqueezed(freely: Sequence[Use]) -> Decision:
 
 
 NOT_SQUEEZED = "not squeezed"
-"""In the journal, with `test`, `workload` and `because` (a `NotSqueezed`): why nothing was squeezed, or no further. Older runs have its `reason` in words."""
+"""In the journal, with `test`, `workload` and `because` (a `NotSqueezed`): why nothing was squeezed, or no
+further. Older runs have its `reason` in words."""
 
 
 def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> NotSqueezed | None:

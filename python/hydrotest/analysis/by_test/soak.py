@@ -68,7 +68,8 @@ class Slope:
 
 
 def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """The trend of readings at (nearly) equal steps, with its 95 % interval; see `line_through`. None with fewer than `READINGS_MIN` readings."""
+    """The trend of readings at (nearly) equal steps, with its 95 % interval; see `line_through`. None with
+    fewer than `READINGS_MIN` readings."""
     line = line_through(values) if len(values) >= READINGS_MIN else None
     if line is None:
         return None

@@ -268,7 +268,8 @@ Points = dict[tuple[str, str, float], list[dict[str, float]]]
 
 
 def _points(run: Run) -> Points:
-    """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share them."""
+    """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share
+    them."""
     out: Points = defaultdict(list)
     for trial in run.folder.trials():
         if trial.status != "done" or Trait.COMPARED not in trial.purpose.traits:

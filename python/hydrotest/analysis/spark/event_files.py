@@ -24,7 +24,8 @@ from hydrotest.errors import BadInputError
 IN_PROGRESS = ".inprogress"
 """Spark's ending for a log that is still written."""
 FOLDER = "eventlog_v2_"
-"""A folder of rolled files is named so (RollingEventLogFilesWriter): `eventlog_v2_APP/events_1_APP[.zstd]`, …"""
+"""A folder of rolled files is named so (RollingEventLogFilesWriter):
+`eventlog_v2_APP/events_1_APP[.zstd]`, …"""
 STATUS = "appstatus_"
 """The file next to them that shows whether they are still written."""
 ENDINGS = ("", ".zstd", ".lz4", ".lzf", ".snappy", ".zst", ".gz", ".zip")
@@ -32,9 +33,11 @@ ENDINGS = ("", ".zstd", ".lz4", ".lzf", ".snappy", ".zst", ".gz", ".zip")
 ROLLED = re.compile(
     r"events_(?P<number>\d+)_(?P<application>.+?)(?:\.(?:zstd|lz4|lzf|snappy|zst|gz))?(?P<compact>\.compact)?(?:\.inprogress)?$"
 )
-"""`.compact` stands for all files up to its number (EventLogFileCompactor); the history server leaves the originals for a while."""
+"""`.compact` stands for all files up to its number (EventLogFileCompactor); the history server leaves the
+originals for a while."""
 DATABRICKS = re.compile(r"eventlog(?:-(?P<time>\d[\d-]*))?(?:\.\w+)?$")
-"""The delivered logs of a cluster: `eventlog-2024-05-01--10-00.gz`, …, and `eventlog`, which is still written."""
+"""The delivered logs of a cluster: `eventlog-2024-05-01--10-00.gz`, …, and `eventlog`, which is still
+written."""
 DEPTH_MAX = 4
 """Depth of folders to search below a named one: Databricks' are three deep."""
 FILES_MAX = 100_000
@@ -99,7 +102,8 @@ class Log:
 
 
 def find_logs(path: Path) -> list[Log]:
-    """All logs at `path`: itself, with one of Spark's endings, or in its folder or zip; none if there is none."""
+    """All logs at `path`: itself, with one of Spark's endings, or in its folder or zip; none if there is
+    none."""
     if not path.name:
         path = path.resolve()
     ends = [f"{ending}{still}" for ending in ENDINGS for still in ("", IN_PROGRESS)]

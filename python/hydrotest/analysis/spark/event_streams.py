@@ -112,7 +112,8 @@ def _frames(make: Callable[[], _Decompressor]) -> Callable[[_Source], Iterator[b
 
 
 def _lz4_blocks(source: _Source) -> Iterator[bytes]:
-    """lz4-java's LZ4BlockOutputStream: `LZ4Block`, a token, sizes and a checksum (little endian), the block. An empty block ends a stream."""
+    """lz4-java's LZ4BlockOutputStream: `LZ4Block`, a token, sizes and a checksum (little endian), the block.
+    An empty block ends a stream."""
     while source.peek(1):
         header = source.take(21)
         magic, token, size, full = struct.unpack("<8sBii", header[:17])

@@ -56,13 +56,15 @@ def mean_us(histogram: HdrHistogram) -> float:
     Python, and took nine tenths of a summary's time."""
     counts = np.ctypeslib.as_array(histogram.counts)
     middles = _middles(histogram.sub_bucket_half_count_magnitude, histogram.unit_magnitude, len(counts))
-    # Not `@`: BLAS starts a thread on each core for a vector of this length, and they spin longer than the sum takes.
+    # Not `@`: BLAS starts a thread on each core for a vector of this length, and they spin longer than the
+    # sum takes.
     return float((counts * middles).sum()) / float(histogram.get_total_count())
 
 
 @cache
 def _middles(half_magnitude: int, unit_magnitude: int, length: int) -> npt.NDArray[np.float64]:
-    """The value in the middle of each bucket, by index (HdrHistogram's `getValueFromIndex` and `medianEquivalentValue`)."""
+    """The value in the middle of each bucket, by index (HdrHistogram's `getValueFromIndex` and
+    `medianEquivalentValue`)."""
     index = np.arange(length)
     half = 1 << half_magnitude
     exponent = np.maximum((index >> half_magnitude) - 1, 0) + unit_magnitude
