@@ -51,7 +51,8 @@ class HostPool:
 
     @contextmanager
     def without_cpu_quota(self) -> Iterator[None]:
-        """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
+        """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a
+        small quota compiles for minutes."""
         self._without_cpu_quota += 1
         try:
             for group in self.groups:

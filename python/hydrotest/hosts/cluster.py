@@ -38,7 +38,10 @@ class Cluster:
     login: Login | None = None
 
     def wire(self) -> dict[str, Any]:
-        """`ClusterSettings` of rust/core/src/cluster.rs. It holds the password: for a node's stdin, nothing else."""
+        """`ClusterSettings` of rust/core/src/cluster.rs.
+
+        It holds the password: for a node's stdin, nothing else.
+        """
         tls, login = self.tls, self.login
         identity = None if tls is None or tls.certificate is None else {"certificate": str(tls.certificate), "key": str(tls.key)}
         return {

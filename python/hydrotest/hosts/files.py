@@ -1,4 +1,5 @@
-"""The files of a host, the same wherever it is, for all code that configures, starts or reads something there.
+"""The files of a host, the same wherever it is, for all code that configures, starts or reads something
+there.
 
 Paths are absolute and of the host: `PurePath` can be joined and printed, but not opened here by mistake.
 """

@@ -139,7 +139,8 @@ class Node:
         raise TrialFailedError(await self.exit_status_text())
 
     async def close(self) -> str | None:
-        """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if need be.
+        """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if
+        need be.
 
         Returns the problem, if any. Raises nothing else, since the closed node is often not what failed.
         """

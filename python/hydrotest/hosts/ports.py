@@ -27,7 +27,10 @@ def ephemeral_ports() -> range:
 
 
 def safe_ports() -> list[range]:
-    """Ports that no outgoing connection takes: those below the kernel's range, then those above it. Empty ones where there are none."""
+    """Ports that no outgoing connection takes: those below the kernel's range, then those above it.
+
+    Empty ones where there are none.
+    """
     ephemeral = ephemeral_ports()
     return [range(FREE_PORT_MIN, ephemeral.start), range(max(FREE_PORT_MIN, ephemeral.stop), PORT_MAX + 1)]
 

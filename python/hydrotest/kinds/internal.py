@@ -9,7 +9,8 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Internal:
-    """One limit. `reading`: the gauge's mean over the window, or (`growth`) how much it grows a second; times `scale`."""
+    """One limit. `reading`: the gauge's mean over the window, or (`growth`) how much it grows a second;
+    times `scale`."""
 
     what: str
     gauge: str

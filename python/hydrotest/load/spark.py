@@ -207,8 +207,8 @@ class Driver(Submitted):
     async def next_iteration(self, seconds_max: float) -> Iteration:
         """The next test that ends.
 
-        Raises `TrialFailedError` if the driver dies. Raises `JobHungError` if none ends in that time, or if it
-        becomes clear earlier that none will.
+        Raises `TrialFailedError` if the driver dies. Raises `JobHungError` if none ends in that time, or if
+        it becomes clear earlier that none will.
         """
         line = await self._watched("iteration", seconds_max)
         self.iterations += 1

@@ -17,7 +17,8 @@ MIB = 1 << 20
 SEE_OUTPUT = "See its output in the trial's logs/."
 PRODUCER, CONSUMER, STRESS = "ProducerPerformance", "ConsumerPerformance", "cassandra-stress"
 RATE_ERROR_MAX = 1e-3
-"""ConsumerPerformance prints its rate to four places; a larger difference from count ÷ time means that a figure was misread."""
+"""ConsumerPerformance prints its rate to four places; a larger difference from count ÷ time means that a
+figure was misread."""
 
 _PRODUCED = re.compile(
     r"^(?P<count>\S+) (?P<steady>steady state )?records sent, (?P<rate>\S+) records/sec \((?P<mb>\S+) MB/sec\), (?P<mean>\S+) ms avg latency, "

@@ -37,7 +37,8 @@ DELETED = " (deleted)"
 
 
 def bounds_dirty(backing: Path) -> bool:
-    """True if a device's waiting pages can be bounded strictly; kernels can since 6.2 (Documentation/ABI/testing/sysfs-class-bdi)."""
+    """True if a device's waiting pages can be bounded strictly; kernels can since 6.2
+    (Documentation/ABI/testing/sysfs-class-bdi)."""
     return all((backing / file).exists() for file in ("strict_limit", "max_bytes"))
 
 

@@ -1,8 +1,8 @@
 """Control groups: they limit a host's processes to its share of cores and memory.
 
 Version 1 has a tree for each controller, version 2 one for all. A machine may have controllers of
-version 1 next to an empty tree of version 2, which shows pressure stall and ends all processes of a
-group at once.
+version 1 next to an empty tree of version 2, which shows pressure stall. That tree also ends all
+processes of a group at once.
 """
 
 from __future__ import annotations

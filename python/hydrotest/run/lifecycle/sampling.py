@@ -15,7 +15,8 @@ from hydrotest.store.samples import SampleBuffer
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 SPEED_MS = 500
-"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
+"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 %
+of a core."""
 SILENCE = Patience.of(a_reading_each_second=60.0)
 DROPS = Patience.of(a_question_to_the_kernel=30.0)
 HEARD_S_MAX = 5.0

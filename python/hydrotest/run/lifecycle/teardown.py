@@ -75,7 +75,8 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
 async def each(what: str, works: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Does all of them, even if earlier ones fail.
 
-    Raises a single failure as it is, and several as one error that names all. That error is a trial's if all of them are.
+    Raises a single failure as it is, and several as one error that names all. That error is a trial's if
+    all of them are.
     """
     failures: list[Exception] = []
     for work in works:

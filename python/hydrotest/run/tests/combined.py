@@ -87,7 +87,8 @@ class CombinedTest:
         return None if low is None else low / FRACTION_UNIT
 
     async def _interference(self, rates: dict[str, float]) -> None:
-        """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
+        """Pairs of windows at the same rates: each workload alone, and all together, in random order
+        within a pair."""
         settings = self.bench.experiment.search
         subjects: list[LoadWorkload | None] = [*(p for p in self.load_workloads if p.spec.limit_by is not LimitBy.NOTHING), None]
         have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in (Purpose.ALONE, Purpose.TOGETHER)}

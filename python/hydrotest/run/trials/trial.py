@@ -101,7 +101,10 @@ class Disturbance(Protocol):
         ...
 
     async def carry_out(self) -> None:
-        """Called when the generators begin; returns when the system serves again. Raises `SystemFailedError` if it does not."""
+        """Called when the generators begin; returns when the system serves again.
+
+        Raises `SystemFailedError` if it does not.
+        """
         ...
 
 
@@ -184,7 +187,8 @@ class TrialRunner:
         return number
 
     async def press(self, number: int, plan: TrialPlan, parts: list[Part], disturbance: Disturbance | None = None) -> Trial:
-        """Runs one trial of some workloads together: all set up, then all at once under load, then each accounted for.
+        """Runs one trial of some workloads together: all set up, then all at once under load, then each
+        accounted for.
 
         A generator's failure makes the trial a failed one; a system's death ends the run
         (`SystemFailedError`) after the trial is recorded.

@@ -85,7 +85,8 @@ class Flow(Follower):
     async def _warm_up(self) -> Trial:
         """Applies the same rate until the throughput no longer rises.
 
-        Repeats for each new driver: no trial may measure cold code. Returns the last of its trials, or the first that failed.
+        Repeats for each new driver: no trial may measure cold code. Returns the last of its trials, or the
+        first that failed.
         """
         start, known = self.engine.starts, self._through or 0.0
         trial = await self._warm_by(WARM_UP_RATE)
