@@ -1,8 +1,9 @@
-"""What the account of very many records takes: one topic is filled as fast as it goes, then every record of it is read back and
-checked, and the checker's memory and time are told.
+"""The cost of accounting for very many records: one topic is filled at the highest rate, then every record
+of it is read back and checked. Reports the checker's memory and time.
 
 Usage: python benchmarks/checker.py [--seconds 120] [--out runs/checker]
-Writes OUT/table.md. At 3 M records a second the default is more than 300 M records, and about 6 GB of disk while it runs.
+Writes OUT/table.md. At 3 M records a second the default is more than 300 M records, and about 6 GB of disk
+while it runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""hydrotest's generators beside the tools that the field uses, in interleaved rounds of one run: rate, CPU of the client per
-million operations, latency.
+"""hydrotest's generators compared with the tools of the field, in interleaved rounds of one run: rate, CPU
+of the client per million operations, latency.
 
 Usage: python benchmarks/generators.py [--rounds 5] [--out runs/generators] [--only produce,consume,open-loop,store]
-Writes OUT/results.json and OUT/table.md. Each round is one window of either client; their order turns with every round (ABBA over
-two). Figures are medians over the rounds. Peers: ProducerPerformance, ConsumerPerformance, cassandra-stress; latte has `latte.py`.
+Writes OUT/results.json and OUT/table.md. Each round is one window of either client; their order is reversed
+every round (ABBA over two). Figures are medians over the rounds. Peers: ProducerPerformance,
+ConsumerPerformance, cassandra-stress; latte has `latte.py`.
 """
 
 from __future__ import annotations
@@ -82,11 +83,11 @@ def experiment(part: Part, rounds: int) -> str:
 
 
 Figures = dict[str, dict[str, list[float]]]
-"""By client and by what is told: a value for each round."""
+"""By client and by figure: a value for each round."""
 
 
 def table(rows: dict[tuple[str, str], Figures]) -> str:
-    """Medians beside each other, as Markdown."""
+    """Medians side by side, as Markdown."""
     lines = ["| workload | target | native/s | stock/s | native ÷ stock | CPU-s per million, native | stock | stock ÷ native | native, of a core | "
              "achieved ÷ offered | send lag p99 µs | native p99 ms | native memory MB | rounds |", "|---" * 14 + "|"]  # fmt: skip
     for (workload, target), by_client in rows.items():
@@ -111,7 +112,7 @@ def _ratio(a: float | None, b: float | None) -> str:
 
 
 def figures(row: dict[str, Any], run: RunFolder, trials: dict[int, Trial]) -> dict[str, float | None]:
-    """What one window tells."""
+    """The figures of one window."""
     cpu, offered = row.get("cpu_s_per_million"), row["offered"]
     told = {"rate": row["achieved"], "cpu": cpu, "core": None if cpu is None else cpu * row["achieved"] / 1e6,
             "kept": row["achieved"] / offered if offered else None, "p99": (row["latency_ms"] or {}).get("p99")}  # fmt: skip

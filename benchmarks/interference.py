@@ -1,5 +1,6 @@
-"""Is planted interference found, and none where none is? One run on a real Cassandra: in half of the tries a CPU hog beside it, in
-the other half a neighbour that sleeps, in random order; each try is a `combined` test at a given rate.
+"""Is planted interference found, and none where none is planted? One run on a real Cassandra. Half of the
+tries have a CPU hog next to it, the others a neighbour that sleeps, in random order. Each is a `combined`
+test at a given rate.
 
 Usage: python benchmarks/interference.py [--tries 10] [--rate 8K] [--pairs 8] [--out runs/interference]
 Prints a table: what was planted, what was found. About two minutes a try.

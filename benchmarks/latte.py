@@ -1,10 +1,11 @@
-"""hydrotest's Cassandra generator beside latte, the best peer known, on one node in interleaved windows: rate, CPU of the client per
-million operations, latency, and what an open loop leaves out.
+"""hydrotest's Cassandra generator compared with latte, the best known peer, on one node in interleaved
+windows: rate, CPU of the client per million operations, latency, and the shortfall of an open loop's rate.
 
 Usage: python benchmarks/latte.py [--rounds 5] [--out runs/latte] [--latte PATH]
-Needs latte (`cargo install latte-cli --version 0.29.0 --locked`, ten minutes on two cores). Writes OUT/results.json and OUT/table.md.
-Clients take turns, in ABBA order over the rounds; figures are medians. hydrotest checks every row that it reads; latte checks none. latte's
-table has a bigint key instead of ten bytes; the columns are the same, five of 34 bytes. Each client is run as it comes: one thread, and
+Needs latte (`cargo install latte-cli --version 0.29.0 --locked`, ten minutes on two cores). Writes
+OUT/results.json and OUT/table.md. Clients alternate, in ABBA order over the rounds; figures are medians.
+hydrotest checks every row that it reads; latte checks none. latte's table has a bigint key instead of ten
+bytes; the columns are the same, five of 34 bytes. Each client is run as it comes: one thread, and
 hydrotest's asks for real-time scheduling.
 """
 
@@ -87,7 +88,7 @@ async def by_hydrotest(bench: Bench, workload: Rated, case: Case) -> dict[str, f
 
 
 async def by_latte(bench: Bench, binary: str, case: Case, out: Path, number: int) -> dict[str, float]:
-    """One window by latte, told by its own report."""
+    """One window by latte, from its own report."""
     report = out / f"latte-{number}.json"
     report.unlink(missing_ok=True)
     argv = [binary, "run", "-q", "-w", f"{WARM_UP_S:g}s", "-d", f"{WINDOW_S:g}s", "-t", "1", "-c", "1", "--consistency", "ONE", "-P", f"rows={ROWS}",
@@ -132,7 +133,7 @@ async def prepare(bench: Bench, load_workloads: dict[str, Rated], binary: str, o
 
 
 async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """All windows: figures by case, client and what is told."""
+    """All windows: figures by case, client and name."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     cancel_on_signals()
     async with open_testbed(EXPERIMENT, out, Silent()) as bench:
@@ -156,7 +157,7 @@ async def measure(rounds: int, out: Path, binary: str) -> dict[str, dict[str, di
 
 
 def table(found: dict[str, dict[str, dict[str, list[float]]]]) -> str:
-    """Medians beside each other, as Markdown."""
+    """Medians side by side, as Markdown."""
     lines = ["| case | client | rate/s | ÷ latte | CPU-s per million | latte ÷ | of a core | p50 ms | p99 ms | p99 ÷ latte |",
              "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for case, by_client in found.items():

@@ -82,13 +82,13 @@ workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, 
 systems: {spark: {master: driver, workers: [a, b], cores: 2, memory: 768 MiB, driver_memory: 512 MiB, config: {spark.shuffle.sync: true}}}
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
 """ + REST,
-    # One slot on a host of nearly two cores: half of them stand still, whatever is taken.
+    # One slot on a host of nearly two cores: half of the cores stay idle, whatever is taken.
     "spark-inside": "name: verdicts\n" + SPARK_HOSTS.replace("driver: {connect: netns, cores: 0.5", "driver: {connect: netns, cores: 1").replace(
         "a: {connect: netns, cores: 0.6", "a: {connect: netns, cores: 1.9") + """\
 systems: {spark: {master: driver, workers: [a], cores: 1, memory: 768 MiB, driver_memory: 512 MiB}}
 workloads: {press: {kind: spark-perf, tests: [sort-by-key], scale_factor: 0.02, data_scale: 0.05, on: driver}}
 """ + REST,
-    # Both systems on one host: Cassandra is pressed steadily, Kafka with all that goes.
+    # Both systems on one host: Cassandra has a steady load, Kafka an unthrottled one.
     "combined": "name: verdicts\n" + """\
 hosts:
   a: {connect: netns, cores: 0.9, memory: 4 GiB, disk: 200 MB/s, network: 800 Mbit/s}
@@ -113,9 +113,13 @@ class Plant:
     binds: tuple[str | None, frozenset[str]] = (None, frozenset())
     """Resource and hosts; nothing where no resource of a host binds."""
     inside: frozenset[str] = frozenset()
-    """Settings that together bound what is full inside the system, where that is planted: all of them must be told, and no other, beside a resource with it."""
+    """Settings that together bound the planted internal limit.
+
+    The verdict must name all of them, and no other next to a resource.
+    """
     may_tell: frozenset[str] = frozenset()
-    """Settings that are part of what is planted inside, and may be told with it: what one that is full waits for may be full, too."""
+    """Settings of the planted internal limit that may be named with it: when one is full, what it waits
+    for may be full, too."""
     by_client: bool = False
     """What the generators have in flight binds, and no resource."""
     busy: tuple[str, ...] = ()
@@ -134,7 +138,7 @@ PLANTS = {
         # What else is there is ample: a generator or links used to a third would be squeezed, too, and the scatter of theirs hides the rest.
         Plant("CPU of all brokers", {"clients": {"cores": 1.0}, **everywhere(cores=0.35, network=2000 * MBIT)}, binds=("cpu", ALL)),
         Plant("CPU of one broker of three", {"b": {"cores": 0.12}}, binds=("cpu", frozenset("b"))),
-        # What may wait to be written is 8 MB at least: a slower disk takes longer than a turn to show what was taken from it.
+        # At least 8 MB may wait to be written: a slower disk needs more than a block to show a reduction.
         Plant("disk of one broker", {"a": {"disk": 32 * MBIT}}, binds=("disk", frozenset("a"))),
         Plant("CPU of the generator", {"clients": {"cores": 0.03}}, binds=("cpu", frozenset(["clients"]))),
         Plant("few in flight", load_spec=LoadSpec(in_flight=6), by_client=True),

@@ -1,8 +1,9 @@
-"""Do two runs agree? Runs the quickstart several times in a row and compares the limits' intervals of each consecutive
-pair, with and without correction by the speed reference; beside them where the independent searches of each run ended.
+"""Do two runs agree? Runs the quickstart several times in a row and compares the limits' intervals of each
+consecutive pair, with and without correction by the speed reference. Also shows where the independent
+searches of each run ended.
 
 Usage: python benchmarks/repeatability.py [--runs 6] [--out runs/repeatability]
-Writes OUT/table.md. Runs that lie there already are not repeated, so it can be interrupted.
+Writes OUT/table.md. Existing runs there are not repeated, so it can be interrupted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How much of what Cassandra takes comes through Spark's sink: the same host of the same CPU share, written to by the native generator and by a pipeline's
-`foreachBatch`, in turn.
+"""How much of Cassandra's rate Spark's sink achieves: the same host with the same CPU share, written to
+alternately by the native generator and by a pipeline's `foreachBatch`.
 
-The pipeline is offered more than goes through. Needs root (emulated hosts). Writes OUT/table.md.
+The pipeline is offered more than it can complete. Needs root (emulated hosts). Writes OUT/table.md.
 
     python benchmarks/sink.py [--rounds 3] [--offered 8K] [--out runs/sink]
 """
@@ -37,7 +37,7 @@ WINDOW_S = 30
 
 
 def rates(summary: dict[str, Any]) -> list[tuple[str, float, float]]:
-    """Of each test in turn: who wrote, rows a second, and what Cassandra's host used of a core."""
+    """For each test in order: the writer, rows a second, and the cores that Cassandra's host used."""
     written = {
         "native": [row["achieved"] for workload, _, _, row in levels_of(summary) if workload == "native"],
         "devices": [

@@ -1,9 +1,10 @@
-"""What a command costs before it does anything: CPU time (user and system) of `--help`, `check` and `show`, beside `python -c pass`.
+"""A command's cost before it does anything: CPU time (user and system) of `--help`, `check` and `show`,
+next to `python -c pass`.
 
 Usage: python benchmarks/startup.py [--rounds 9] [--run runs/quickstart-…] [--out runs/startup]
-Writes OUT/table.md. Commands take turns, in rounds whose order is reversed from one to the next; figures are medians over them. A
-ratio to `python -c pass` depends less on the machine than seconds do. Without `--run`, `show` gets a made-up run of as many trials as
-the quickstart plans, which is made below OUT.
+Writes OUT/table.md. Commands run in rounds whose order is reversed from one to the next; figures are
+medians over them. A ratio to `python -c pass` depends less on the machine than seconds do. Without `--run`,
+`show` gets a simulated run with as many trials as the quickstart plans, which is made below OUT.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""hydrotest's generators beside the systems' own tools: the same throughput at a given rate, and the saturated rates.
+"""hydrotest's generators compared with the systems' own tools: the same throughput at a given rate, and the
+saturated rates.
 
 Usage: python benchmarks/stock_check.py [--out runs/stock-check]
-Runs experiments/stock-check.yaml and prints native beside stock. Rates are medians of interleaved rounds.
+Runs experiments/stock-check.yaml and prints native and stock figures side by side. Rates are medians of
+interleaved rounds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a coarser look at the schedule saves: the native Cassandra client at the same rates, looking every 250 µs and taking each
-answer in as it comes, and looking every millisecond, in turn.
+"""The saving by coarser checks of the schedule: the native Cassandra client at the same rates, alternately
+with checks every 250 µs and each answer taken as it comes, and with checks every millisecond.
 
 Usage: python benchmarks/tick.py [--rounds 2] [--out runs/tick]
-Writes OUT/table.md. Figures are those of each round; a rate above what the machine takes is left to fail.
+Writes OUT/table.md. Figures are those of each round; a rate above the machine's capacity fails.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAIL = "warm_up: {least: 24 s, most: 128 s}\n"
 
 
 def table(rows: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
-    """By rate: what each client achieved, used and told, round by round, as Markdown."""
+    """By rate: each client's achieved rate, CPU use and reported figures, round by round, as Markdown."""
     names = ("fine", "coarse")
     lines = [
         f"| offered | {' | '.join(f'{what}, {name}' for what in ('achieved/s', 'client, of a core', 'p99 ms') for name in names)} |",

@@ -1,9 +1,11 @@
-"""What a stall of one second looks like in each client's own figures: a real broker and a real Cassandra node are paused
-(SIGSTOP) for a second in the middle of a window, under hydrotest's generators and under the systems' own tools.
+"""A stall of one second in each client's own figures: a real broker and a real Cassandra node are paused
+(SIGSTOP) for a second in the middle of a window, under hydrotest's generators and under the systems' own
+tools.
 
 Usage: python benchmarks/truth.py [--rounds 3] [--out runs/truth]
-Writes OUT/table.md. Clients take turns, in ABBA order over the rounds; figures are medians over them. Of a window of 20 s the
-stall is 5 %, so of operations that were meant to start evenly one in a hundred waits 0.8 s or longer, and one in a thousand 0.98 s.
+Writes OUT/table.md. Clients alternate, in ABBA order over the rounds; figures are medians over them. In a
+window of 20 s the stall is 5 %. So of operations with even intended starts, one in a hundred waits 0.8 s or
+longer, and one in a thousand 0.98 s.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ tests: [levels: {workload: press, rates: [2K]}]
 
 @dataclass(frozen=True)
 class Client:
-    """Who presses, and how."""
+    """The client, and its settings."""
 
     name: str
     stock: bool
@@ -83,7 +85,7 @@ async def stall(bench: Bench, after_s: float) -> None:
 
 
 async def one(bench: Bench, workload: Rated, client: Client) -> dict[str, float]:
-    """One window; the percentiles that the client tells."""
+    """One window; the percentiles that the client reports."""
     work = (
         run_stock_level(bench, workload, PLAN, client.rate, client.in_flight)
         if client.stock

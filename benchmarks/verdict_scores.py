@@ -18,7 +18,7 @@ from hydrotest.verdicts.figures import EMULATING_MACHINE
 USUAL = 0.8
 """Of a ceiling: where the usual rule begins."""
 HOW = ("as it is", "by speed")
-"""How the scatter of turns is told."""
+"""How the scatter of blocks is shown."""
 FAILED = "failed"
 CLIENT = "client"
 """Planted or named: what the generators have in flight."""
@@ -26,9 +26,12 @@ ELSEWHERE = "other host"
 """Named: the kind that was planted, of a host on which it was not."""
 NOT_NAMED = ("undecided", FAILED)
 WORDS = ("right", "in part", "undecided", "mistaken", "wrong", FAILED)
-"""What a verdict may be. In part: some of the hosts that were planted alike, or with a setting that was not planted, or without the one that was. Mistaken: it
-suspects what was not planted, or says that no resource binds, or names a setting, and that is not so, without having been confirmed. Wrong: confirmed, and not so.
-Failed: there is none."""
+"""The score of a verdict.
+
+In part: some of the hosts that were planted alike; or with a setting that was not planted, or without the
+planted one. Mistaken: wrong, but not confirmed: it suspects another resource, names a setting, or reports
+that no resource binds. Wrong: confirmed, and wrong. Failed: there is no verdict.
+"""
 
 
 def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
@@ -40,7 +43,10 @@ def match(plant: Plant, resource: str | None, hosts: Collection[str]) -> str:
 
 
 def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) -> str:
-    """The word for a verdict. `settings`: those that a reader is told of; `is_none`: it says that no resource that was squeezed binds."""
+    """The score of a verdict.
+
+    `settings`: those shown to the reader; `is_none`: it reports that no squeezed resource binds.
+    """
     settings = settings - plant.may_tell
     is_told = settings == plant.inside
     is_client = verdict.kind == "generator" and verdict.resource is None
@@ -48,7 +54,7 @@ def score(plant: Plant, verdict: BoundBy, settings: set[str], *, is_none: bool) 
         return "right" if is_client and is_told else "mistaken" if verdict.kind in ("resource", "system", "generator") else "undecided"
     if verdict.confirmed:
         out = {host for row in verdict.squeezed if row.role == "out" and row.resource == plant.binds[0] for host in row.hosts}
-        # Which of the planted hosts do not bind is said with the same certainty.
+        # The exclusion of a planted host counts as confirmed, too.
         word = "wrong" if out & plant.binds[1] else match(plant, verdict.resource, verdict.binds)
         return "in part" if word == "right" and not is_told else word
     if verdict.kind in ("resource", "generator"):
@@ -78,8 +84,12 @@ def named_kind(word: str, verdict: BoundBy, plant: Plant) -> str:
 
 
 def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
-    """What the rule of the busiest resource would have been, over all that was used while nothing was taken: its word, and what it says. It names all hosts on which the
-    busiest resource is above 80 %; of the machine that emulates them nobody knows who has machines."""
+    """The verdict of the rule of the busiest resource, over everything used while nothing was taken: its
+    score, and its text.
+
+    It names all hosts on which the busiest resource is above 80 %. It does not cover the machine that
+    emulates them: users with real machines do not have one.
+    """
     loud = sorted(
         (use for use in uses if use.resource != "memory" and use.host != EMULATING_MACHINE and (use.share or 0.0) >= USUAL),
         key=lambda use: -(use.share or 0.0),
@@ -92,7 +102,7 @@ def usual(uses: Sequence[Use], plant: Plant) -> tuple[str, str]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """What was planted and what was said of it, a line for each plant with its cases in it; scores in all."""
+    """The plants and their verdicts, a line for each plant with its cases in it; total scores."""
     lines = ["| planted | verdict | greatest elasticities [95 %] | usual rule | seconds |", "|---" * 5 + "|"]
     for key in dict.fromkeys((row["family"], row["plant"]) for row in rows):
         own = [row for row in rows if (row["family"], row["plant"]) == key]
@@ -139,8 +149,9 @@ NAMED = (*KINDS, ELSEWHERE, *NOT_NAMED)
 
 
 def confusion(rows: list[dict[str, Any]]) -> list[str]:
-    """What was named, by what was planted; and how often a verdict may be wrong, with the exact (Clopper-Pearson) 95 % interval: of cases, which are not independent
-    where they repeat a plant, and of plants, each of which counts by the worst of its cases."""
+    """What was named, by what was planted; and how often a verdict may be wrong, with the exact
+    (Clopper-Pearson) 95 % interval: of cases, which are not independent where they repeat a plant, and of
+    plants, each of which counts by the worst of its cases."""
     cells = Counter((row["planted_kind"], row["named_kind"]) for row in rows)
     lines = ["| planted \\ named | " + " | ".join(NAMED) + " |", "|---" * (len(NAMED) + 1) + "|"]
     lines += [f"| {planted} | " + " | ".join(str(cells[planted, named]) for named in NAMED) + " |" for planted in KINDS]
@@ -169,7 +180,10 @@ def _counted(words: Sequence[str]) -> str:
 
 
 def speed(rows: list[dict[str, Any]]) -> list[str]:
-    """Does the speed reference help? How much less turns scatter when their rates are divided by it, where CPU was planted and elsewhere."""
+    """Does the speed reference help?
+
+    How much less blocks scatter when their rates are divided by it, where CPU was planted and elsewhere.
+    """
     lines = [
         "| planted | cases | scatter of a turn, median | divided by the speed reference | ratio of both, median [lowest, highest] |",
         "|---" * 5 + "|",

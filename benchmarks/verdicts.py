@@ -1,12 +1,14 @@
-"""What binds, scored against bottlenecks that are planted: the verdict by squeezing, and the usual rule (the busiest resource above 80 %).
+"""Bottleneck verdicts, scored against planted bottlenecks: by squeezing, and by the usual rule (the busiest
+resource above 80 %).
 
-In random order, each plant at least twice; the systems stay up, a plant is applied live and taken back, and the verdict is not told of it. Needs root.
-Resumable: finished cases are read from OUT/cases.jsonl; those of other code count for nothing. Writes OUT/table.md.
+In random order, each plant at least twice. The systems stay up; a plant is applied live and removed again,
+and the verdict does not know of it. Needs root. Resumable: finished cases are read from OUT/cases.jsonl;
+those of other code are ignored. Writes OUT/table.md.
 
     python benchmarks/verdicts.py [--only kafka,cassandra] [--plants "CPU of"] [--times 2]
     python benchmarks/verdicts.py --judge
 
-The second judges the cases that are done again, whatever code recorded them, by the rules as they are now.
+The second command judges the finished cases, whatever code recorded them, by the current rules.
 """
 
 from __future__ import annotations
@@ -68,12 +70,12 @@ from hydrotest.verdicts.evidence import InsideLine
 BUDGET_S = 110.0
 CASES = "cases.jsonl"
 BESIDE = LoadSpec(in_flight=4)
-"""How the other workload of `combined` presses."""
+"""The load of the other workload of `combined`."""
 
 
 @dataclass(frozen=True)
 class Together:
-    """A workload that is pressed as a plant wants it, and another one beside it, on the same hosts."""
+    """A workload with the load that a plant needs, and another one with it on the same hosts."""
 
     press: Rated
     beside: Rated
@@ -132,7 +134,7 @@ def environment(experiment: Experiment, plant: Plant) -> list[dict[str, Any]]:
 
 
 async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dict[str, Any]:
-    """One planted bottleneck: what was planted, and what was said."""
+    """One planted bottleneck, and its verdict."""
     began = time.monotonic()
     folder = bench.runner.folder
     folder.write_json(layout.ENVIRONMENT, {"hosts": environment(bench.experiment, plant)})
@@ -159,7 +161,7 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
 
 
 FREELY = "freely"
-"""The trial of a case in which all is pressed, and nothing taken."""
+"""The trial of a case with full load and nothing taken."""
 PRESS = "press"
 """The workload that is asked about."""
 
@@ -181,7 +183,7 @@ def judged(folder: RunFolder, experiment: Experiment, plant: Plant, index: int) 
     verdict = proven(suspect(folder, windows, PRESS, hosts, experiment.needs(PRESS)), found, ["clients"])
     settings = {one.setting for one in told_inside(experiment, verdict)}
     word = score(plant, verdict, settings, is_none=found.decision.is_none and verdict.kind == "system")
-    # Kind, resource and hosts, whatever settings are told beside them.
+    # Kind, resource and hosts, whatever settings are named with them.
     is_named = word == "right" or (word == "in part" and match(plant, verdict.resource, verdict.binds) == "right")
     usual_word, usual_said = usual(found.freely or uses_in(folder, windows, hosts), plant)
     return row | {
@@ -213,8 +215,12 @@ def burner(folder: Path, name: str, index: int) -> Service:
 
 
 def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) -> dict[str, float]:
-    """How much the rate of a turn scatters: the standard deviation of its change by a squeeze (logarithms), pooled over what was squeezed. As it is, and with each turn's
-    rate divided by the machine's speed in it, which tells whether the speed reference helps. Empty where too little was squeezed."""
+    """How much the rate of a block scatters: the standard deviation of its change by a squeeze
+    (logarithms), pooled over what was squeezed.
+
+    As it is, and with each block's rate divided by the machine's speed in it, which shows whether the speed
+    reference helps. Empty where too little was squeezed.
+    """
     changed: dict[str, dict[Candidate, list[float]]] = {how: {} for how in HOW}
     for trial in trials:
         rate = rate_of(folder, trial, name)
@@ -231,14 +237,15 @@ def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) ->
 
 
 def by_speed(rate: Callable[[SqueezeBlock], float | None], speeds: pl.DataFrame, turn: SqueezeBlock) -> float | None:
-    """The rate of a turn for each of the fixed computations that a millisecond of CPU made meanwhile; None where either is not known."""
+    """The rate of a block per fixed computation in a millisecond of CPU meanwhile; None where either is
+    unknown."""
     speed = speeds.filter(pl.col("wall_s").is_between(turn.start_wall_s, turn.end_wall_s))["speed"].mean()
     own = rate(turn)
     return own / speed if own is not None and isinstance(speed, float) else None
 
 
 def told_inside(experiment: Experiment, verdict: BoundBy) -> list[InsideLine]:
-    """The limits inside the system that a reader of the verdict is told of."""
+    """The limits inside the system that the verdict shows to a reader."""
     spark = experiment.systems.spark
     workers = spark.workers if spark is not None else []
     return full_inside({"bound_by": verdict, "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
@@ -265,7 +272,7 @@ async def family(name: str, plants: str, times: int, out: Path) -> None:
 
 
 async def prepared(bench: Bench) -> Squeezable:
-    """The workload that is pressed, its system warm; with the one beside it, if there is one."""
+    """The loaded workload, its system warm; with the other one, if there is one."""
     every = make_workloads(bench)
     for one in every.values():
         await one.prepare()
@@ -278,7 +285,7 @@ async def prepared(bench: Bench) -> Squeezable:
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
-    """Cases that are done by this code: those of any other tell of another method, or of other plants."""
+    """Finished cases of this code: those of other code are of another method, or of other plants."""
     file = out / CASES
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     return [row for row in rows if row["code"] == code()]
@@ -286,7 +293,8 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 
 @cache
 def code() -> str:
-    """Tells this code from any other: a hash of the package with the programs in it, of the generators, and of these benchmarks."""
+    """Identifies this code: a hash of the package with the programs in it, of the generators, and of
+    these benchmarks."""
     package = Path(hydrotest.__file__).parent
     files = [
         *sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"),

@@ -41,8 +41,10 @@ settings = json.loads(sys.stdin.readline())
 
 @pytest.fixture
 def fake_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Has every node be a script in the place of hydrotest-node, which is started, told and ended as the real one is. Its body has
-    `subcommand`, `settings`, and what helps to misbehave."""
+    """Replaces hydrotest-node by a script that is started, instructed and ended like the real one.
+
+    Its body has `subcommand`, `settings`, and helpers for misbehaviour.
+    """
 
     def make(body: str) -> None:
         script = tmp_path / "fake-node"

@@ -82,7 +82,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 class FakeNode(Node):
-    """Says these events, and then nothing until it is closed."""
+    """Sends these events, and then nothing until it is closed."""
 
     def __init__(self, name: str, events: list[Event]) -> None:
         self.name = name

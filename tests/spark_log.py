@@ -110,7 +110,7 @@ def task_end(
 
 
 def one_stage(*ends: Event, tasks: int | None = None) -> list[Event]:
-    """A whole log of an application with one stage, on four cores."""
+    """A complete log of an application with one stage, on four cores."""
     planned = len(ends) if tasks is None else tasks
     return [
         log_start(),

@@ -42,7 +42,8 @@ START_S = 1_700_000_000.0
 
 
 def host_counters(seconds: float, **more: int) -> dict[str, int]:
-    """A host's counters after so long, as its sampler tells them: three quarters of a core busy, everything else a million a second."""
+    """A host's counters after so long, as from its sampler: three quarters of a core busy, everything
+    else a million a second."""
     us = round(seconds * 1e6)
     counters = {f"cpu_{name}_us": us // 2 for name in ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")}
     counters |= {"cpu_nice_us": 0, "cpu_irq_us": 0, "cpu_softirq_us": 0, "cpu_steal_us": 0, "cpu_iowait_us": 0, "cpu_count": 2}
@@ -152,7 +153,7 @@ class SyntheticRun:
         return Measured.read(self.folder, trial, "ingest")
 
     def search(self, refused: int = 0) -> None:
-        """A whole isolated test. `refused`: operations of each second of its trials that fail at once."""
+        """A complete isolated test. `refused`: operations of each second of its trials that fail at once."""
         saturated = self.trial("saturated", None)
         search = LimitSearch(self.measured(saturated).achieved, self.experiment.search.precision)
         self.folder.journal(SEARCH_BEGAN, test=0, name="ingest", saturated=search.saturated, thresholds=thresholds())

@@ -106,7 +106,7 @@ def test_what_nobody_knows_is_neither_lost_nor_in_flight() -> None:
     assert (fates.lost, fates.in_flight) == (1, None)
     fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (6, 100)}))
     assert (fates.lost, fates.in_flight) == (None, None)
-    # A later one that was passed says that those before it were passed too.
+    # A later record that was passed shows that the earlier ones were passed too.
     fates = kafka_fates(produced, read_of({0: [(0, 6)]}, {0: (41, 100)}))
     assert (fates.lost, fates.in_flight) == (3, 1)
 
@@ -257,7 +257,7 @@ def test_json_has_no_infinity() -> None:
 
 def test_a_pooled_deviation_is_that_of_one_group_and_of_all() -> None:
     assert pooled_deviation([[1.0, 2.0, 3.0]]) == pytest.approx((1.0, 2))
-    # Means do not matter, single values tell nothing.
+    # Means do not matter, single values show nothing.
     assert pooled_deviation([[1.0, 2.0, 3.0], [101.0, 102.0, 103.0], [7.0]]) == pytest.approx((1.0, 4))
     assert pooled_deviation([[1.0], []]) == (0.0, 0)
 

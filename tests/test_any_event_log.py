@@ -1,4 +1,5 @@
-"""Anybody's event log: of old releases, damaged, with stages tried again, tasks done twice, executors that went, and half of it missing."""
+"""Any user's event log: from old releases, damaged, with repeated stages and tasks, lost executors, or
+half of it missing."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ KILLED = SAMPLE + "os.path.exists({notes!r} + '/produce') and os.kill(os.getpid(
 
 
 class Faulty(Silent):
-    """A display that fails once something presses."""
+    """A display that fails once there is load."""
 
     def __init__(self, notes: Path) -> None:
         self.notes = notes
@@ -246,7 +246,7 @@ class Faulty(Silent):
 async def test_a_lost_sampler_ends_the_run_with_its_summary_and_nothing_is_left(
     is_killed: bool, told: str, is_readable: bool, tmp_path: Path, fake_node: FakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a system that is stopped resists by an error that nobody thought of, and where trials cannot be summed up."""
+    """Also where stopping a system fails with an unexpected error, and where trials cannot be summed up."""
     monkeypatch.setattr(nodes, "END_S_MAX", 0.3)
     notes = tmp_path / "notes"
     fake_node(node(tmp_path, KILLED.replace("{notes!r}", repr(str(notes))) if is_killed else SAMPLE, generator="hang()"))
@@ -272,7 +272,7 @@ async def test_a_lost_sampler_ends_the_run_with_its_summary_and_nothing_is_left(
     assert (kafka.stops, cassandra.stops) == (1, 1)
     assert list((tmp_path / "data").iterdir()) == []
     (problems,) = [entry["problems"] for entry in folder.read_journal() if entry["what"] == "teardown"]
-    # A sampler that nobody listens to any more, and that does not end, is killed.
+    # A sampler whose output is no longer read, and that does not end, is killed.
     assert ["stopping the samplers" in problem for problem in problems] == ([False] if is_killed else [True, False])
     assert "kafka" in problems[-1]
 

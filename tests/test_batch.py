@@ -1,4 +1,4 @@
-"""Rows of batch tests, from iterations as drivers tell them and a real event log."""
+"""Rows of batch tests, from iterations as drivers report them and a real event log."""
 
 from __future__ import annotations
 

@@ -66,5 +66,5 @@ def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
     figures = usage_figures(summary)
     assert {figure.slug for figure in figures} >= {"usage-cpu", "usage-memory", "usage-segments-in", "usage-disk-writes"}
     assert all(len(figure.rows) == 2 for figure in figures)
-    # One host is told of by workload already.
+    # The charts by workload already show a single host.
     assert usage_figures(summary.model_copy(update={"hosts": summary.hosts[:1]})) == []

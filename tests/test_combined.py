@@ -94,7 +94,7 @@ def test_the_interval_holds_the_change(pairs: list[tuple[float, float]]) -> None
     row = paired_change(pairs)
     assert row.low_pct <= row.change_pct + 1e-6
     assert row.change_pct <= row.high_pct + 1e-6
-    # Turned round, the change turns round.
+    # With both sides exchanged, the change is inverted.
     back = paired_change([(after, before) for before, after in pairs])
     assert (1 + row.change_pct / 100) * (1 + back.change_pct / 100) == pytest.approx(1.0)
 
@@ -154,7 +154,7 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
     assert [(row.workload, row.resource, row.cores_of) for row in found] == [("store", "cpu", [CoresOf(service="cassandra-0", cores=1.2)])]
     unknown = short_of(rows, [TOP | {"share": 0.5, "is_near": False}], services, PLACES)
     assert unknown[0].resource is None
-    # A quota that holds its host back starves whoever runs there, however little is used on average.
+    # A throttled host's quota starves all its services, however little is used on average.
     (held_back,) = short_of(rows, [TOP | {"share": 0.7, "throttled": 0.8}], services, PLACES)
     assert (held_back.host, held_back.share, held_back.throttled) == ("here", 0.7, 0.8)
     assert found[0].frees == {"cassandra": pytest.approx(0.6)}
@@ -166,11 +166,11 @@ def test_who_is_starved_is_named_only_if_something_was_used_up() -> None:
         {"host": "here", "service": "spark-driver-x", "cpu_cores": 0.2},
     ]
     (shared,) = short_of(rows, [TOP], beside, PLACES)
-    # What generators use there is nobody's that could be moved.
+    # The generators' use there cannot be moved elsewhere.
     assert shared.frees == pytest.approx({"cassandra": 0.6, "spark": 0.2})
     (reading,) = short_of(rows, [TOP | {"resource": "disk", "unit": "bytes/s read"}], beside, PLACES)
     assert reading.frees == {}
-    # What is full elsewhere starves nobody here.
+    # A full resource elsewhere starves no service here.
     full = {
         "host": "there",
         "hosts": ["there"],
@@ -208,7 +208,8 @@ def test_shares_are_of_what_each_service_is_known_to_have_used() -> None:
     ]
     assert [(line.service, line.value) for line in service_lines(writes, "bytes/s written", 3e6)] == [("kafka-0", 1.0), ("x", 0.0)]
     assert service_lines(writes, "bytes/s read", 3e6) == ()
-    # Nobody counts the bytes of a link by service: those that workloads moved stand there, also over other links.
+    # The bytes of a link are not counted by service: those moved by workloads are shown, also over other
+    # links.
     moved = [{"service": name, "host": "here", "payload_bytes_per_s": rate} for name, rate in (("ingest", 9e6), ("store", 1e6))]
     assert [(line.service, line.value) for line in service_lines(moved, PAYLOAD)] == [("ingest", 0.9), ("store", 0.1)]
 

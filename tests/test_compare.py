@@ -1,4 +1,5 @@
-"""Two runs beside each other: told apart where they differ, and never silently where the question differs."""
+"""A comparison of two runs: differences where they are significant, and a note wherever the question
+differs."""
 
 from __future__ import annotations
 

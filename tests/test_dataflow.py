@@ -114,7 +114,7 @@ def test_the_slowest_step_is_told_where_most_was_offered() -> None:
 
 
 def promised(**row: Any) -> str:
-    """What is said of a sink `cassandra` with this row behind a whole input and splitter."""
+    """The text for a sink `cassandra` with this row behind a complete input and splitter."""
     whole = {"workload": "flow", "acked": 1_000, "lost": 0, "arrived_more": 0, "in_flight": 0, "wrong_branch": 0, "lost_here": 0, "doubled_here": 0, "fault": None,
              "fault_action": None, "fault_service": None,
              "promise": None, "sink": None}  # fmt: skip

@@ -113,7 +113,7 @@ async def test_what_came_while_the_machine_stood_still_counts() -> None:
     await asyncio.sleep(0)
     writer = threading.Timer(0.1, os.write, (writes, b"here\n"))
     writer.start()
-    time.sleep(0.3)  # the whole loop stands still, past the deadline
+    time.sleep(0.3)  # the complete loop is paused, past the deadline
     assert await waiting == b"here\n"
     os.close(writes)
 

@@ -58,7 +58,7 @@ def test_waiting_pages_are_bounded_as_well_as_the_kernel_can(
     assert disk.is_strict == is_strict
     assert {path.name: path.read_text() for path in backing.iterdir()} == bounded
     assert (sysfs / "cgroup/a/io.max").read_text() == "7:3 rbps=40000000 wbps=40000000"
-    # The next file behind the device is somebody else's.
+    # The device's next file is not ours.
     disk.unlimit(group.trees)
     assert unbounded.items() <= {path.name: path.read_text() for path in backing.iterdir()}.items()
 
@@ -92,7 +92,7 @@ def test_a_mount_is_found_whatever_its_name(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("gone", ["", " (deleted)"])
 def test_disks_of_killed_runs_are_found_whatever_the_name_of_their_folder(sysfs: Path, name: str, gone: str) -> None:
-    """By the kernel's own whole name, also where ours has a link in it."""
+    """By the kernel's own absolute path, also where ours has a link in it."""
     folder = sysfs / name / "lab"
     folder.mkdir(parents=True)
     (sysfs / "cache").symlink_to(sysfs / name)

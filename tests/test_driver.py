@@ -24,7 +24,7 @@ ITERATION = {"event": "iteration", "test": "count", "group": "iteration-0", "sta
 
 
 class Speaking(FakeHost):
-    """The driver that is started on it says these lines at once, and ends when its control file is gone."""
+    """The driver that is started on it writes these lines at once, and ends when its control file is gone."""
 
     def __init__(self, out: str, *lines: object) -> None:
         super().__init__()

@@ -202,7 +202,7 @@ def test_a_zip_of_the_history_server_is_read(tmp_path: Path, capsys: pytest.Capt
         archive.writestr("eventlog_v2_app-1/events_2_app-1.zstd", zstd(text(events[6:]).encode()))
         archive.writestr("eventlog_v2_app-1/appstatus_app-1", b"")
     assert [row["tasks"] for row in shown(path, capsys)["stages"]] == [2]
-    # Unpacked beside it, the folder is meant by its name.
+    # With the folder unpacked next to it, the name means the folder.
     write(tmp_path / "eventLogs-app-1" / "app-1", one_stage(task_end(0, 0)))
     assert [row["tasks"] for row in shown(tmp_path / "eventLogs-app-1", capsys)["stages"]] == [1]
 

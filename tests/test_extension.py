@@ -38,7 +38,7 @@ def checked(tmp_path: Path, text: str, *folders: Path) -> subprocess.CompletedPr
 
 
 def registering(folder: Path, kinds: str) -> Path:
-    """A package beside which an entry point names `kinds`."""
+    """A package with an entry point that names `kinds`."""
     info = folder / "flawed-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: flawed\nVersion: 1\n")

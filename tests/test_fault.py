@@ -13,8 +13,10 @@ from hydrotest.analysis.statistics.progress import Reading
 
 
 def progress(rate: float, stall: tuple[float, float] | None, catch_up: float = 2.0, seconds: int = 60) -> list[Reading]:
-    """An open loop at `rate` whose system stands still between two moments, and then works `catch_up` times as fast until
-    nothing waits."""
+    """An open loop at `rate` whose system stalls between two moments.
+
+    Then it works `catch_up` times as fast until nothing waits.
+    """
     out, waiting = [], 0.0
     started = completed = 0.0
     for tick in range(1, seconds * 10 + 1):
@@ -90,7 +92,7 @@ def test_nothing_before_it_nothing_to_compare() -> None:
 
 
 def test_a_consumer_that_hears_nothing_is_behind_all_the_same() -> None:
-    """Its lag is told by the broker that is away: zero all the while."""
+    """The broker that is away would report its lag, so the lag reads zero all the while."""
     silent = [reading._replace(in_flight=0) for reading in progress(1000, (20, 30))]
     found = recovery(behind(silent, 1000), 20, 30)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Passes over files: how many at once are tried, and what is told of them."""
+"""Passes over files: the numbers of files at once that are tried, and the reports on them."""
 
 from __future__ import annotations
 

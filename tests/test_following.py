@@ -66,7 +66,7 @@ def judged(tmp_path: Path, aborts: float = 0.0, committed: bool = True, lost_a_s
 
 
 def following(transactions: dict[str, object] | None, isolation: str, tmp_path: Path) -> list[Generator]:
-    """What a consumer's generator is told beside its producer, which presses at RATE."""
+    """The settings of a consumer's generator that runs with its producer at RATE."""
     file = tmp_path / "follow.yaml"
     file.write_text("""\
 name: follow

@@ -24,7 +24,7 @@ def files(request: pytest.FixtureRequest) -> Files:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> PurePath:
-    """A whole path; on a disk it is there."""
+    """An absolute path; on a disk it exists."""
     return PurePath(tmp_path)
 
 
@@ -80,7 +80,7 @@ async def test_a_secret_is_its_owner_s_alone_whatever_was_there(files: Files, fo
 
 
 async def test_a_secret_is_its_owner_s_alone_from_its_first_byte_on(tmp_path: Path) -> None:
-    """Also under its name until it is whole, and where one was left by a controller that was killed."""
+    """Also under its name until it is complete, and over one that a killed controller left."""
     path = tmp_path / "secret"
     path.write_text("open")
     left = path.with_name("secret.partial")

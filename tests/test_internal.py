@@ -49,7 +49,7 @@ def test_collectors_of_one_machine_add_up(tmp_path: Path) -> None:
 
 
 def test_threads_of_a_pool_are_told_by_their_mean(tmp_path: Path) -> None:
-    """One of two waits for its sockets all the time, the other hardly at all: there is room."""
+    """One of two waits for its sockets all the time, the other hardly at all: there is headroom."""
     wait = 'kafka_network_processor_wait_ns_total{listener="PLAINTEXT",thread="%d"}'
     (found,) = of(tmp_path, {wait % 0: [0, 0, 0, 2e9, 4e9], wait % 1: [0, 0, 0, 0, 0]})
     assert found.value == pytest.approx(0.5)

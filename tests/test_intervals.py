@@ -1,4 +1,4 @@
-"""What an interval says of itself is counted: 95 of 100 hold the truth, in 930 to 970 of 1,000 seeded cases."""
+"""The coverage of an interval is counted: 95 of 100 hold the truth, in 930 to 970 of 1,000 seeded cases."""
 
 from __future__ import annotations
 

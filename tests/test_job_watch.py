@@ -1,4 +1,4 @@
-"""A job that makes no progress is told from one that is only slow."""
+"""A job that makes no progress is distinguished from a slow one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_full_driver_is_named_within_a_minute() -> None:
 
 def test_a_driver_that_falls_silent_is_named() -> None:
     assert "said nothing for 25 s" in str(watch().look(STALL_S))
-    # A driver that waits for its executors says nothing at first.
+    # A driver that waits for its executors reports nothing at first.
     assert JobWatch(1e6, 0.0, first_word_s=55.0).look(54.0) is None
     assert "said nothing for 55 s" in str(JobWatch(1e6, 0.0, first_word_s=55.0).look(55.0))
     assert watch().look(STALL_S - 1) is None

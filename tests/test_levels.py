@@ -100,7 +100,7 @@ def test_the_terminal_says_why(summary: Summary) -> None:
     out = StringIO()
     print_summary(summary, KINDS, Console(file=out, width=250))
     assert "MESSAGE_TOO_LARGE 70" in out.getvalue()
-    # What `run` says last, for its exit code.
+    # The last output of `run`, for its exit code.
     assert any("MESSAGE_TOO_LARGE 70" in line for line in missed(summary))
 
 

@@ -124,7 +124,8 @@ def test_a_majority_decides() -> None:
 
 @pytest.mark.parametrize("disturbed", range(1, 6))
 def test_what_lasts_a_turn_does_not_move_the_limit(disturbed: int) -> None:
-    """Every trial of one turn is rejected; each is tried again in the next one, when that has passed."""
+    """Every trial of one round is rejected; each is repeated in the next one, when the disturbance has
+    passed."""
     search = LimitSearch(1500, 0.1)
     while (rate := search.propose()) is not None:
         search.record(rate <= 1000 and search.turn != disturbed)
@@ -134,7 +135,7 @@ def test_what_lasts_a_turn_does_not_move_the_limit(disturbed: int) -> None:
 
 
 def test_independent_searches_take_turns() -> None:
-    """In each turn all that are not over have one trial, and each of them begins some turn."""
+    """In each round all unfinished searches have one trial, and each of them begins some round."""
     search = LimitSearch(1500, 0.1)
     turns: dict[int, list[str]] = {}
     while (rate := search.propose()) is not None:

@@ -1,4 +1,5 @@
-"""Locks, and what relies on them: nobody is let in twice, looking disturbs nobody, and what a killed run left is found."""
+"""Locks, and their users: no second holder gets in, a look disturbs no holder, and the remains of a
+killed run are found."""
 
 from __future__ import annotations
 

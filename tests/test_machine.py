@@ -57,7 +57,7 @@ def test_more_than_there_is_is_refused(tmp_path: Path, a: str, b: str, line: int
     [
         ("", ""),
         (", memory: 12 GiB, cores: 2", ", memory: 11 GiB, cores: 2"),
-        # A disk that nobody asked for is not there, and one of the default size grows with what is written.
+        # Without `disk` there is none, and one of the default size grows with its content.
         (", disk_size: 999 TiB", ""),
         (", disk: 40 MB/s, disk_size: 60 GiB", ", disk: 40 MB/s"),
     ],

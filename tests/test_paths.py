@@ -1,4 +1,4 @@
-"""Paths with blanks, links and letters beyond ASCII: what systems are told of them, and which are refused."""
+"""Paths with blanks, links and non-ASCII letters: their form for the systems, and those that are refused."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_each_workload_is_answered() -> None:
         assert found is not None
         assert found.unequal == []
         assert {answer.workload: answer.better for answer in found.answers} == {"ingest": "hosts of their own", "store": "shared hosts"}
-        # Of the hosts that systems share, what is near its ceiling; memory starves nobody by being occupied.
+        # For shared hosts, the resources near their ceilings; occupied memory does not starve anything.
         assert found.answers[0].contended == [Contended("cpu", "Host01", 0.97, (("kafka-0", 0.3),))]
         told = placement_sentences(found)
         assert told[0].startswith("ingest: isolate")

@@ -1,4 +1,4 @@
-"""A rate that changes: what is due when, what was completed in each stretch, and how it is told."""
+"""A rate that changes: due times, completed operations in each stretch, and the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published results beside ours."""
+"""Published results compared with ours."""
 
 from __future__ import annotations
 

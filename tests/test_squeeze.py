@@ -86,14 +86,14 @@ Rate = Callable[[Mapping[Candidate, float]], float]
 
 
 def rates_of(readings: Sequence[tuple[float, int]]) -> Callable[[SqueezeBlock], float | None]:
-    """The rate of each turn, as that of a workload with generators is read; (moment, completed) each."""
+    """The rate of each block, read as for a workload with generators; (moment, completed) each."""
     at, done = np.asarray(readings, dtype=float).T
     progress = Progress(at, done, np.zeros_like(at), np.zeros_like(at))
     return lambda turn: progress.rate(turn.start_wall_s + SETTLE_S, turn.end_wall_s)
 
 
 def squeezed(rate: Rate, noise: float, seed: int, over: Sequence[Candidate] = ALL) -> Squeezing:
-    """Rounds until a decision, with the machine's speed wandering by `noise` from turn to turn."""
+    """Rounds until a decision, with the machine's speed varying by `noise` from block to block."""
     draw, state, speed = random.Random(seed), Squeezing(list(over), seed, "ab"), 1.0
     for _ in range(ROUNDS_MAX):
         turns, progress, done, at = [], [], 0.0, 0.0
@@ -144,7 +144,7 @@ def test_hosts_that_do_different_work_are_not_named_together() -> None:
     values = {CPU_A: [0.7, 1.1, 0.9], CPU_B: [0.4, 0.7, 0.5]}
     assert sorted(after(values).decide().binds) == [CPU_A, CPU_B]
     assert not after(values, peers="b").decide(is_last=True).is_made
-    # Told apart, each is told by itself.
+    # Significantly different, each has its own finding.
     values = {CPU_A: [0.9, 0.92, 0.88], CPU_B: [0.4, 0.42, 0.38]}
     assert after(values, peers="b").decide().binds == [CPU_A]
 
@@ -236,7 +236,7 @@ def test_groups_are_left_out_where_the_budget_does_not_reach_for_them() -> None:
     assert within(brokers, "", reach_s(brokers)) == brokers
     assert within(brokers, "abc", 125.0) == [*brokers, *together]
     assert within(brokers, "abc", 50.0) == brokers
-    # Of single hosts neither, or where tests are so long that their turns are.
+    # Neither single hosts fit, nor tests whose blocks have to be that long.
     assert within(brokers, "abc", 40.0) == []
     assert within(brokers, "abc", 125.0, least_s=15.0) == []
     assert within([], "abc", 60.0) == []
@@ -320,7 +320,8 @@ def test_a_candidate_of_which_a_round_told_nothing_is_tried_again() -> None:
 
 
 def test_a_noisy_machine_seldom_leads_to_a_wrong_verdict() -> None:
-    """By a fifth from turn to turn, as the worst machines are: what is confirmed must be right; undecided is no error."""
+    """By a fifth from block to block, as on the worst machines: a confirmed verdict must be right;
+    undecided is not an error."""
     wrong = right = 0
     for seed in range(150):
         binding = ALL[seed % len(ALL)]
@@ -352,7 +353,10 @@ def left_in(turn: Block, one: Candidate) -> float:
 
 
 def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Decision:
-    """A budget of rounds against a system, by `noise` from turn to turn. `own_noise`: how much more the turns scatter in which the link is squeezed."""
+    """A budget of rounds against a system, with `noise` from block to block.
+
+    `own_noise`: the additional scatter of blocks that squeeze the link.
+    """
     rate, _ = SHAPES[shape]
     over = [*BROKERS, CLIENTS, LINK]
     over += groups(over, "abc")
@@ -374,7 +378,10 @@ def pressed(shape: str, noise: float, seed: int, own_noise: float = 0.0) -> Deci
 
 
 def is_wrong(decision: Decision, binding: set[str]) -> bool:
-    """It names what does not bind, or says that nothing does. Of a group whose hosts were no significant difference it says that something of it binds."""
+    """True if it names a resource that does not bind, or reports that nothing binds.
+
+    Of a group whose hosts have no significant difference it reports that a part of the group binds.
+    """
     named = {host for one in decision.binds for host in one.hosts}
     is_named_wrongly = not named & binding if decision.is_inseparable else not named <= binding
     return is_named_wrongly or any(one.resource != "cpu" for one in decision.binds) or (decision.is_none and bool(binding))
@@ -390,7 +397,7 @@ def test_what_is_named_when_the_budget_is_over_binds(shape: str, noise: float) -
 
 @pytest.mark.parametrize("noise", [0.05, 0.1, 0.2])
 def test_one_that_scatters_by_much_more_seldom_leads_to_a_wrong_verdict(noise: float) -> None:
-    """By a third in its own turns; wrong in 1 to 2 of 100 before it had a scatter of its own."""
+    """By a third in its own blocks; wrong in 1 to 2 of 100 before it had a scatter of its own."""
     wrong = sum(is_wrong(pressed(shape, noise, seed, 0.3), binding) for shape, (_, binding) in SHAPES.items() for seed in range(50))
     assert wrong <= 5, wrong
 
@@ -451,7 +458,7 @@ def test_what_is_full_and_was_not_squeezed_stays_a_suspicion(own: float) -> None
     bound = proven(FULL_DISK, found, [])
     assert (bound.resource, bound.confirmed) == ("cpu" if own else "disk", False)
     assert [one.reason for one in bound.against] == ([Caveat.NEAR_TOO] if own else [])
-    # A generator without room is no more the system's limit than before.
+    # A generator without headroom is still not the system's limit.
     generator = proven(NO_ROOM, found, [])
     assert generator.kind == ("resource" if own else "generator")
 
@@ -465,7 +472,8 @@ def after(values: dict[Candidate, list[float]], peers: str = "abc") -> Squeezing
 
 
 def shown(state: Squeezing, relief: Relief | None = None, freely: Sequence[Use] | None = None) -> Squeezed:
-    """What rounds showed, the last of which is over; all that was squeezed is full while nothing is taken, if nothing else is said."""
+    """The result of rounds, the last of which is over; by default all squeezed resources are full while
+    nothing is taken."""
     hosts = {(host, one.resource) for one in state.over for host in one.hosts}
     full = [Use(resource, host, 1.0, 1.0, "of one") for host, resource in sorted(hosts)]
     return Squeezed(state.shown(), state.decide(is_last=True), relief, full if freely is None else freely)
@@ -672,7 +680,7 @@ def test_what_generators_have_in_flight_without_schedule_sets_no_limit_that_a_se
     assert (searched.kind, codes(searched)) == (Kind.UNDECIDED, ["unthrottled", "in-flight", "generator-had-room"])
     idle = replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
     assert codes(proven(UNKNOWN, idle, [], "latency")) == ["unthrottled", "nothing-moves", "no-gauge"]
-    # What nobody squeezed is told of the limit itself.
+    # A resource that was not squeezed is reported with the limit itself.
     too_short = NotSqueezed(Unsqueezed.TOO_SHORT, 5, 20.0, 120.0)
     assert proven(UNKNOWN, Squeezed({}, Decision([]), None, why_not=too_short), [], "latency").because == (too_short,)
     apart = shown(after({CPU_A: [0.3, 0.4, 0.35], LINK: [0.3, 0.4, 0.35]}))
@@ -696,7 +704,10 @@ def test_a_gauge_that_is_full_only_without_schedule_says_nothing_of_a_limit_belo
 
 
 def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
-    """All turns alike at the least rate that has a logarithm: no scatter, and no measure. Seen in nodes that were out of heap."""
+    """All blocks equal, at the least rate that has a logarithm: no scatter, and no measure.
+
+    Seen in nodes that were out of heap.
+    """
     gone = elasticity(LEFT["cpu"], 1.0, 0.0)
     state = after({CPU_A: [gone, gone, gone, gone], CPU_B: [0.0, 0.02, 0.01, 0.0]})
     assert state.decide(is_last=True) == Decision([], collapsed=(CPU_A,))
@@ -733,7 +744,7 @@ def test_a_gauge_that_is_full_only_without_schedule_is_told_where_nothing_binds(
 
 
 def test_a_group_with_a_host_that_has_room_is_not_proven() -> None:
-    """Two full brokers, and one that is idle beside them: the three together clear each of their own."""
+    """Two full brokers, and an idle one with them: the three together clear each of their own."""
     third, group = Candidate.of("c", "cpu"), Candidate(("a", "b", "c"), "cpu")
     state = after({CPU_A: [0.45, 0.43, 0.47], CPU_B: [0.44, 0.46, 0.45], third: [0.05, 0.04, 0.06], group: [0.9, 0.88, 0.92]})
     assert state.decide(is_last=True).binds == [group]
@@ -858,7 +869,8 @@ def ended(start_s: float, end_s: float) -> Iteration:
 
 
 def test_a_batch_workload_goes_as_fast_as_its_iterations_end() -> None:
-    # Two a turn, and twice as long while half of the core is away; the second turn begins a little after its first iteration.
+    # Two a block, and twice as long while half of the core is away; the second block begins a little after
+    # its first iteration.
     iterations = [ended(0, 2), ended(2, 4), ended(4, 8), ended(8, 12), ended(12, 14), ended(14, 16)]
     turns = [SqueezeBlock(hosts=["a"] if i == 1 else [], resource="cpu" if i == 1 else None, given=0.5 if i == 1 else 1.0, start_wall_s=start,
                          end_wall_s=end) for i, (start, end) in enumerate([(0, 4.05), (4.05, 12.05), (12.05, 16)])]  # fmt: skip
@@ -868,7 +880,7 @@ def test_a_batch_workload_goes_as_fast_as_its_iterations_end() -> None:
 
 
 def told(state: Squeezing, elasticity_of: Mapping[Candidate, float], rng: np.random.Generator, noise: float) -> None:
-    """A round whose turns' rates scatter independently."""
+    """A round whose blocks' rates scatter independently."""
     asked = state.propose()
     beside = rng.normal(0, noise, len(asked) + 1)
     found = []
@@ -881,7 +893,10 @@ def told(state: Squeezing, elasticity_of: Mapping[Candidate, float], rng: np.ran
 @pytest.mark.parametrize("over", [[CPU_A], [CPU_A, LINK], ALL])
 @pytest.mark.parametrize("rounds", [2, 4])
 def test_a_shown_elasticity_is_covered_as_often_as_it_says(over: list[Candidate], rounds: int) -> None:
-    """Turns of one round that squeeze the same share the turns between them: taken as independent, the interval is too narrow."""
+    """Neighbouring squeezes of one round share the unsqueezed block between them.
+
+    If they are taken as independent, the interval is too narrow.
+    """
     rng = np.random.default_rng(rounds)
     truth = {CPU_A: 0.6, CPU_B: 0.2, LINK: 0.1, DISK: 0.0}
     held = 0

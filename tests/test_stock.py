@@ -145,7 +145,7 @@ Caused by: org.apache.kafka.common.errors.ApiException: of it
 def test_records_that_the_producer_did_not_count_have_failed() -> None:
     result = parse_producer(FAILED_RECORD * 3 + PRODUCED, 9.7, asked=500_003)
     assert (result.errors, result.errors_by_name) == (3, {"RecordTooLargeException": 3})
-    # Names that do not add up are not told.
+    # Names that do not add up are not reported.
     assert parse_producer(FAILED_RECORD * 2 + PRODUCED, 9.7, asked=500_003).errors_by_name == {}
     with pytest.raises(TrialFailedError):
         parse_producer(PRODUCED, 9.7, asked=499_999)
@@ -168,7 +168,7 @@ def test_the_consumer_has_no_latency() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        ("776230.1125", "776.2301125"),  # its own rate says another thing
+        ("776230.1125", "776.2301125"),  # its own rate contradicts it
         ("2577", "2.577"),
         ("74.0271", "74,0271"),  # two ways of writing
         ("2000345, ", ""),

@@ -250,7 +250,7 @@ async def test_secrets_of_a_node_are_in_private_files() -> None:
     assert b"PRIVATE KEY" in host.files[PurePath(options["keystore"])]
     assert host.files[PurePath(options["truststore"])] == host.files[cluster.tls.authority]
     assert host.files[cluster.tls.key].decode().splitlines()[1] not in visible([host])
-    # The new password is set with the login that everybody knows, and used from then on.
+    # The new password is set with the well-known login, and used from then on.
     passwords = [one["cluster"]["login"]["password"] for one in ring.asked]
     assert passwords == ["cassandra"] * 3 + [cluster.login.password]
 
@@ -304,7 +304,7 @@ async def test_hdfs_asks_who_comes() -> None:
     hosts = hosts_with(*HDFS_JARS, count=3, answer=name_node)
     await hdfs(hosts)
     assert site(below(hosts[0], "hdfs-namenode")["conf/hdfs-site.xml"])["dfs.permissions.enabled"] == "true"
-    # Of clients: nobody else reads what is written.
+    # For clients: no other user reads written files.
     assert CLIENT["fs.permissions.umask-mode"] == "077"
 
 

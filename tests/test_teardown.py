@@ -14,7 +14,7 @@ from hydrotest.run.lifecycle.teardown import Teardown, each
 
 
 class Hearing(Silent):
-    """Keeps what it is told."""
+    """Keeps the messages that it receives."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

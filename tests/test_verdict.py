@@ -110,7 +110,7 @@ def test_this_machine_by_another_address_is_no_other_machine(run: SyntheticRun) 
     windows = [(measured.trial, measured.start_s, measured.end_s)]
     here = run.folder.read_json(layout.ENVIRONMENT)["hosts"][0]
     assert {use.host for use in uses_in(run.folder, windows, [here])} == {"here"}
-    # Only the first is told of; the samples that there are are the second's.
+    # Only the first is reported; the existing samples are the second's.
     assert uses_in(run.folder, windows, [here | {"name": "first"}, here]) == []
     assert uses_in(run.folder, windows, [here | {"name": "first", "connect": "netns"}, here]) != []
 

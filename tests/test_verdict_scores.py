@@ -86,7 +86,7 @@ def test_a_planted_host_that_is_said_not_to_bind_makes_a_verdict_wrong(verdicts:
         (CPU, {"a": 0.9, "b": 0.85}, "right"),
         (CPU, {"a": 0.9, "b": 0.7}, "in part"),
         (CPU, {"a": 0.9, "c": 0.85}, "wrong"),
-        # Nobody who has machines has the one that emulates them.
+        # Users with real machines do not have the one that emulates them.
         (CPU, {"a": 0.9, "b": 0.85, EMULATING_MACHINE: 0.95}, "right"),
         (CPU, {"a": 0.7}, "nothing"),
         (INSIDE, {"a": 0.9}, "wrong"),

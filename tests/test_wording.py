@@ -145,7 +145,7 @@ def test_each_sign_has_words() -> None:
 
 
 def test_findings_can_be_told_from_each_other_in_a_set() -> None:
-    """Those of several trials are said once each."""
+    """Findings of several trials are reported once each."""
     for findings in (CAUSES, FAILURES, EVIDENCE, PROBLEMS, LOWER, OUT):
         assert len(set(findings)) == len(findings)
     assert len({OfWorkload("store", CHECKS[6]), OfWorkload("store", CHECKS[6])}) == 1

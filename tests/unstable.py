@@ -57,7 +57,7 @@ def _passes(nodeid: str) -> bool:
 
 
 def first_failure(reports: Sequence[pytest.TestReport]) -> str:
-    """The line that says what was wrong."""
+    """The line with the error."""
     crash = getattr(reports[0].longrepr, "reprcrash", None)
     text = crash.message if crash is not None else str(reports[0].longrepr)
     return next((line for line in text.splitlines() if line.strip()), "no message")

@@ -1,4 +1,4 @@
-"""Real systems, started once for all tests that only press on them, and small experiments for whole runs."""
+"""Real systems, started once for all tests that only apply load, and small experiments for complete runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ warm_up: {least: 8 s, most: 8 s}
 
 
 def windows_of(bench: Bench, trial: Trial, workload: str) -> list[Measured]:
-    """A trial by its whole window, and by one that ends a second sooner: what comes late at the end of one is missing there, what is missing altogether in both."""
+    """A trial by its complete window, and by one that ends a second sooner.
+
+    Events that come late at the end are missing in the first; those that are missing altogether, in both.
+    """
     shorter = trial.model_copy(update={"window_s": trial.window_s - 1.0})
     return [Measured.read(bench.runner.folder, one, workload) for one in (trial, shorter)]
 
@@ -99,7 +102,7 @@ def files_with(secret: str, base: Path) -> list[Path]:
 
 
 def private_files_with(secret: str, base: Path) -> list[Path]:
-    """Those that only their owner can read, in a folder of a run that nobody else can enter."""
+    """Files that only their owner can read, in a folder of a run that no other user can enter."""
     return [path for path in files_with(secret, base) if is_private(path)]
 
 
@@ -177,7 +180,7 @@ class Pressed(Silent):
         self.rates.append(rate)
 
     async def goes_on(self, seconds: int = 1) -> None:
-        """Waits until a generator has told of so many more seconds."""
+        """Waits until a generator has reported so many more seconds."""
         wanted = len(self.rates) + seconds
 
         async def look() -> bool:

@@ -93,7 +93,7 @@ tests:
 def rows_of(
     process: subprocess.Popen[str], folder: Path, code: int
 ) -> tuple[dict[str, Any], dict[tuple[str, str, str | None], dict[str, Any]]]:
-    """What a run says, and its dataflow's rows by (workload, step, sink)."""
+    """The result of a run, and its dataflow's rows by (workload, step, sink)."""
     _, err = process.communicate(timeout=900)
     assert process.returncode == code, err
     summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
@@ -165,7 +165,7 @@ def test_planted_flaws_are_found_and_pinned_to_their_step_and_what_has_none_is_w
     assert 0.5 * planted(STRAYED) < split["wrong_branch"] <= planted(STRAYED)
     assert split["arrived_more"] == 0
     assert last["doubled_here"] == last["arrived_more"] == planted(DOUBLED)
-    # Of a damaged record nobody can tell whose it is: it is missing, too.
+    # The producer of a damaged record is unknown: the record is missing, too.
     assert last["corrupted"] == last["lost_here"] == planted(DAMAGED)
     assert split["missing"][0][1] == LOST
     assert own_processes(str(tmp_path)) == []

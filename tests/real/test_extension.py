@@ -1,4 +1,5 @@
-"""A system and a workload that are none of the product's (tests/extension): started, pressed, judged and reported on."""
+"""A system and a workload from outside the product (tests/extension): started, loaded, judged and
+reported on."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.real
 
 
 def run(tmp_path: Path, text: str) -> tuple[dict[str, Any], str]:
-    """The summary and the report of a whole run."""
+    """The summary and the report of a complete run."""
     file, out = tmp_path / "experiment.yaml", tmp_path / "run"
     file.write_text(text.replace("{connect: local}", f"{{connect: local, data: {tmp_path / 'data'}}}"))
     done = subprocess.run([HYDROTEST, "run", file, "--out", out], env=with_path(ECHO), capture_output=True, text=True, check=False)

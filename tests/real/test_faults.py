@@ -1,4 +1,5 @@
-"""Whole runs that go wrong: no orphan process, no lost earlier trial, an exact message, a valid partial summary."""
+"""Complete runs that go wrong: no orphan process, no lost earlier trial, an exact message, a valid
+partial summary."""
 
 from __future__ import annotations
 

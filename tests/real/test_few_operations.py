@@ -1,4 +1,4 @@
-"""A few operations a second, and records that the broker refuses: what is held is called held, and what is not says why."""
+"""A few operations a second are accepted; a level whose records the broker refuses is not, with the reason."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ async def test_cassandra_writes_reads_and_accounts_for_every_row(bench: Bench, l
 
 
 async def test_a_driver_carries_the_same_operations(bench: Bench) -> None:
-    """Both clients draw the same keys, check the same rows, and are told apart in the records."""
+    """Both clients draw the same keys, check the same rows, and are distinguished in the records."""
     found = {}
     for client in ("native", "driver"):
         spec = bench.experiment.workloads["store"].model_copy(update={"client": client})

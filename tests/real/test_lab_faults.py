@@ -1,4 +1,5 @@
-"""A broker's host cut off in mid-run, on a cluster of three in a lab: nothing is lost, and the report tells what it cost."""
+"""A broker's host cut off during a run, on a cluster of three in a lab: nothing is lost, and the report
+shows the cost."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_hosts_cut_off_or_without_room_and_a_rolling_restart_cost_time_and_no_re
     loads = {load["workload"]: load for load in cut["workloads"]}
     # A third of the partitions is led from the host that is away: its records wait for another leader.
     assert loads["ingest"]["recovery"]["recovered_s"] > 1
-    # A broker that cannot write ends, and is started again once there is room.
+    # A broker that cannot write ends, and is restarted once the disk has free space.
     assert (filled["service"], filled["action"], filled["ended"]) == ("c", "fill", ["kafka-2"])
     assert (rolled["service"], rolled["action"]) == ("kafka", "roll")
     assert rolled["ready_s"] < 90

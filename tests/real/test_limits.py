@@ -46,7 +46,7 @@ print(json.dumps(asyncio.run(main(Path(sys.argv[1])))))
 
 @pytest.fixture
 def group() -> Iterator[Group]:
-    """One with a quota and a bound of memory, beside all others."""
+    """A group with a quota and a bound of memory, next to all others."""
     try:
         made = Group(f"hydrotest-t-{os.getpid()}", Trees.find())
         made.make()
@@ -71,7 +71,7 @@ def test_cores_memory_ceilings_and_throttled_periods_are_the_groups(group: Group
     seen = json.loads(done.stdout.splitlines()[-1])
     host, first, last = seen["host"], seen["first"], seen["last"]
     assert (host["cores"], host["memory_bytes"], host["ceilings"]["memory_bytes"]) == (1, MEMORY_BYTES, MEMORY_BYTES)
-    # It may be given less beside others, never much more.
+    # It may get less while others run, but never much more.
     assert host["ceilings"]["cpu_cores"] < 1.1 * CORES
     assert last["memory_total_bytes"] == MEMORY_BYTES
     assert 0 < last["memory_available_bytes"] < MEMORY_BYTES

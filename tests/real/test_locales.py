@@ -1,4 +1,5 @@
-"""What a real Java prints in each of its locales, by the stock tools' format strings; and a stock tool in a JVM that is told to be German."""
+"""The output of a real Java in each of its locales, by the stock tools' format strings; and a stock tool
+in a German JVM."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ GERMAN = "-Duser.language=de -Duser.country=DE -Duser.language.format=de -Duser.
 
 @pytest.fixture
 def german(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LC_ALL alone says nothing to a JVM where the machine lacks that locale, so its own options do too."""
+    """LC_ALL alone has no effect on a JVM where the machine lacks that locale, so the JVM's own options
+    are set, too."""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"{os.environ['JAVA_TOOL_OPTIONS']} {GERMAN}")
 
@@ -88,7 +90,7 @@ async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, load_workl
         assert trial.status == "done", trial.reason
         found = list((bench.runner.folder.folder_of(trial)).rglob(f"*{workload}*.out"))
         logs[workload] = found[0].read_text()
-        assert GERMAN in logs[workload]  # the JVM was told
+        assert GERMAN in logs[workload]  # the JVM got the option
     assert re.search(r"^2\S+ \S+, \S+ \S+, [0-9]+\.[0-9]{4}, ", logs["drain"], re.MULTILINE)
     assert re.search(r"^Latency mean +: +[0-9]+\.[0-9] ms", logs["store"], re.MULTILINE)
     stock = stressed.load("store").stock

@@ -69,7 +69,7 @@ async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
 
 
 async def test_rows_that_others_changed_are_found(bench: Bench) -> None:
-    """The same rows written with other values by another workload: every checked read says so."""
+    """Another workload writes the same rows with other values: every checked read reports it."""
     orders = store(bench, ORDERS, "hydrotest_t_changed")
     await orders.fill()
     other = {**ORDERS, "statements": {"change": ORDERS["statements"]["change"]}, "values": {**ORDERS["values"], "j": "300 B"}}

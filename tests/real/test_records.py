@@ -117,7 +117,7 @@ async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(be
 
 @pytest.mark.long
 async def test_zeros_compress_and_the_rest_does_not(bench: Bench) -> None:
-    """Bytes on the wire tell what the codec made of the values."""
+    """Bytes on the wire show how well the codec compressed the values."""
     written = {}
     for compressible in ("0 %", "90 %"):
         trial = await pressed(bench, 20_000, {"compression": "zstd", "compressible": compressible, "record_size": "1 KiB"})
@@ -141,7 +141,7 @@ async def test_what_a_transaction_aborts_is_not_read_and_nothing_else_is_missing
     assert ended["aborted"] == pytest.approx(0.25 * (ended["committed"] + ended["aborted"]), abs=1)
     assert ended["aborted"] > 10
     assert load.outcome.errors == {}
-    # Aborted ones were sent, but never acknowledged; they are there for nobody who reads what is committed.
+    # Aborted ones were sent, but never acknowledged; readers of committed records do not see them.
     assert 0.6 * load.fates.sent < load.fates.acked < 0.9 * load.fates.sent
     assert load.fates.seen == load.fates.acked
     assert (load.fates.lost, load.fates.duplicated, load.fates.unacked_present, load.fates.in_flight) == (0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Services killed, stopped and paused in mid-run, on real systems: the run goes on, and tells what it cost."""
+"""Services killed, stopped and paused during a run, on real systems: the run goes on, and shows the cost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run(tmp_path: Path, start_run: Start, systems: str, workloads: str, tests: l
 def test_a_broker_away_costs_time_and_no_record(how: str, lasts: int, tmp_path: Path, start_run: Start) -> None:
     systems = "  kafka: {hosts: [here], heap: 512 MiB}"
     workloads = "  ingest: {kind: kafka-produce}\n  drain: {kind: kafka-consume, reads: ingest}"
-    # `stop`: test_lab_faults.py, whose brokers are stopped in turn.
+    # `stop`: test_lab_faults.py, whose brokers are stopped one after the other.
     test = f"workloads: [ingest, drain], rates: {{ingest: 5K}}, service: kafka-0, action: {how}, duration: {lasts} s"
     summary, out = run(tmp_path, start_run, systems, workloads, [test])
     assert [row["action"] for row in summary["faults"]] == [how]

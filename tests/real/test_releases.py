@@ -1,4 +1,5 @@
-"""Older releases of a system are pressed like the newest, which all other tests have, and account for every record."""
+"""Older releases of a system take load like the newest, which all other tests use, and account for every
+record."""
 
 from __future__ import annotations
 

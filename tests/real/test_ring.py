@@ -106,7 +106,7 @@ async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Ben
         await subject.finish()
         assert sum(outcome.errors.values()) == 0, outcome.errors
         served = [now - then for now, then in zip(after, before, strict=True)]
-        # It takes a share of the ring near a third; one that nobody has heard of is asked nothing.
+        # It takes a share of the ring near a third; clients would send nothing to an unknown node.
         assert served[2] > 0.15 * sum(served), served
         assert fates_told(bench).lost == 0
 

@@ -1,4 +1,4 @@
-"""The checks of a generator's room, each made to fire on a real broker."""
+"""The checks of a generator's headroom, each made to fire on a real broker."""
 
 from __future__ import annotations
 

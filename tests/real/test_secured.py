@@ -1,4 +1,5 @@
-"""A broker and a node that encrypt, ask for certificates, and ask for logins; and that nobody else hears a password."""
+"""A broker and a node that encrypt, require certificates, and require logins; and no password reaches any
+other process."""
 
 from __future__ import annotations
 
@@ -100,7 +101,10 @@ async def _is_let_in_with_the_stock_tool(bench: Bench, ingest: Rated) -> None:
 
 
 async def _let_in(host: Host, system: str, cluster: Cluster) -> None:
-    """Asks what everybody is told who is let in. Raises `TrialFailedError` for anybody else."""
+    """Sends the query that every client may send after login.
+
+    Raises `TrialFailedError` if the login is refused.
+    """
     what = {"kafka": "brokers", "cassandra": "nodes"}[system]
     await ask(host, "query", {system: {"query": what, "cluster": cluster.wire()}})
 

@@ -151,7 +151,7 @@ async def test_the_secret_of_spark_is_in_private_files_only(everything: tuple[Be
     assert len(private_files_with(secret, base)) == 3
     assert readable_with(secret, base) == []
     assert own_processes(secret) == []
-    # The event log tells all properties, and of this one only that there is one.
+    # The event log contains all properties; of this one, only that it is set.
     (log,) = (bench.runner.folder.path / layout.SPARK_EVENTS).iterdir()
     assert "spark.authenticate.secret" in log.read_text()
     for path in ("", "json/", "environment/"):
@@ -165,7 +165,7 @@ async def test_each_cluster_has_a_secret_of_its_own(everything: tuple[Bench, Pat
 
 
 async def test_who_is_not_the_runs_user_has_no_business_in_hdfs(everything: tuple[Bench, Path]) -> None:
-    """What is written belongs to the run's user alone. HDFS believes whatever name it is told: this is against accidents."""
+    """Written data belong to the run's user alone. HDFS believes any user name: this is against accidents."""
     bench, _ = everything
     hdfs = bench.systems["hdfs"]
     assert isinstance(hdfs, HdfsSystem)

@@ -85,7 +85,7 @@ FIGURES = {
 
 
 def assert_read_as_by_spark(log: Path, folder: Path) -> None:
-    """Figure by figure, as the REST API of Spark's own history server tells of the same application."""
+    """Figure by figure, as the REST API of Spark's own history server reports the same application."""
     home, _ = find_spark(None)
     port = LocalHost("here", folder / "ports").free_port()
     env = os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
@@ -265,5 +265,5 @@ def test_what_comes_from_another_worker_is_remote_and_a_slow_worker_shows_and_is
     # What is proven of it, in so short a time, is another matter: benchmarks/verdicts.py.
     assert tried["two", "cpu"]["n"] >= 2
     assert all(-1 < one["value"] < 3 for one in tried.values())
-    # A test that is squeezed is not one of those whose times are told.
+    # Squeezed tests are not among those whose times are shown.
     assert row["runs"] == 3

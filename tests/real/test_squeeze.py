@@ -40,7 +40,7 @@ warm_up: {least: 8 s, most: 8 s}
 
 
 async def squeezed_in_a_lab(tmp_path: Path, budget_s: float, load_spec: LoadSpec) -> Squeezed:
-    """What squeezes of the workload showed, pressed so."""
+    """The result of squeezes of the workload under this load."""
     async with open_testbed(TEXT, tmp_path / "lab", Silent()) as bench:
         folder = bench.runner.folder
         hosts = await survey(bench.experiment.hosts, bench.hosts, "t", lambda text: None)

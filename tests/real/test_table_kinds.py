@@ -1,4 +1,5 @@
-"""Tables and statements of every kind, in one run: what cannot be checked is said to be unchecked, and nothing else is found wrong."""
+"""Tables and statements of every kind, in one run: what cannot be checked is reported as unchecked; there
+are no other findings."""
 
 from __future__ import annotations
 

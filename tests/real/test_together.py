@@ -1,4 +1,4 @@
-"""Spark, and all together, as whole runs on real systems; and what happens when parts of it fail."""
+"""Spark, and all systems together, as complete runs on real systems; and failures of their parts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def test_a_soak_tells_what_was_held_drift_growth_and_what_became_of_every_record
     text = "".join(line for line in text.splitlines(keepends=True) if "spark" not in line)
     head, _, tail = text.partition("tests:\n")
     text = f"{head}tests:\n  - soak: {{workloads: [ingest, drain], rates: {{ingest: 5K}}, duration: 60 s}}\n{tail[tail.index('search:') :]}"
-    # No consumer hears of a record so soon: that one objective is missed in each stretch, and the run says so by its exit code.
+    # No consumer receives a record so soon: that one objective is missed in each stretch, and the exit code
+    # shows it.
     process = start_run(text.replace("  ingest: {p99: 1 s}\n", "  ingest: {p99: 1 s}\n  drain: {p50: 10 us}\n"))
     out, err = process.communicate(timeout=240)
     assert process.returncode == 1, err

@@ -1,4 +1,4 @@
-"""What a host is to the rest of hydrotest: a place where nodes and services can be started."""
+"""A host's interface for the rest of hydrotest: a place where nodes and services can be started."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from hydrotest.hosts.locales import utf8_environment
 from hydrotest.hosts.node import Node
 
 ASK = Patience.of(an_answer_by_a_slow_machine=SLOW * 100.0)
-"""The node itself waits for a system at most so long in all: for a connection, for leaders, and for each request."""
+"""The node itself waits for a system at most so long in total: for a connection, for leaders, and for
+each request."""
 PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
-"""Environment of a program whose output or error lines we read: in the user's locale numbers, dates and the word "error" are written otherwise."""
+"""Environment of a program whose output we read: other locales change numbers, dates and the word "error"."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """A process to be supervised. No secret may stand in `argv`: every user of the host can read it."""
+    """A process to be supervised. `argv` must not contain secrets: every user of the host can read it."""
 
     name: str
     argv: Sequence[str]
     directory: PurePath
     log: PurePath
-    """Both are on its host; the folder that the log is in has to be there."""
+    """Both are on its host; the log's folder must exist."""
     env: Mapping[str, str] = field(default_factory=dict)
     grace_s: float = 20.0
-    """Time between asking it to end and ending it."""
+    """Time between asking it to end and killing it."""
 
     def settings(self) -> dict[str, Any]:
-        """What `hydrotest-node supervise` is told."""
+        """The settings for `hydrotest-node supervise`."""
         return {"argv": [str(part) for part in self.argv], "env": {**utf8_environment(), **self.env}, "directory": str(self.directory), "log": str(self.log),
                 "grace_s": self.grace_s}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What a host has."""
+    """A host's hardware."""
 
     cores: int
     memory_bytes: int
@@ -82,51 +83,60 @@ class Host(Files, Protocol):
 
     @property
     def processors(self) -> int | None:
-        """What a JVM is to take for the number of its cores; None where it sees that itself."""
+        """The number of cores that a JVM must assume; None where it detects that itself."""
         ...
 
     @property
     def data_directory(self) -> PurePath:
-        """What its data lie below."""
+        """The folder above all its data."""
         ...
 
     def emulated(self) -> dict[str, Any] | None:
-        """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None for a machine that may be used whole."""
+        """Where a part of a machine keeps its counters (`Emulated` in rust/sampler/src/emulated.rs); None
+        for a complete machine."""
         ...
 
     def queue_drops(self) -> Counting | None:
-        """Counts, from now on until it is closed, what is dropped in front of its link; None where only the host itself could tell."""
+        """Counts what is dropped in front of its link, from now until it is closed; None where only the
+        host itself can know."""
         ...
 
     @property
     def squeezable(self) -> list[str]:
-        """Resources (`cpu`, `disk`, `network`) of which part can be taken away while it runs."""
+        """Resources (`cpu`, `disk`, `network`) of which a part can be taken away at run time."""
         ...
 
     @property
     def relievable(self) -> bool:
-        """True if more than it has can be given of these."""
+        """True if it can get more of these than its own share."""
         ...
 
     async def give(self, resource: str, factor: float) -> None:
-        """Gives it so many times what it is to have of a `squeezable` resource, at once, also to what runs already; with 1 all of it again."""
+        """Gives it so many times its share of a `squeezable` resource, at once, also for running
+        processes. 1 restores the share."""
         ...
 
     def free_port(self) -> int:
-        """A TCP port of `address` that nothing listens on."""
+        """A TCP port of `address` on which nothing listens."""
         ...
 
     def port_holder(self, port: int) -> str | None:
-        """Who listens on a port, as `name (pid)`; None when it is free."""
+        """The process that listens on a port, as `name (pid)`; None when the port is free."""
         ...
 
     def scratch(self, run: str) -> PurePath:
-        """The folder on the host for a run's data: a whole path, without links. It is there once something has been put into it."""
+        """The folder on the host for a run's data: an absolute path without links.
+
+        It exists once a file has been put into it.
+        """
         ...
 
 
 async def ask(host: Host, subcommand: str, settings: Mapping[str, Any], patience: Patience = ASK) -> Any:
-    """Starts a node for one answer. Raises `TrialFailedError` with the node's own words, or if it gives none in that time."""
+    """Starts a node for one answer.
+
+    Raises `TrialFailedError` with the node's message, or if no answer comes in that time.
+    """
     node = await host.node(subcommand, settings)
     try:
         return (await node.expect("done", patience))["result"]

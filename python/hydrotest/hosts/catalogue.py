@@ -1,4 +1,4 @@
-"""Which hosts there are."""
+"""The hosts of a run."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Group:
 
     hosts: Mapping[str, Host]
     lift_quotas: Callable[[bool], None] = lambda lifted: None
-    """True: they have all of the machine's cores for now; false: what they are to have."""
+    """True: they have all of the machine's cores for now; false: their own share."""
     remove: Callable[[], Sequence[str]] = tuple
-    """Removes what was made; what could not be. It may take its time."""
+    """Removes what was made, and returns what could not be removed. It may take its time."""
     lab: Lab | None = None
-    """Where they are emulated in one."""
+    """The lab, where they are emulated."""
 
 
 @dataclass
@@ -42,16 +42,17 @@ class HostPool:
     hosts: dict[str, Host]
     groups: Sequence[Group] = ()
     _without_cpu_quota: int = 0
-    """Blocks of `without_cpu_quota` that are open, one in another."""
+    """Number of open `without_cpu_quota` blocks, nested."""
 
     @property
     def lab(self) -> Lab | None:
-        """That of its emulated hosts."""
+        """The lab of its emulated hosts."""
         return next((group.lab for group in self.groups if group.lab is not None), None)
 
     @contextmanager
     def without_cpu_quota(self) -> Iterator[None]:
-        """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a small quota compiles for minutes."""
+        """Emulated hosts have all of the machine's cores during the block: a JVM that starts under a
+        small quota compiles for minutes."""
         self._without_cpu_quota += 1
         try:
             for group in self.groups:
@@ -63,12 +64,12 @@ class HostPool:
                 group.lift_quotas(False)
 
     async def clear(self) -> list[str]:
-        """Removes what was made; what could not be."""
+        """Removes what was made, and returns what could not be removed."""
         return [problem for group in self.groups for problem in await asyncio.to_thread(group.remove)]
 
 
 def check_rights(experiment: Experiment) -> None:
-    """Raises `BadInputError` where hosts are to be emulated or squeezed by somebody who may not."""
+    """Raises `BadInputError` where the user lacks the rights to emulate or squeeze hosts."""
     emulated = [name for name, host in experiment.hosts.items() if host.is_emulated]
     if emulated and os.geteuid() != 0:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
@@ -82,8 +83,10 @@ def check_rights(experiment: Experiment) -> None:
 
 
 async def make_host_pool(experiment: Experiment, scratch: Path) -> HostPool:
-    """The experiment's hosts, with their data below `scratch`. Raises `SystemFailedError` where they cannot be made; nothing is left
-    then."""
+    """The experiment's hosts, with their data below `scratch`.
+
+    Raises `SystemFailedError` where they cannot be made; nothing is left then.
+    """
     groups: list[Group] = []
     try:
         for name, kind in HOSTS.items():
@@ -100,7 +103,7 @@ async def make_host_pool(experiment: Experiment, scratch: Path) -> HostPool:
 async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:
     """See `kinds.host.HostKind`."""
     may_squeeze = any(spec.squeeze == "allow" for spec in specs.values())
-    # By however many names: it is one machine.
+    # However many names there are: it is one machine.
     return Group({name: LocalHost(name, scratch, spec.address, may_squeeze) for name, spec in specs.items()})
 
 
@@ -111,7 +114,7 @@ async def emulated_hosts(specs: Mapping[str, NetnsSpec], scratch: Path) -> Group
     try:
         made = await asyncio.shield(making)
     except BaseException as error:
-        # A thread cannot be interrupted: what it is about to make is waited for, and removed.
+        # A thread cannot be interrupted: wait for what it is about to make, and remove that.
         await asyncio.wait([making])
         problems = await asyncio.to_thread(lab.remove)
         if problems:

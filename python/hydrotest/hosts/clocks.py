@@ -1,4 +1,4 @@
-"""How far hosts' clocks are apart: latencies from one host to another are as exact as that."""
+"""Offsets between hosts' clocks: they bound the accuracy of latencies between hosts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ EXCHANGES = 20
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """A host's clock beside ours."""
+    """A host's clock relative to ours."""
 
     offset_s: float
-    """By so much it is ahead."""
+    """Positive if it is ahead."""
     error_s: float
-    """The true offset is not further away than this."""
+    """The true offset differs from it by at most this."""
 
 
 async def clock_offset(host: Host) -> ClockOffset:
-    """Asks a host for its time. The answer was given between question and arrival, so half the shortest round trip bounds the error
-    (F. Cristian, "Probabilistic clock synchronization", 1989)."""
+    """Asks a host for its time.
+
+    The answer was given between question and arrival, so half the shortest round trip bounds the error
+    (F. Cristian, "Probabilistic clock synchronization", 1989).
+    """
     node = await host.node("clock", {})
     try:
         found = []

@@ -1,4 +1,4 @@
-"""How a system is reached by its clients: where, encrypted or not, and as whom."""
+"""How clients reach a system: addresses, encryption, and login."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ class TlsFiles:
     """What a client needs for encryption, as PEM files."""
 
     authority: PurePath
-    """The certificate that has signed the services' ones."""
+    """The certificate that has signed those of the services."""
     certificate: PurePath | None = None
-    """The client's own, where the services ask for one."""
+    """The client's own, where the services require one."""
     key: PurePath | None = None
 
 
 @dataclass(frozen=True)
 class Login:
-    """As whom a client comes."""
+    """A client's user and password."""
 
     mechanism: str
-    """SASL's name for how the password is shown."""
+    """SASL's name for the way in which the password is proven."""
     user: str
     password: str = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a client is told of a system."""
+    """A client's settings for a system."""
 
     addresses: list[str]
     """`host:port` of some of its services."""
@@ -38,7 +38,10 @@ class Cluster:
     login: Login | None = None
 
     def wire(self) -> dict[str, Any]:
-        """`ClusterSettings` of rust/core/src/cluster.rs. It holds the password: for a node's stdin, nothing else."""
+        """`ClusterSettings` of rust/core/src/cluster.rs.
+
+        It holds the password: for a node's stdin, nothing else.
+        """
         tls, login = self.tls, self.login
         identity = None if tls is None or tls.certificate is None else {"certificate": str(tls.certificate), "key": str(tls.key)}
         return {

@@ -23,12 +23,12 @@ GRACE_S = 5.0
 SHORT = Patience.of(a_tool_that_takes_seconds=SLOW * 100.0)
 HERE = Patience.of(a_compiler_or_a_download=3600.0)
 LOOK_S = 0.25
-"""Between two looks at whether a log has grown."""
+"""Interval between checks whether a log has grown."""
 ERROR_WORDS = ("ERROR", "FATAL", "Exception", "Error:", "error:")
 LOG_BYTES_READ = 16 << 20
-"""Of the end of a log in which the reason of a failure is looked for."""
+"""Length of the end of a log that is searched for the reason of a failure."""
 LINE_SHOWN = 400
-"""Characters of a log's line in a message: exceptions of the JVM systems carry their reason at their end."""
+"""Characters of a log line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
 def _settings(name: str, argv: Sequence[str], log: PurePath) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def _settings(name: str, argv: Sequence[str], log: PurePath) -> dict[str, Any]:
 async def run_command(
     name: str, argv: Sequence[str], host: Host, log: PurePath, patience: Patience = SHORT, silence: Patience | None = None
 ) -> tuple[str, float]:
-    """Runs a command in its log's folder; its output and the CPU-seconds that it used.
+    """Runs a command in its log's folder; returns its output and the CPU-seconds that it used.
 
-    Raises `TrialFailedError` with its last words if it fails, and `OverdueError` if it takes longer than `patience`, or says nothing in
-    its log for as long as `silence`; it is ended then.
+    Raises `TrialFailedError` with the end of its log if it fails. Raises `OverdueError` if it takes longer
+    than `patience`, or writes nothing to its log for as long as `silence`; it is ended then.
     """
     await host.make_folder(log.parent)
     node = await host.node("supervise", _settings(name, argv, log))
@@ -58,7 +58,10 @@ async def run_command(
 
 
 async def _exited(node: Node, name: str, patience: Patience) -> Event:
-    """The supervisor's word that the command has ended. It is not killed, so that it can end what it supervises."""
+    """The supervisor's report that the command has ended.
+
+    The supervisor is not killed, so that it can end the command.
+    """
 
     async def exited() -> Event | None:
         event = await node.next_event()
@@ -72,7 +75,7 @@ async def _exited(node: Node, name: str, patience: Patience) -> Event:
 
 
 async def while_it_speaks(work: Coroutine[Any, Any, Event], name: str, files: Files, log: PurePath, silence: Patience) -> Event:
-    """What `work` brings, for as long as the log grows."""
+    """The result of `work`, for as long as the log grows."""
     task = asyncio.create_task(work)
     try:
         size = -1
@@ -84,14 +87,16 @@ async def while_it_speaks(work: Coroutine[Any, Any, Event], name: str, files: Fi
 
 
 async def _grown(files: Files, log: PurePath, before: int, task: asyncio.Task[Event]) -> int | None:
-    """A log's size, and one, where it has grown beyond `before` or whoever writes to it has ended."""
+    """A log's size plus one, where it has grown beyond `before` or its writer has ended."""
     now = (await files.size(log) or 0) + 1
     return now if now > before or task.done() else None
 
 
 def run_here(argv: Sequence[str], log: Path, patience: Patience = HERE) -> tuple[int | None, str]:
-    """Runs a command on this machine, without an event loop; its exit code (None: ended by a signal) and output. Raises `OverdueError`
-    if it takes longer."""
+    """Runs a command on this machine, without an event loop; returns its exit code and output.
+
+    The exit code is None if a signal ended it. Raises `OverdueError` if it takes longer.
+    """
     supervisor = subprocess.Popen([node_binary(), "supervise"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                   bufsize=0, start_new_session=True)  # fmt: skip
     assert supervisor.stdin is not None
@@ -107,7 +112,7 @@ def run_here(argv: Sequence[str], log: Path, patience: Patience = HERE) -> tuple
     timer.start()
     try:
         with supervisor:  # its stdin is closed on the way out, whatever happens, and that ends the command
-            with contextlib.suppress(BrokenPipeError):  # one that is gone already says nothing below
+            with contextlib.suppress(BrokenPipeError):  # a supervisor that is gone already reports nothing below
                 supervisor.stdin.write(json.dumps(GREETING) + "\n" + json.dumps(_settings(argv[0], argv, log)) + "\n")
             events = (understood(argv[0], line) for line in supervisor.stdout)
             first = next(events, None)
@@ -124,7 +129,7 @@ def run_here(argv: Sequence[str], log: Path, patience: Patience = HERE) -> tuple
 
 
 async def log_text(files: Files, log: PurePath) -> str:
-    """What a log says, or the end of it if it is long; nothing if nobody has written to it yet."""
+    """A log's text, or the end of it if it is long; empty if nothing was written yet."""
     return (await files.tail(log, LOG_BYTES_READ)).decode(errors="replace")
 
 
@@ -135,5 +140,5 @@ def error_lines(output: str) -> list[str]:
 
 
 def last_lines(output: str) -> str:
-    """What a failed command said last, for a message in one line."""
+    """The end of a failed command's log, for a message in one line."""
     return " ".join(line[:LINE_SHOWN] for line in error_lines(output)[-2:])

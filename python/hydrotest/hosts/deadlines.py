@@ -1,4 +1,4 @@
-"""Deadlines: nothing is waited for without one. Each follows from what is planned, and says so when it passes."""
+"""Deadlines: every wait has one. Each follows from what is planned, and its error shows how."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import TypeVar
 from hydrotest.errors import OverdueError
 
 SLOW = 3.0
-"""A machine may be so many times as slow as those on which the figures were taken: no deadline raises an alarm for that."""
+"""A machine may be this many times slower than those of the reference figures, without missing a deadline."""
 POLL_S = 0.05
 LAST_LOOK_S = 0.2
-"""A machine that stood still past a deadline finds its timers due and its pipes full at once: what is in the pipes counts."""
+"""After a pause of the machine past a deadline, timers are due and pipes full at once: the pipes' content
+counts."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long something may take, and why so long."""
+    """How long something may take, and why."""
 
     seconds: float
     why: str
@@ -33,12 +34,15 @@ class Patience:
         return cls(sum(parts_s.values()), why)
 
     def overdue(self, who: str, what: str) -> OverdueError:
-        """The error that says who did not do what in this time."""
+        """The error that names who did not do what in this time."""
         return OverdueError(who, what, self.seconds, self.why)
 
 
 async def within(work: Awaitable[T], patience: Patience, who: str, what: str) -> T:
-    """What `work` brings. Raises `OverdueError` (“`who` did not `what` within …”) and cancels the work if it takes longer."""
+    """The result of `work`.
+
+    If it takes longer, cancels it and raises `OverdueError` (“`who` did not `what` within …”).
+    """
     task = asyncio.ensure_future(work)
     try:
         for seconds in (patience.seconds, LAST_LOOK_S):
@@ -51,8 +55,10 @@ async def within(work: Awaitable[T], patience: Patience, who: str, what: str) ->
 
 
 async def until(look: Callable[[], Awaitable[T | None]], patience: Patience, who: str, what: str, every_s: float = POLL_S) -> T:
-    """Looks again and again until it finds something other than None or False. Raises `OverdueError` after that time, and what
-    looking raises at once."""
+    """Calls `look` repeatedly until it returns something other than None or False.
+
+    Raises `OverdueError` after that time; errors of `look` pass at once.
+    """
 
     async def found() -> T:
         while not (seen := await look()):
@@ -73,10 +79,12 @@ def until_here(look: Callable[[], T | None], patience: Patience, who: str, what:
 
 
 async def cancelled(task: asyncio.Future[T], seconds: float = 0.0) -> BaseException | None:
-    """Waits so long for a task in the background, then cancels it, and waits until it is over; what it failed with. For tasks whose
-    failure is told elsewhere, or to be told by the caller."""
+    """Waits so long for a background task, then cancels it, and waits until it is over; returns its error.
+
+    For tasks whose failure is reported elsewhere, or by the caller.
+    """
     if not task.done():
         await asyncio.wait([task], timeout=seconds)
-    task.cancel()  # nothing happens to one that is over
+    task.cancel()  # has no effect on a task that is over
     await asyncio.wait([task])
     return None if task.cancelled() else task.exception()

@@ -1,4 +1,7 @@
-"""Packages that only some experiments need. Each comes with an extra of ours, so that an installation without them stays small."""
+"""Packages that only some experiments need.
+
+Each comes with an extra, so that a plain installation stays small.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from hydrotest.errors import MissingToolError
 
 @dataclass(frozen=True)
 class Extra:
-    """An extra of hydrotest's, and the package that it stands for."""
+    """An extra of hydrotest's, and the package behind it."""
 
     name: str
     package: str
     purpose: str
     alternative: str = ""
-    """The end of the remedy: how to do without, if there is a way."""
+    """The end of the remedy: how to do without it, if possible."""
 
     @property
     def folder(self) -> Path | None:
-        """Where the package lies, if it is installed; it is not imported."""
+        """The package's folder, if it is installed; it is not imported."""
         found = find_spec(self.package)
         return None if found is None or found.origin is None else Path(found.origin).parent
 
@@ -32,12 +35,12 @@ class Extra:
 
     @property
     def remedy(self) -> str:
-        """How to get it."""
+        """How to install it."""
         return f"Run `pip install 'hydrotest[{self.name}]'` (`make install` in a source tree){self.alternative}."
 
     @property
     def lack(self) -> str:
-        """What is wrong where it is missing."""
+        """The message where it is missing."""
         return f"the package {self.package} is not installed; {self.purpose} needs it"
 
     def missing(self) -> MissingToolError:

@@ -1,4 +1,5 @@
-"""The files of a host. Whoever configures, starts or reads something there goes through these, wherever the host is.
+"""The files of a host, the same wherever it is, for all code that configures, starts or reads something
+there.
 
 Paths are absolute and of the host: `PurePath` can be joined and printed, but not opened here by mistake.
 """
@@ -13,17 +14,17 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 PIECE_BYTES = 1 << 20
-"""Of a file that is read or written piece by piece."""
+"""Chunk size for reading and writing files."""
 ANYBODY = 0o666
-"""Mode of a file that holds no secret; the user's umask takes from it."""
+"""Mode of a file without secrets; the user's umask applies."""
 OWNER = 0o600
-"""Mode of one that does."""
+"""Mode of a file with secrets."""
 PARTIAL = ".partial"
-"""Behind the name of a file until it is whole."""
+"""Suffix of a file's name until it is complete."""
 
 
 class Private(str):
-    """The text of a file that only its owner may read. Its `repr` hides it, since errors and logs print that."""
+    """The text of a file that only its owner may read. Its `repr` hides it from errors and logs."""
 
     __slots__ = ()
 
@@ -32,15 +33,21 @@ class Private(str):
 
 
 Content = bytes | AsyncIterable[bytes]
-"""Of a file that is written; piece by piece if it is large."""
+"""Content to write; in pieces if it is large."""
 
 
 class Files(Protocol):
-    """The files of one host. Whatever fails raises `OSError`; what is not there, `FileNotFoundError` where nothing else is said."""
+    """The files of one host.
+
+    Failures raise `OSError`; a missing file raises `FileNotFoundError` unless noted otherwise.
+    """
 
     async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
-        """Writes a file, with the folders that lead to it. It is there whole or not at all, and has its mode from its first byte on, also in
-        place of one that had another."""
+        """Writes a file, with its parent folders.
+
+        The file appears complete or not at all. It has its mode from its first byte on, also in place of
+        one with another mode.
+        """
         ...
 
     async def append(self, path: PurePath, content: bytes) -> None:
@@ -52,32 +59,42 @@ class Files(Protocol):
         ...
 
     def open(self, path: PurePath, start: int = 0) -> AsyncIterator[bytes]:
-        """The same piece by piece, for a large one: `await there.put(path, here.open(path))` copies it."""
+        """The same in pieces, for a large file: `await there.put(path, here.open(path))` copies it."""
         ...
 
     async def tail(self, path: PurePath, most: int) -> bytes:
-        """The last bytes of a file, at most so many; none of one that is not there."""
+        """The last bytes of a file, at most so many; empty if it does not exist."""
         ...
 
     async def size(self, path: PurePath) -> int | None:
-        """The bytes of a file; None if there is no file of that name."""
+        """A file's size in bytes; None if there is no file of that name."""
         ...
 
     async def glob(self, folder: PurePath, pattern: str) -> list[PurePath]:
-        """What is there below a folder by a pattern (`*.jar`, or `**/*.jar` at any depth), sorted; nothing of a folder that is not there."""
+        """Paths below a folder that match a pattern (`*.jar`, or `**/*.jar` at any depth), sorted; empty
+        if there is no such folder."""
         ...
 
     async def make_folder(self, path: PurePath, mode: int = 0o777) -> None:
-        """Makes a folder, and those that lead to it; one that is there stays as it is. `mode` is its own."""
+        """Makes a folder and its parents; an existing one stays as it is.
+
+        `mode` applies to the folder itself.
+        """
         ...
 
     async def remove(self, path: PurePath) -> None:
-        """Removes a file, or a folder with all that is in it; not what a link leads to. Nothing happens if it is not there."""
+        """Removes a file, or a folder with its content; links are not followed.
+
+        Does nothing if it does not exist.
+        """
         ...
 
 
 async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], folders: Sequence[str] = ()) -> None:
-    """Writes texts below a folder, and makes empty `folders` there. Only the owner can read what is `Private`."""
+    """Writes texts below a folder, and makes empty `folders` there.
+
+    Only the owner can read `Private` ones.
+    """
     await files.make_folder(folder)
     for name in folders:
         await files.make_folder(folder / name)
@@ -86,8 +103,10 @@ async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], fol
 
 
 class LocalFiles:
-    """`Files` of the machine that the controller runs on. No call yields to other tasks: these files are small, and most calls only look
-    whether one has grown."""
+    """`Files` of the controller's machine.
+
+    Calls do not yield to other tasks: the files are small, and most calls only check whether one has grown.
+    """
 
     async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
         """See `Files`."""

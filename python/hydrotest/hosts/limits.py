@@ -1,5 +1,7 @@
-"""What the control groups allow that this process lives in: a container's cores and memory, or a service manager's. Whatever the machine has, no more can be
-used. Both versions of control groups, with all groups above: the smallest limit counts.
+"""The limits of this process's control groups: a container's cores and memory, or a service manager's.
+
+No more can be used, whatever the machine has. Both versions of control groups are read, with all
+parent groups: the smallest limit counts.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import Any
 from hydrotest.errors import MissingToolError
 
 UNLIMITED_BYTES = 1 << 62
-"""Version 1 has no word for no limit: it is the largest number of whole pages."""
+"""Version 1 shows no limit as the largest number of complete pages."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One mounted tree of groups, and where in it this process is."""
+    """One mounted tree of groups, and this process's place in it."""
 
     controllers: frozenset[str]
     """Empty in version 2, which has one tree for all."""
@@ -27,7 +29,7 @@ class Tree:
     """At or below `mount`."""
 
     def groups(self) -> Iterator[Path]:
-        """Its own group and those above, as far as they can be seen."""
+        """Its own group and its parents, as far as they are visible."""
         yield self.own
         yield from (group for group in self.own.parents if group.is_relative_to(self.mount))
 
@@ -39,13 +41,13 @@ class Limits:
     cores: float | None = None
     cpu: Path | None = None
     cpuacct: Path | None = None
-    """Version 1: counts what is used of it."""
+    """Version 1: counts the CPU time used."""
     memory_bytes: int | None = None
     memory: Path | None = None
 
     @classmethod
     def here(cls, outermost: bool = False) -> Limits:
-        """Those of this process that are below what the machine has; see `find`."""
+        """The limits of this process that are below the machine's resources; see `find`."""
         found = cls.find(outermost=outermost)
         if found.cores is not None and found.cores >= (os.cpu_count() or 1):
             found = replace(found, cores=None, cpu=None, cpuacct=None)
@@ -55,8 +57,11 @@ class Limits:
 
     @classmethod
     def find(cls, process: Path = Path("/proc/self"), root: Path = Path("/"), outermost: bool = False) -> Limits:
-        """Those of a process, by its `cgroup` and `mountinfo`. `root`: what mount points are below; `outermost`: only of the groups at the top of what can be
-        seen, which hold everything that is started here."""
+        """The limits of a process, by its `cgroup` and `mountinfo`.
+
+        `root`: the parent of mount points. `outermost`: only the topmost visible groups, which hold
+        everything that is started here.
+        """
         trees = [Tree(tree.controllers, tree.mount, tree.mount) if outermost else tree for tree in _trees(process, root)]
         quotas = [(cores, group, tree) for tree in trees for group in tree.groups() if (cores := _cores(group)) is not None]
         bounds = [(size, group) for tree in trees for group in tree.groups() if (size := _memory_bytes(group)) is not None]
@@ -68,10 +73,10 @@ class Limits:
         return cls(cores, cpu, cpuacct, memory_bytes, memory)
 
     def wire(self) -> dict[str, Any] | None:
-        """`Emulated` of rust/sampler/src/emulated.rs, of what is limited; None where nothing is."""
+        """`Emulated` of rust/sampler/src/emulated.rs, for what is limited; None without limits."""
         if self.cores is None and self.memory_bytes is None:
             return None
-        # In version 2 the group that holds the cores back also tells what waited for them.
+        # In version 2 the group that limits the cores also counts the time spent waiting for them.
         unified = self.cpu if self.cpuacct is None else None
         paths = {"cpu": self.cpu, "cpuacct": self.cpuacct, "memory": self.memory, "unified": unified}
         return {"cores": self.cores or 0.0, "memory_bytes": self.memory_bytes or 0,
@@ -93,7 +98,7 @@ def usable_memory_bytes(limits: Limits) -> int:
 
 
 def usable_cores(limits: Limits) -> float:
-    """Cores that this process may use, with these limits: those that it may run on, and no more than its quota."""
+    """Cores that this process may use with these limits: its affinity, capped by its quota."""
     allowed = float(len(os.sched_getaffinity(0)))
     return allowed if limits.cores is None else min(allowed, limits.cores)
 
@@ -114,7 +119,7 @@ def _trees(process: Path, root: Path) -> list[Tree]:
             continue
         path = own[min(controllers, default="")]
         mount = root / point.lstrip("/")
-        # What is mounted is often the group itself: a container sees nothing above it.
+        # The mount is often the group itself: a container sees nothing above it.
         below = Path(path).relative_to(base) if Path(path).is_relative_to(base) else Path()
         group = mount / below
         trees.append(Tree(controllers, mount, group if group.is_dir() else mount))
@@ -122,7 +127,7 @@ def _trees(process: Path, root: Path) -> list[Tree]:
 
 
 def _unescaped(field: str) -> str:
-    """Blanks are written as octal numbers there."""
+    """Decodes blanks, which are octal numbers there."""
     for code in ("040", "011", "012", "134"):
         field = field.replace(f"\\{code}", chr(int(code, 8)))
     return field

@@ -26,7 +26,7 @@ _LISTEN = "0A"
 
 
 def node_binary() -> Path:
-    """The Rust binary: beside the Python that runs us, or on the PATH."""
+    """The Rust binary: next to the running Python, or on the PATH."""
     beside = Path(sys.executable).parent / NODE
     if beside.exists():
         return beside
@@ -39,13 +39,16 @@ def node_binary() -> Path:
 async def start_node(
     host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = (), program: Sequence[str] = ()
 ) -> Node:
-    """Starts hydrotest-node on this machine, or `program`, and sends it its settings; `options` say to which host it belongs. Raises
-    `MissingToolError` where it speaks another version of the protocol."""
+    """Starts hydrotest-node on this machine, or `program`, and sends it its settings.
+
+    `options` name the host that it belongs to. Raises `MissingToolError` where it has another version of
+    the protocol.
+    """
     process = await asyncio.create_subprocess_exec(
         *(program or [str(node_binary())]), *options, subcommand,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         limit=LINE_BYTES_MAX,
-        # Ctrl-C is the controller's to handle: nodes end when their stdin does.
+        # The controller handles Ctrl-C: nodes end when their stdin does.
         start_new_session=True,
     )  # fmt: skip
     node = Node(f"{subcommand} on {host}", process, float(settings.get("grace_s", 0.0)))
@@ -96,7 +99,10 @@ class LocalHost(LocalFiles):
         return False
 
     async def give(self, resource: str, factor: float) -> None:
-        """See `Host`. Cores are taken from all that runs on this machine, but for generators. Raises `TrialFailedError` where that is refused."""
+        """See `Host`. Takes cores from all processes of this machine except generators.
+
+        Raises `TrialFailedError` where that is refused.
+        """
         if self._cpu_hog is not None:
             cpu_hog, self._cpu_hog = self._cpu_hog, None
             has_lasted = cpu_hog.is_running
@@ -144,22 +150,23 @@ class LocalHost(LocalFiles):
 
 
 def cores() -> int:
-    """Cores that this process and all that it starts may use, the last of them perhaps in part."""
+    """Cores that this process and all that it starts may use, the last of them perhaps partly."""
     return math.ceil(usable_cores(Limits.here()))
 
 
 def free_bytes(folder: Path) -> int:
-    """What is free on the disk where a folder is, or will be made."""
+    """Free bytes of the disk that holds a folder, or will hold it."""
     return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
 def memory_bytes() -> int:
-    """Memory that this process and all that it starts may use: the machine's, or what its control groups allow of that."""
+    """Memory that this process and all that it starts may use: the machine's, or its control groups'
+    limit."""
     return usable_memory_bytes(Limits.here())
 
 
 def cpu_model() -> str:
-    """What the kernel calls this machine's processor."""
+    """The kernel's name for this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -167,7 +174,7 @@ def cpu_model() -> str:
 
 
 def _listening_inodes(address: str, port: int) -> set[str]:
-    """Of the sockets that listen on a port of an address, or of all addresses."""
+    """Inodes of the sockets that listen on a port of an address, or of all addresses."""
     # As the kernel prints it: four bytes, the last first; behind a prefix where the socket takes IPv6 too.
     wanted = socket.inet_aton(address)[::-1].hex().upper()
     inodes = set()

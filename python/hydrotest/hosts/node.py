@@ -1,4 +1,4 @@
-"""A running hydrotest-node: settings in, events out, gone when we are."""
+"""A running hydrotest-node: takes settings, sends events, and ends when the controller does."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LINE_BYTES_MAX = 256 << 20
 STDERR_BYTES_KEPT = 64 << 10
 ANSWER = Patience(60.0, "it has only to start, or to look something up")
 END_S_MAX = 30.0
-"""From the end of its stdin to the end of a node; a supervisor has its service's grace as well."""
+"""From the end of its stdin to the end of a node; a supervisor also has its service's grace period."""
 KILL = Patience(10.0, "what is killed is gone at once, unless it hangs in the kernel")
 END_POLL_S = 0.01
 LAST_WORDS_S_MAX = 2.0
-"""From the end of a node to the end of its stderr, which something that it started may hold open."""
+"""From the end of a node to the end of its stderr, which a process that it started may hold open."""
 
 Event = dict[str, Any]
 
 
 def how_it_ended(exited: Event) -> str:
-    """From the event `exited` of a supervised process: what follows “it ended”."""
+    """The text after “it ended”, from the event `exited` of a supervised process."""
     return f"by signal {exited['signal']}" if exited["signal"] is not None else f"with exit code {exited['code']}"
 
 
@@ -37,7 +37,7 @@ class Node:
     """One hydrotest-node process on some host."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, grace_s: float = 0.0) -> None:
-        """`grace_s`: what it gives to that which it supervises, once its stdin ends."""
+        """`grace_s`: the grace period of its supervised process, once its stdin ends."""
         self.name = name
         self._process = process
         self._grace_s = grace_s
@@ -55,8 +55,10 @@ class Node:
         return self._process.returncode is None
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Sends one JSON line. A node that is gone already shows so in its events. Raises `OverdueError` if it takes nothing in; it is
-        killed then."""
+        """Sends one JSON line. For a node that is gone, its events show that.
+
+        Raises `OverdueError` if it reads nothing; it is killed then.
+        """
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -68,13 +70,16 @@ class Node:
             raise
 
     async def greet(self) -> None:
-        """Says which version of the protocol is spoken here, and hears which there. Raises `MissingToolError` where that is not the same."""
+        """Exchanges the protocol's version with the node.
+
+        Raises `MissingToolError` where the versions differ.
+        """
         await self.send(GREETING)
         try:
             hello = await self.expect("hello", ANSWER)
         except OverdueError:  # slow, and not of another version
             raise
-        except TrialFailedError as error:  # an older one takes the greeting for its settings
+        except TrialFailedError as error:  # an older version takes the greeting for its settings
             check_hello(self.name, None, error.message.removeprefix(f"{self.name}: "))
         else:
             check_hello(self.name, hello)
@@ -84,13 +89,19 @@ class Node:
         await self.send({"command": command, **fields})
 
     async def events(self) -> AsyncIterator[Event]:
-        """Everything that the node says until it ends, however long it is silent. Raises `TrialFailedError` for what is not an event."""
+        """All events of the node until it ends, however long it is silent.
+
+        Raises `TrialFailedError` for a line that is not an event.
+        """
         while (event := await self.next_event()) is not None:
             yield event
 
     async def next_event(self, patience: Patience | None = None) -> Event | None:
-        """The next thing that the node says; None once it has ended. Raises `TrialFailedError` for what is not an event, `MissingToolError` for
-        one of another version, and `OverdueError` if it says nothing for so long; it is killed then."""
+        """The node's next event; None once it has ended.
+
+        Raises `TrialFailedError` for a line that is not an event, `MissingToolError` for an event of another
+        version, and `OverdueError` if none comes in time; the node is killed then.
+        """
         assert self._process.stdout is not None
         line = b""
         try:
@@ -108,8 +119,11 @@ class Node:
         return event
 
     async def expect(self, wanted: str, patience: Patience = ANSWER) -> Event:
-        """The next event of this kind. Raises `TrialFailedError` with the node's own words if it fails or ends first, and `OverdueError` if
-        none comes in that time; it is killed then."""
+        """The next event of this kind.
+
+        Raises `TrialFailedError` with the node's message if it fails or ends first, and `OverdueError` if
+        none comes in time; the node is killed then.
+        """
         try:
             return await within(self._expect(wanted), patience, self.name, f"say {wanted!r}")
         except OverdueError:
@@ -125,8 +139,11 @@ class Node:
         raise TrialFailedError(await self.exit_status_text())
 
     async def close(self) -> str | None:
-        """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if it does not. What went wrong
-        then, for those who report it; nothing else is raised, since what is closed is often not what failed."""
+        """Closes stdin, which ends the node and all that it started; waits until it has, and kills it if
+        need be.
+
+        Returns the problem, if any. Raises nothing else, since the closed node is often not what failed.
+        """
         if self._process.stdin is not None:
             self._process.stdin.close()
         patience = Patience.of(its_service=self._grace_s, its_own_end=END_S_MAX)
@@ -138,8 +155,10 @@ class Node:
         return problem
 
     async def _ended(self, patience: Patience) -> bool:
-        """Waits for the end of the process, but not for that of its pipes, which what it started may hold. False if it does not come in that
-        time."""
+        """Waits for the end of the process, but not of its pipes, which its children may hold.
+
+        False if it does not end in time.
+        """
 
         async def look() -> bool:
             return not self.is_running
@@ -150,15 +169,19 @@ class Node:
             return False
 
     async def kill(self) -> bool:
-        """Ends the node without asking; False if it hangs in the kernel, where nothing ends it."""
+        """Kills the node; False if it hangs in the kernel, where nothing ends it."""
         if self._process.returncode is None:
-            # Not the process's own `kill`: that looks first whether it has ended, and takes its exit code from the loop, which tells of 255 then.
+            # Not the process's own `kill`: that first polls for its end and takes the exit code from the
+            # loop, which then reports 255.
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(self._process.pid, signal.SIGKILL)
         return await self._ended(KILL)
 
     async def exit_status_text(self) -> str:
-        """How the node ended, in words. One that says nothing more is no use: it is killed if it does not end."""
+        """How the node ended, in words.
+
+        A node without further events is useless: it is killed if it does not end.
+        """
         await self._ended(KILL)
         code = self._process.returncode
         if code is None:

@@ -1,4 +1,4 @@
-"""Free TCP ports of this machine, kept for who asked until this process ends."""
+"""Free TCP ports of this machine, reserved until this process ends."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ PORT_MAX = 65_535
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The ports that the kernel gives to outgoing connections, the first and the last."""
 RANGE_SETTING = "net.ipv4.ip_local_port_range='32768 60999'"
-"""The kernel's default; it leaves room on both sides."""
+"""The kernel's default; it leaves ports free on both sides."""
 REMEDY = f"End what listens there, or leave ports to services: sysctl -w {RANGE_SETTING}."
 _reserved: dict[int, socket.socket] = {}
-"""A port is given once: what asks for several does so before the first is bound."""
+"""Each port is given once: a caller may ask for several before it binds the first."""
 
 
 def ephemeral_ports() -> range:
@@ -27,18 +27,23 @@ def ephemeral_ports() -> range:
 
 
 def safe_ports() -> list[range]:
-    """Ports that no outgoing connection takes: those below the kernel's range, then those above it. Empty ones where there are none."""
+    """Ports that no outgoing connection takes: those below the kernel's range, then those above it.
+
+    Empty ones where there are none.
+    """
     ephemeral = ephemeral_ports()
     return [range(FREE_PORT_MIN, ephemeral.start), range(max(FREE_PORT_MIN, ephemeral.stop), PORT_MAX + 1)]
 
 
 def reserve_port() -> int:
-    """A port on which nothing listens and which nothing else takes, a service that may use used addresses (SO_REUSEADDR) excepted. Raises `SystemFailedError`.
+    """A port on which nothing listens and which no other process takes. Raises `SystemFailedError`.
 
-    It is kept by a socket that is bound and does not listen: neither an outgoing connection nor another hydrotest gets the port meanwhile. Services bind it all the
-    same, since Java, Rust and most others ask for SO_REUSEADDR.
+    A bound socket that does not listen keeps it: neither an outgoing connection nor another hydrotest gets
+    the port meanwhile. Only a service with SO_REUSEADDR can bind it, which Java, Rust and most others
+    ask for.
     """
-    # Tuned machines give all ports to connections (1024 to 65535): then one of these, of which none is in use just now.
+    # Tuned machines give all ports to connections (1024 to 65535): then one of these that is unused at the
+    # moment.
     for candidates in [*safe_ports(), ephemeral_ports()]:
         ports = [port for port in candidates if port >= FREE_PORT_MIN and port not in _reserved]
         for port in random.sample(ports, len(ports)):
@@ -51,7 +56,7 @@ def _reserve(port: int) -> bool:
     with contextlib.ExitStack() as closing:
         holder = closing.enter_context(socket.socket())
         try:
-            # Without SO_REUSEADDR, so that it fails where anybody has the port, on whatever address.
+            # Without SO_REUSEADDR, so that it fails where any process has the port, on whatever address.
             holder.bind(("", port))
         except OSError:
             return False

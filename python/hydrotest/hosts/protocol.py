@@ -1,4 +1,4 @@
-"""What the controller and hydrotest-node must agree on before anything else: the version of what they say to each other."""
+"""The version of the protocol, on which the controller and hydrotest-node must agree first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hydrotest.errors import MissingToolError
 
 PROTOCOL = 2
-"""To be raised with every change that the other side would not understand, here and in rust/core/src/wire.rs."""
+"""Raise it with every change that the other side would not understand, here and in rust/core/src/wire.rs."""
 GREETING = {"protocol": PROTOCOL}
 """The controller's first line; the node's is the event `hello`."""
 EVENTS = frozenset({"hello", "clock", "ready", "started", "second", "histogram", "spawned", "exited", "sample", "done", "failed"})
@@ -17,7 +17,10 @@ REMEDY = "Install both from one source: `make install`."
 
 
 def check_hello(name: str, hello: dict[str, Any] | None, instead: str | None = None) -> None:
-    """Checks a node's first event. None: it said something else, or nothing; `instead`: what. Raises `MissingToolError` where it speaks another version."""
+    """Checks a node's first event. Raises `MissingToolError` where the node has another version.
+
+    None: there was no such event; `instead`: what came in its place.
+    """
     theirs = None if hello is None else hello.get("protocol")
     if theirs != PROTOCOL:
         said = "no version" if theirs is None else f"version {theirs}"
@@ -26,7 +29,10 @@ def check_hello(name: str, hello: dict[str, Any] | None, instead: str | None = N
 
 
 def understood(name: str, line: bytes | str) -> dict[str, Any]:
-    """One line of a node as an event. Raises `ValueError` for what is not an event, and `MissingToolError` for an event that is not known."""
+    """One line of a node as an event.
+
+    Raises `ValueError` for other lines, and `MissingToolError` for unknown events.
+    """
     event = json.loads(line)
     if not isinstance(event, dict) or "event" not in event:
         raise ValueError(f"{event!r} is not an event")

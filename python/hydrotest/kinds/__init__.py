@@ -1,1 +1,4 @@
-"""What kinds of systems, workloads, tests and hosts there are: each is one object, registered once. It names by text what the layers above have for it."""
+"""The kinds of systems, workloads, tests and hosts.
+
+Each is one object, registered once. It names its parts in higher layers by text.
+"""

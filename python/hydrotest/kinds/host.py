@@ -1,4 +1,4 @@
-"""What hydrotest knows of a kind of host before there is one."""
+"""A kind of host, as hydrotest knows it before there is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class HostKind:
     """A way to have hosts."""
 
     name: str
-    """What its key `connect` says."""
+    """The value of its key `connect`."""
     model: Ref
     """Its settings in the experiment file, a subclass of `spec.hosts.Placed`."""
     make: Ref

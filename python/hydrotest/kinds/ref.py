@@ -1,4 +1,4 @@
-"""Something that is named now and imported when it is used."""
+"""A reference by name that is imported when it is used."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Ref:
-    """`package.module:name`. A lower layer holds it as data; who uses it stands above what it names."""
+    """`package.module:name`.
+
+    A lower layer holds it as data; its user is in a layer above the named object.
+    """
 
     path: str
 
     def load(self) -> Any:
-        """What it names. Raises `ImportError` or `AttributeError` where that is not there."""
+        """The named object. Raises `ImportError` or `AttributeError` where it does not exist."""
         return _load(self.path)
 
 

@@ -1,4 +1,5 @@
-"""All kinds that there are: hydrotest's own, and those of installed packages with an entry point in the group `hydrotest.kinds`."""
+"""All kinds: hydrotest's own, and those of installed packages with an entry point in the group
+`hydrotest.kinds`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ K = TypeVar("K", SystemKind, WorkloadKind, TestKind, HostKind)
 
 
 class Registry(Mapping[str, K], Generic[K]):
-    """The kinds of one sort by name, hydrotest's own first. They are looked for when they are first asked for."""
+    """The kinds of one sort by name, hydrotest's own first. They are loaded at first use."""
 
     def __init__(self, sort: type[K]) -> None:
         self._sort: type = sort
@@ -64,7 +65,7 @@ def _by_sort() -> Mapping[type, Mapping[str, AnyKind]]:
         whose = f"the extension {point.name} ({point.value})"
         try:
             kinds = point.load()
-        except Exception as error:  # whatever a foreign module raises while it is imported
+        except Exception as error:  # a foreign module may raise anything while it is imported
             raise MissingToolError(f"{whose} cannot be loaded: {type(error).__name__}: {error}", "Correct it, or uninstall it.") from error
         _add(found, kinds, whose)
     return MappingProxyType({sort: MappingProxyType(kinds) for sort, kinds in found.items()})

@@ -1,4 +1,4 @@
-"""What hydrotest knows of a system before any of it runs."""
+"""A system, as hydrotest knows it before any of it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hydrotest.kinds.internal import Internal
 from hydrotest.kinds.ref import Ref
 
 Advice = tuple[str, str]
-"""What to do, and the vendor's own page that says so."""
+"""What to do, and the vendor's own page that recommends it."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class SystemKind:
     make: Ref
     """From settings and a `systems.base.Placement` to a `systems.base.System`."""
     start_s: float
-    """Seconds that a plan reckons its start with."""
+    """Start-up time in seconds that a plan assumes."""
     services: str
     """A regular expression of its services' names, from their beginning."""
     bundles: tuple[Ref, ...] = ()
-    """`systems.fetch.Bundle`s that `hydrotest fetch` brings."""
+    """`systems.fetch.Bundle`s of `hydrotest fetch`."""
     limits: tuple[Internal, ...] = ()
     """Limits inside it that its gauges show."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
-    """What to do about what binds, by resource, or by the setting that costs CPU."""
+    """Advice about a bottleneck, by resource, or by the setting that costs CPU."""
     needs_java: bool = False

@@ -1,4 +1,4 @@
-"""What hydrotest knows of a kind of test before any of it runs."""
+"""A kind of test, as hydrotest knows it before any of it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TestKind:
     """A kind of test."""
 
     __test__ = False
-    """It is none of pytest's."""
+    """Not a test class of pytest's."""
 
     name: str
     """Its key in the list of tests."""

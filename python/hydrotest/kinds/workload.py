@@ -1,4 +1,4 @@
-"""What hydrotest knows of a kind of workload before any of it runs."""
+"""A kind of workload, as hydrotest knows it before any of it runs."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ class WorkloadKind:
     """A kind of workload."""
 
     name: str
-    """What its key `kind` says."""
+    """The value of its key `kind`."""
     model: Ref
     """Its settings in the experiment file, a subclass of `spec.workload.Workload`."""
     run: Ref
     """Its life in a run, a subclass of `run.workloads.base.Workload`."""
     system: str | None
-    """The system that it presses on, by name; None where it has none, or its settings say which."""
+    """The name of its system; None where it has none, or its settings name it."""
     unit: str | None = None
-    """Of its limit; None where it has none."""
+    """The unit of its limit; None where it has none."""
     stock: StockTool | None = None
     table: Literal["records", "operations"] | None = None
-    """In which form its levels are shown."""
+    """The form in which its levels are shown."""
     program: tuple[str, ...] = ()
-    """A generator of its own, which speaks the nodes' protocol (`hosts.protocol`): the command, before its subcommand. Not given: hydrotest-node."""
+    """The command, before its subcommand, of its own generator, which uses the nodes' protocol
+    (`hosts.protocol`). Empty: hydrotest-node."""
     needs_javac: bool = False
     """A program of ours is compiled for it, against its system."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
-    """Where it differs from its system's."""
+    """Its own advice, where it differs from its system's."""

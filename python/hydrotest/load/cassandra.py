@@ -16,13 +16,15 @@ SATURATING_IN_FLIGHT = 128
 """Requests in flight that keep a small ring busy; Cassandra's own default is 128 native transport threads."""
 POPULATE_S_MAX = 3600.0
 SCAN_ROWS_PER_S_MIN, SCAN_BYTES_PER_S_MIN = 500.0, 1e6
-"""A hundredth of what a scan reads on two cores: hosts may be given a small part of one."""
+"""A hundredth of a scan's speed on two cores: hosts may have a small part of one."""
 WRITERS_PER_TRIAL = SHARES_MAX
 
 
 def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, Any]:
-    """`Content` of rust/cassandra/src/settings.rs; what fills the tables before is one statement. The others are known to it all the
-    same: which columns are keys, and so what they hold, follows from all of them."""
+    """`Content` of rust/cassandra/src/settings.rs; one statement fills the tables before the load.
+
+    It needs the other statements, too: together they determine which columns are keys, and so their content.
+    """
     if workload.mix is not None:
         return {"standard": {"shape": _shape(workload), "write_share": 1.0 if is_filling else workload.mix.write_share}}
     statements = [
@@ -65,8 +67,11 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
 
 def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
                load: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
-    """A reading and writing generator on each host. With `filled` each row of `keys` has been written before, and acknowledged: one that
-    a read does not find is missing."""
+    """A reading and writing generator on each host.
+
+    With `filled`, each row of `keys` has been written before, and acknowledged: a row that a read does not
+    find is missing.
+    """
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
         "client": client, "cluster": cluster.wire(), "keyspace": keyspace, "content": _content(workload), "filled": filled,
@@ -79,8 +84,10 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
 
 
 def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:
-    """Write every row of the workload's range once, to all its replicas: a read at a weak level that asked one which a write has not
-    reached yet would take it for lost."""
+    """Generators that write every row of the workload's range once, to all its replicas.
+
+    Otherwise a read at a weak level might ask a replica without the row, and count it as lost.
+    """
     load = {"model": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
                 "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
     filling = generators(name, workload, hosts, cluster, keyspace, trial, load, filled=False)

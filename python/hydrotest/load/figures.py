@@ -1,4 +1,4 @@
-"""Figures in a text that a program has printed in some locale: read where they allow one reading only, refused otherwise."""
+"""Figures in a program's output in some locale: read where there is only one reading, refused otherwise."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from hydrotest.errors import TrialFailedError
 
 DECIMALS = (".", ",")
 GROUPS = (",", ".", "'", "\u2019", "\u00a0", "\u202f")
-"""What the locales of Java put between thousands: the last two are the no-break spaces that French, Russian and others use."""
+"""The thousands separators of Java's locales.
+
+The last two are the no-break spaces of French, Russian and others.
+"""
 DIGITS_MAX = 18
-"""A longer number is no figure of a test, and would not fit a double."""
+"""A longer number is not a figure of a test, and would not fit a double."""
 OTHER_LOCALE = "Run the tool in an English locale (`-Duser.language=en -Duser.country=US`); look for other ones in JAVA_TOOL_OPTIONS and _JAVA_OPTIONS."
 
 
 class _Style:
-    """One way to write numbers. Groups are of three digits, as Java's Formatter makes them in all locales."""
+    """One way to write numbers. Groups have three digits, as in Java's Formatter in all locales."""
 
     def __init__(self, decimal: str, group: str | None) -> None:
         self.decimal = decimal
@@ -45,10 +48,11 @@ _GROUPED = [_Style(decimal, group) for decimal in DECIMALS for group in GROUPS i
 
 
 def read_figures(texts: Sequence[str], *, grouped: bool, tool: str) -> list[float]:
-    """Numbers that one program has printed in one locale. `grouped`: it may put marks between thousands.
+    """Numbers that one program has printed in one locale. `grouped`: there may be thousands separators.
 
-    `12.345` alone may be twelve or twelve thousand; beside `5,1` it is the latter. Raises `TrialFailedError` where the texts together allow several
-    readings, or none. NaN and infinity are read as such.
+    `12.345` alone may be twelve or twelve thousand; together with `5,1` it is the latter. Raises
+    `TrialFailedError` where the texts together allow several readings, or none. NaN and infinity are read
+    as such.
     """
     styles = [*_PLAIN, *_GROUPED] if grouped else _PLAIN
     readings: dict[tuple[float, ...], None] = {}

@@ -1,4 +1,4 @@
-"""The driver of a dataflow: it is told what to do by its control file, one thing after the other."""
+"""The driver of a dataflow: its control file instructs it, one step after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hydrotest.load.spark import POLL_S, READY_S_MAX, Application, Submitted
 
 
 class FlowDriver(Submitted):
-    """A running driver. What its queries say of their batches is kept in `progress`."""
+    """A running driver. `progress` keeps its queries' reports of their batches."""
 
     OUT = "flow.jsonl"
 
@@ -25,13 +25,17 @@ class FlowDriver(Submitted):
         super().__init__(name, node, files, folder, log, hosts)
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
-        """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null where the source does not say)."""
+        """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null if the
+        source does not report it)."""
         self.endings: list[dict[str, Any]] = []
         """Of each query that an error has ended: query, wall_s, error (in brief)."""
 
     @classmethod
     async def start(cls, name: str, application: Application, host: Host, folder: PurePath, log: PurePath) -> FlowDriver:
-        """Starts a driver and waits until its session is there. Raises `TrialFailedError` with its last words."""
+        """Starts a driver and waits until its session is there.
+
+        Raises `TrialFailedError` with the end of its log.
+        """
         driver = await cls.submit(name, application, host, folder, log, {}, json.dumps({"number": 0}))
         try:
             ready = await driver._await("ready", 0, READY_S_MAX)
@@ -42,7 +46,10 @@ class FlowDriver(Submitted):
         return driver
 
     async def ask(self, what: str, seconds_max: float, **fields: Any) -> dict[str, Any]:
-        """Has it do something (see jobs/flow/Flow.java) and returns what it found. Raises `TrialFailedError` if it fails, dies, or takes longer."""
+        """Has it do something (see jobs/flow/Flow.java) and returns the result.
+
+        Raises `TrialFailedError` if it fails, dies, or takes longer.
+        """
         self._asked += 1
         await self.instruct(json.dumps({"number": self._asked, "do": what, **fields}))
         answer = await self._await("done", self._asked, seconds_max)
@@ -53,7 +60,7 @@ class FlowDriver(Submitted):
         async def look() -> dict[str, Any] | None:
             while (line := await self._line_or_death()) is not None:
                 if self._note(line) or line.get("number", 0) != number:
-                    continue  # told by the way, or the answer to what nobody waits for any more
+                    continue  # an unrequested report, or a late answer to an abandoned request
                 if line["event"] == "failed":
                     raise TrialFailedError(f"{self.name}: {in_brief(line['error'], self._hosts)}")
                 if line["event"] == wanted:
@@ -64,12 +71,12 @@ class FlowDriver(Submitted):
             patience = Patience.of(what_it_was_asked_to_do=seconds_max)
             return await until(look, patience, f"the driver of {self.name}, see {self._log},", "come to an end with it", POLL_S)
         except OverdueError:
-            # It does one thing after the other: what it hangs in would keep all else waiting, too.
+            # It does one thing after the other: a hanging step would keep all others waiting, too.
             await self.stop()
             raise
 
     def _note(self, line: dict[str, Any]) -> bool:
-        """Keeps what is told by the way. False if it is an answer."""
+        """Keeps an unrequested report. False if the line is an answer."""
         told = {"progress": self.progress, "ended": self.endings}.get(line["event"])
         if told is None:
             return False
@@ -77,6 +84,6 @@ class FlowDriver(Submitted):
         return True
 
     async def take_in(self) -> None:
-        """Keeps what it has told by now, before nobody asks it any more."""
+        """Keeps its reports so far, before requests to it end."""
         while (line := await self._next_line()) is not None:
             self._note(line)

@@ -22,14 +22,14 @@ CONSUMER_CONNECTIONS = 2
 PRODUCERS_PER_TRIAL = SHARES_MAX
 """Producer ids set aside for each trial, so that no two trials share one."""
 PRODUCERS_MAX = 1 << 16
-"""Their ids begin anew then; a topic is written in one trial only."""
+"""The ids start again after so many; a topic is written in one trial only."""
 RECORD_OVERHEAD_BYTES = 10
-"""What the batch format adds to a small record."""
+"""Overhead of the batch format for a small record."""
 VERIFY_S_MAX = 600.0
 
 
 class Parted(Protocol):
-    """What says how its topics are made."""
+    """Settings for making topics."""
 
     @property
     def partitions(self) -> int: ...
@@ -46,7 +46,7 @@ async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parte
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
-    """How many records were written to a topic, with what transactions add."""
+    """The number of records written to a topic, including those that transactions add."""
     answer = await ask(host, "query", {"kafka": {"query": "ends", "cluster": cluster.wire(), "topic": topic}})
     return int(answer["records"])
 
@@ -57,16 +57,21 @@ async def delete_topic(host: Host, cluster: Cluster, topic: str) -> None:
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
-    """Records in flight that keep every partition's pipeline full: full batches for each of the
-    requests that a connection may have out."""
+    """Records in flight that keep every partition's pipeline full.
+
+    Full batches for each of the requests that a connection may have outstanding.
+    """
     per_batch = max(1, int(workload.batch_size // (workload.record_bytes + RECORD_OVERHEAD_BYTES)))
     return REQUESTS_IN_FLIGHT * workload.partitions * per_batch
 
 
 def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
               load: dict[str, Any], retries: bool = False) -> list[Generator]:  # fmt: skip
-    """A producing generator on each host. `load` is `LoadSettings` of rust/core/src/wire.rs without shares and priority. With
-    `retries` they outlive a broker's absence."""
+    """A producing generator on each host.
+
+    `load` is `LoadSettings` of rust/core/src/wire.rs without shares and priority.
+    With `retries` they outlive a broker's absence.
+    """
     settings = {
         "cluster": cluster.wire(), "topic": topic, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
         "idempotent": workload.is_idempotent, "transactions": _transactions(workload), "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
@@ -92,16 +97,22 @@ def _records(workload: KafkaProduce) -> dict[str, Any]:
 
 
 Reading = Literal["once", "repeat", "follow"]
-"""Once: until the end that the topic had. Repeat: again from the first record until the time is over. Follow: with the
-producers, until the time is over and all that they wrote is read."""
+"""How a topic is read.
+
+Once: until the end that the topic had. Repeat: from the first record, repeatedly, until the time is
+over. Follow: with the producers, until the time is over and all that they wrote is read.
+"""
 
 
 def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
               offered: float | None = None, retries: bool = False, is_even: bool = True,
               committed: bool = False, burst: int = 0) -> list[Generator]:  # fmt: skip
-    """A consuming generator on each host; each reads a part of the partitions. `offered` is the rate at which the topic is written,
-    when it is followed, `is_even` if what can be read comes evenly, and `burst` how much of it comes at once. With `retries` they outlive a broker's absence;
-    `committed`: they leave out what no transaction has committed."""
+    """A consuming generator on each host; each reads a part of the partitions.
+
+    When the topic is followed, `offered` is the rate at which it is written. `is_even`: records become
+    readable evenly; `burst`: how many become readable at once. With `retries` they outlive a broker's
+    absence; `committed`: they leave out records that no transaction has committed.
+    """
     settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
                 "shares": len(hosts), "nice": NICE}  # fmt: skip
@@ -110,6 +121,9 @@ def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, se
 
 
 def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None) -> Generator:
-    """Reads a topic from its first record to its end and checks every one; see `consumers`. `level`: that of all log records in it."""
+    """Reads a topic from its first record to its end and checks each; see `consumers`.
+
+    `level`: the level of all its log records.
+    """
     (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed)
     return reader if level is None else replace(reader, settings={**reader.settings, "level": level})

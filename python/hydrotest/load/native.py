@@ -1,4 +1,4 @@
-"""hydrotest's own generators: settings in, outcome, histograms and second-by-second counters out."""
+"""hydrotest's own generators: settings in; outcome, histograms and second-by-second counters out."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from hydrotest.store.records import Load, Outcome
 from hydrotest.store.trial_lines import TrialLines
 
 NICE = -10
-"""Asked for where allowed; what was got is kept with the trial."""
+"""Requested where allowed; the actual value is kept with the trial."""
 
 START_LEAD_S = 0.1
-"""From `go` to second 0: every generator has heard of it and its threads are up."""
+"""From `go` to second 0: by then every generator has received it and its threads are up."""
 
 CONNECT = Patience.of(connections_to_all_nodes_by_a_slow_machine=SLOW * 100.0)
-"""The generator itself waits for leaders, transactions and each connection at most so long in all."""
+"""The generator itself waits for leaders, transactions and each connection at most so long in total."""
 SILENT_S_MAX = 60.0
-"""A generator speaks once a second as long as it presses."""
+"""A generator reports once a second while it applies load."""
 DRAIN_S = SLOW * 60.0
-"""From the end of its load: the generator waits 15 s for what is unanswered, up to 30 s for transactions, and writes its account."""
+"""From the end of its load: the generator waits 15 s for missing answers, up to 30 s for transactions,
+and writes its account."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ class GeneratorShare:
 
 
 def shared(load: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[GeneratorShare]:
-    """A generator with so many threads on each of the hosts, all keeping one schedule. `load` has neither shares nor priority."""
+    """A generator with so many threads on each of the hosts, all sharing one schedule.
+
+    `load` has neither shares nor priority.
+    """
     return [
         GeneratorShare(
             number, host, {**load, "threads": threads, "shares": threads * len(hosts), "first_share": threads * number, "nice": NICE}
@@ -68,22 +72,23 @@ class Generator:
     settings: dict[str, Any] = field(repr=False)
     """For the node's stdin; it may hold a password."""
     number: int = 0
-    """Which of the workload's generators it is. Rate and number in flight are the whole workload's."""
+    """Index among the workload's generators. Rate and number in flight are for the complete workload."""
     offered: float | None = None
     in_flight: int | None = None
     client: Literal["native", "driver"] = "native"
     is_even: bool = True
-    """False where operations come at random, in bursts, or at a rate that changes: a window holds not just its share of them."""
+    """False where operations come at random, in bursts, or at a changing rate: a window has more or less
+    than its share."""
 
     burst: int = 0
     """Operations that come at once."""
 
     follows: bool = False
-    """True if it reads what the others write, until they have ended and all is read."""
+    """True if it reads the others' records, until they have ended and all is read."""
 
     @property
     def seconds(self) -> float:
-        """The longest that it presses, or reads."""
+        """The longest time for which it applies load, or reads."""
         return float(self.settings.get("load", self.settings)["seconds"])
 
     @property
@@ -94,7 +99,7 @@ class Generator:
     @classmethod
     def of_share(cls, name: str, workload: Scheduled, share: GeneratorShare, subcommand: str, settings: dict[str, Any],
                  client: Literal["native", "driver"] = "native") -> Generator:  # fmt: skip
-        """A generator that presses with its share; its `load` is put among the settings."""
+        """A generator for its share of the load; its `load` becomes part of the settings."""
         model = share.load["model"]
         offered: float | None = model.get("open", {}).get("rate_per_s")
         if "profile" in model:
@@ -120,7 +125,7 @@ class RunningGenerator:
 
     @classmethod
     async def start(cls, generator: Generator) -> RunningGenerator:
-        """Starts the node and waits until it is connected. Raises `TrialFailedError` with its own words."""
+        """Starts the node and waits until it is connected. Raises `TrialFailedError` with its message."""
         node = await generator.host.node(generator.subcommand, generator.settings, WORKLOADS[generator.kind].program)
         running = cls(generator, node)
         try:
@@ -132,14 +137,17 @@ class RunningGenerator:
         return running
 
     async def finish(self, folder: Path, on_second: OnSecond, patience_s: float = 0.0) -> Load:
-        """Takes in everything until the node is done. `patience_s`: how long it may be paused on purpose. Raises `TrialFailedError` if
-        it fails, dies, or falls silent while it presses; what comes after that is for who waits for all."""
+        """Takes in everything until the node is done. `patience_s`: how long it may be paused on purpose.
+
+        Raises `TrialFailedError` if it fails, dies, or falls silent under load; the caller that waits for all
+        handles the time after that.
+        """
         generator = self.generator
         files = TrialLines(folder)
         name, number = generator.workload, generator.number
         outcome: Outcome | None = None
         silence = Patience.of(a_word_each_second=SILENT_S_MAX, what_is_held_still_on_purpose=patience_s)
-        # Near its end it may have begun to drain by then, and be silent for good reason.
+        # Near its end it may already drain, and be silent for good reason.
         speaks_until = time.monotonic() + generator.seconds - silence.seconds
         try:
             while (event := await self.node.next_event(silence if time.monotonic() < speaks_until else None)) is not None:
@@ -166,7 +174,7 @@ class RunningGenerator:
                     hosts=[generator.host.name])  # fmt: skip
 
     async def end(self) -> None:
-        """Ends its node; one that hangs is not asked first."""
+        """Ends its node; one that hangs is killed at once."""
         if self.hangs:
             await self.node.kill()
         await self.node.close()
@@ -174,9 +182,12 @@ class RunningGenerator:
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
                          drains: Sequence[Callable[[], Awaitable[None]]] = (), patience_s: float = 0.0) -> list[Load]:  # fmt: skip
-    """Runs generators together: all connected before the first record, all beginning at one time. What the generators of one
-    workload did is one load. `drains` bring to where followers read what is on its way when the others have ended. `patience_s`: how long
-    they may be paused on purpose. Raises `TrialFailedError`, also where one does not end. Whatever happens, none is left behind."""
+    """Runs generators together: all are connected before the first record, and all begin at one time.
+
+    The generators of one workload give one load. `drains` complete what is under way for followers, when
+    the others have ended. `patience_s`: how long generators may be paused on purpose. Raises
+    `TrialFailedError`, also where one does not end. None is left behind in any case.
+    """
     running: list[RunningGenerator] = []
     try:
         for generator in generators:
@@ -214,8 +225,10 @@ def _patience(generators: Sequence[Generator], held_s: float) -> Patience:
 
 
 async def _ended(tasks: Mapping[RunningGenerator, asyncio.Task[Load]], patience: Patience) -> None:
-    """Waits until all of them are over. Raises an `OverdueError` that names those that are not in time. Should one fail, the group that
-    they are of cancels this wait."""
+    """Waits until all of them are over. Raises an `OverdueError` that names the late ones.
+
+    If one fails, its task group cancels this wait.
+    """
     if not tasks:
         return
     _, hanging = await asyncio.wait(tasks.values(), timeout=patience.seconds)
@@ -227,7 +240,7 @@ async def _ended(tasks: Mapping[RunningGenerator, asyncio.Task[Load]], patience:
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The failure to tell of: a generator's own words if there are any."""
+    """The failure to report: a generator's own message if there is one."""
     told = failures.subgroup(TrialFailedError)
     one: BaseException = told or failures
     while isinstance(one, BaseExceptionGroup):

@@ -1,4 +1,4 @@
-"""Spark workloads: a driver that stays up for a whole run and is told when to press."""
+"""Spark workloads: a driver that stays up for a complete run and runs its tests on request."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from hydrotest.store.records import Iteration
 SETTINGS, CONTROL, BEATS = "settings.json", "control", "beats.jsonl"
 """Files in a driver's folder."""
 READY_S_MAX = 300.0
-"""For executors to come up and the data to be made."""
+"""Time for executors to start and the data to be made."""
 REGISTERED_S_MAX = 30.0
-"""A driver says nothing before its executors are there, or this is over (`spark.scheduler.maxRegisteredResourcesWaitingTime`)."""
+"""A driver reports nothing before its executors are there, or this is over
+(`spark.scheduler.maxRegisteredResourcesWaitingTime`)."""
 POLL_S = 0.05
 GRACE_S = 10.0
 
@@ -40,11 +41,11 @@ class Application:
     """Up to the program's own arguments."""
     env: Mapping[str, str]
     hosts: Mapping[str, str]
-    """Names by address, for what Spark says of its executors."""
+    """Host names by address, for Spark's reports of its executors."""
 
 
 class JobHungError(TrialFailedError):
-    """A test that does not come to its end; the message says why."""
+    """A test that does not end; the message gives the reason."""
 
     def __init__(self, message: str, began_s: float) -> None:
         super().__init__(message)
@@ -53,25 +54,28 @@ class JobHungError(TrialFailedError):
 
 
 class Submitted:
-    """A running driver of ours: it does what its control file says, ends when that is gone, and tells what it did in a file of JSON lines."""
+    """A running driver of ours.
+
+    It follows its control file, and ends when that is gone. It reports in a file of JSON lines.
+    """
 
     OUT: ClassVar[str]
 
     def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
-        """`files`: of the host that `node`, `folder` and `log` are on."""
+        """`files`: of the host that has `node`, `folder` and `log`."""
         self.name = name
         self._files = files
         self._hosts = hosts
         self.application = ""
         self.pid = node.pid
-        """Of its supervisor: the driver is below it."""
+        """The supervisor's pid: the driver is below it."""
         self._node = node
         self._control = folder / CONTROL
         self._out = folder / self.OUT
         self._log = log
         self._read = 0
         self._told: deque[dict[str, Any]] = deque()
-        """Lines that were read and not looked at."""
+        """Lines that were read and not yet handled."""
         self._death: str | None = None
         self._watch = asyncio.create_task(self._follow())
 
@@ -79,7 +83,8 @@ class Submitted:
     async def submit(
         cls, name: str, application: Application, host: Host, folder: PurePath, log: PurePath, settings: Mapping[str, Any], first: str
     ) -> Self:
-        """Starts a driver with these settings; `first` is what its control file says in the beginning. It is not awaited."""
+        """Starts a driver with these settings, without waiting for it; `first` is the first content of
+        its control file."""
         await host.remove(folder / cls.OUT)
         whole = {"control": str(folder / CONTROL), "out": str(folder / cls.OUT), **settings}
         await place(host, folder, {SETTINGS: json.dumps(whole), CONTROL: first})
@@ -87,7 +92,7 @@ class Submitted:
         return cls(name, await host.node("supervise", service.settings()), host, folder, log, application.hosts)
 
     async def instruct(self, what: str) -> None:
-        """Writes what it does from now on into its control file."""
+        """Writes its next task into its control file."""
         await self._files.put(self._control, what.encode())
 
     @property
@@ -107,8 +112,10 @@ class Submitted:
             await asyncio.wait([self._watch], timeout=GRACE_S)
 
     async def stop(self) -> None:
-        """Ends it; its control file goes first, so that it can close its event log. Raises `TrialFailedError` where it had to be killed, or
-        hangs."""
+        """Ends it; its control file goes first, so that it can close its event log.
+
+        Raises `TrialFailedError` where it had to be killed, or hangs.
+        """
         await self._files.remove(self._control)
         await asyncio.wait([self._watch], timeout=GRACE_S)
         problem = await self._node.close()
@@ -124,7 +131,7 @@ class Submitted:
                     how = how_it_ended(event)
                 elif event["event"] == "failed":
                     how = event["error"]
-        except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a driver that is not followed counts as dead
+        except Exception as error:  # noqa: BLE001 - the only report from this task: a driver that is not followed counts as dead
             how = f"as far as is known: {error}"
         ended = f"the driver of {self.name} ended {how}"
         try:
@@ -136,8 +143,11 @@ class Submitted:
             self._death = f"{ended}: {'' if cause is None else f'{cause}: '}{last_lines(said)}"
 
     async def _line_or_death(self) -> dict[str, Any] | None:
-        """The next line that it has written; None if there is none yet. Raises `TrialFailedError` if there will be none."""
-        death = self._death  # before the look: what it wrote last counts
+        """The next line that it has written; None if there is none yet.
+
+        Raises `TrialFailedError` if there will be none.
+        """
+        death = self._death  # read before the file: its last lines count
         line = await self._next_line()
         if line is None and death is not None:
             raise TrialFailedError(death)
@@ -155,7 +165,7 @@ class Submitted:
 
 
 class Driver(Submitted):
-    """The driver of a batch workload. It rests until `press`."""
+    """The driver of a batch workload. It is idle until `press`."""
 
     OUT = "iterations.jsonl"
 
@@ -163,14 +173,14 @@ class Driver(Submitted):
         super().__init__(name, node, files, folder, log, hosts)
         self._beats = folder / BEATS
         self.iterations = 0
-        """That ended, cut short or not."""
+        """Number of ended tests, including those cut short."""
         self._heard = 0
 
     @classmethod
     async def start(cls, name: str, workload: SparkPerf, application: Application, host: Host, folder: PurePath, log: PurePath) -> Driver:
-        """Starts a driver and waits until its executors are up and its data lie in memory.
+        """Starts a driver and waits until its executors are up and its data are in memory.
 
-        Raises `TrialFailedError` with its last words.
+        Raises `TrialFailedError` with the end of its log.
         """
         settings = {"beats": str(folder / BEATS), "tests": list(workload.tests),
                     "scale_factor": workload.scale_factor, "data_scale": workload.data_scale, "seed": workload.seed,
@@ -187,7 +197,7 @@ class Driver(Submitted):
         return driver
 
     async def press(self) -> None:
-        """Lets it run its tests in turn until `rest`."""
+        """Lets it run its tests one after the other until `rest`."""
         await self.instruct("run")
 
     async def rest(self) -> None:
@@ -195,16 +205,22 @@ class Driver(Submitted):
         await self.instruct("pause")
 
     async def next_iteration(self, seconds_max: float) -> Iteration:
-        """The next one to end. Raises `TrialFailedError` if the driver dies, and `JobHungError` if none ends in that time or it is seen before
-        that none will."""
+        """The next test that ends.
+
+        Raises `TrialFailedError` if the driver dies. Raises `JobHungError` if none ends in that time, or if
+        it becomes clear earlier that none will.
+        """
         line = await self._watched("iteration", seconds_max)
         self.iterations += 1
         del line["event"]
         return Iteration.model_validate(line)
 
     async def _watched(self, wanted: str, seconds_max: float, first_word_s: float = STALL_S) -> dict[str, Any]:
-        """The next line of this kind, while its beats say that one will come. `first_word_s`: without any beat."""
-        await self._new_beats()  # those of before tell nothing of it
+        """The next line of this kind, while its beats show that one will come.
+
+        `first_word_s`: limit without any beat.
+        """
+        await self._new_beats()  # drops earlier beats, which are about something else
         watch = JobWatch(seconds_max, time.time(), self._hosts, first_word_s)
 
         async def look() -> dict[str, Any] | None:
@@ -218,7 +234,7 @@ class Driver(Submitted):
                 raise JobHungError(why, watch.began_s)
             return None
 
-        # The watch has the first word: it knows why.
+        # The watch has precedence: it knows the reason.
         patience = Patience.of(the_job=seconds_max, its_driver_to_begin=first_word_s, the_watch_over_it=STALL_S)
         return await until(look, patience, f"the driver of {self.name}", f"tell of its {wanted}", POLL_S)
 
@@ -230,7 +246,8 @@ class Driver(Submitted):
             raise TrialFailedError(f"the driver of {self.name} wrote a line that is not a heartbeat to {self._beats}: {error}") from error
 
     async def rested(self, seconds_max: float = 60.0) -> list[Iteration]:
-        """Waits until nothing runs any more, so that nothing runs into what comes next; what ended meanwhile."""
+        """Waits until nothing runs any more, so that nothing runs into what follows; returns the tests
+        that ended meanwhile."""
         ended: list[Iteration] = []
 
         async def look() -> bool:
@@ -247,7 +264,8 @@ class Driver(Submitted):
 
 
 async def _whole_lines(files: Files, path: PurePath, start: int) -> tuple[list[bytes], int]:
-    """The whole lines of a file behind `start`, and where the next one begins; none of a file that is not there."""
+    """The complete lines of a file behind `start`, and the start of the next one; none if there is no
+    such file."""
     if (await files.size(path) or 0) <= start:
         return [], start
     whole, _, _ = (await files.get(path, start)).rpartition(b"\n")

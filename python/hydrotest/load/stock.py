@@ -1,7 +1,9 @@
-"""The systems' own tools, run as they are; their output is read into the same records (`stock_output`). What a tool
-cannot say is null: ProducerPerformance times from its own call of send, not from the intended start, so its
-figures stand apart; ConsumerPerformance has no latency at all; cassandra-stress is closed-loop, where start and
-intended start are one, or keeps a schedule with `fixed=` and then times from it.
+"""The systems' own tools, run unchanged; their output is read into the same records (`stock_output`).
+
+Figures that a tool does not give are null. ProducerPerformance times from its own call of send, not
+from the intended start, so its figures are kept apart. ConsumerPerformance has no latency at all.
+cassandra-stress is closed-loop, where start and intended start are one, or keeps a schedule with
+`fixed=` and then times from it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka import KafkaProduce
 
 ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en", "-Duser.country.format=US")
-"""Java's Formatter writes numbers as its locale does, in German 12,345 as 12.345. These go before what JAVA_TOOL_OPTIONS and the environment say."""
+"""Java's Formatter writes numbers by its locale, in German 12,345 as 12.345.
+
+JAVA_TOOL_OPTIONS and the environment do not override these.
+"""
 JVM_OPTIONS = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", *ENGLISH)
 _STRESS_OPTIONS = (
     "--add-opens", "java.base/java.lang=ALL-UNNAMED", "--add-opens", "java.base/java.nio=ALL-UNNAMED",
@@ -34,7 +39,11 @@ class Command:
 
 def producer_command(java: Path, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, workload: KafkaProduce,
                      records: int, rate_per_s: float | None, warm_up_records: int) -> Command:  # fmt: skip
-    """kafka-producer-perf-test's class. `config` says how to be let in. Without a rate it sends as fast as it can; the warm-up is left out of its last line."""
+    """kafka-producer-perf-test's class.
+
+    `config`: its credentials. Without a rate it sends as fast as it can; its last line omits the
+    warm-up.
+    """
     acks = "all" if workload.acks == -1 else str(workload.acks)
     argv = [
         str(java), *JVM_OPTIONS, "-cp", classpath, "org.apache.kafka.tools.ProducerPerformance",
@@ -65,9 +74,10 @@ def consumer_command(
 
 def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, seconds: float,
                    in_flight: int, rate_per_s: float | None, scratch: Path) -> Command:  # fmt: skip
-    """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from intended starts. It warms itself up first."""
+    """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from
+    intended starts. It warms itself up first."""
     mix = workload.mix
-    assert mix is not None  # a stock client with statements of one's own was refused
+    assert mix is not None  # a stock client with user-defined statements was refused
     if mix.read == 0:
         operation = ["write"]
     elif mix.write == 0:

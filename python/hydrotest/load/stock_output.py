@@ -1,4 +1,5 @@
-"""What the systems' own tools print, read into one record: finite figures of at least zero, or `TrialFailedError` with what is wrong. Never a guess."""
+"""The output of the systems' own tools, read into one record: finite figures of at least zero, or
+`TrialFailedError` with the problem. Never a guess."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ MIB = 1 << 20
 SEE_OUTPUT = "See its output in the trial's logs/."
 PRODUCER, CONSUMER, STRESS = "ProducerPerformance", "ConsumerPerformance", "cassandra-stress"
 RATE_ERROR_MAX = 1e-3
-"""ConsumerPerformance prints its rate to four places; a larger difference from count ÷ time means that a figure was misread."""
+"""ConsumerPerformance prints its rate to four places; a larger difference from count ÷ time means that a
+figure was misread."""
 
 _PRODUCED = re.compile(
     r"^(?P<count>\S+) (?P<steady>steady state )?records sent, (?P<rate>\S+) records/sec \((?P<mb>\S+) MB/sec\), (?P<mean>\S+) ms avg latency, "
@@ -29,9 +31,10 @@ _EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+(\w+(?:Exception|Error))(?::|$)", re.M
 
 
 def parse_producer(output: str, cpu_s: float, asked: int | None = None) -> StockResult:
-    """ProducerPerformance's last line: of the steady state, where it had a warm-up. Its MB are MiB. CPU includes the tool's start and warm-up.
+    """ProducerPerformance's last line: of the steady state, where it had a warm-up. Its MB are MiB.
 
-    `asked`: records that it was to send, warm-up included; those that it did not count have failed.
+    CPU includes the tool's start and warm-up. `asked`: records to be sent, warm-up included; those that it
+    did not count have failed.
     """
     lines = list(_PRODUCED.finditer(output))
     wholes, steadies = [line for line in lines if not line["steady"]], [line for line in lines if line["steady"]]
@@ -123,7 +126,7 @@ _STRESS_LABELS = {
     "latency 99.9th percentile": "p999", "latency max": "max", "op rate": "rate_per_s", "partition rate": "partitions_per_s",
     "total partitions": "count", "total errors": "errors",
 }  # fmt: skip
-"""In lower case: Cassandra 2.1 began most of them small."""
+"""In lower case: Cassandra 2.1 began most of them in lower case."""
 _STRESS_VALUE = re.compile(r"\s*(?P<total>[^\s\[\]]+)(?:\s+(?:op/s|pk/s|ms))?\s*(?:\[(?P<ops>[^\[\]]*)\])?\s*", re.ASCII)
 _STRESS_OP = re.compile(r"(?P<op>[^:]+):\s*(?P<value>\S+)(?:\s+(?:op/s|pk/s|ms))?\s*", re.ASCII)
 
@@ -138,7 +141,10 @@ class _Cell:
 
 
 def parse_stress(output: str, cpu_s: float) -> StockResult:
-    """cassandra-stress's `Results:` block, in all and by operation. Operations that failed are in its latencies (`StressMetrics.record`)."""
+    """cassandra-stress's `Results:` block, in total and by operation.
+
+    Its latencies include failed operations (`StressMetrics.record`).
+    """
     blocks = re.split(r"^[ \t]*Results:[ \t]*\r?$", output, flags=re.MULTILINE)[1:]
     if not blocks:
         raise TrialFailedError(f"{STRESS} printed no results", SEE_OUTPUT)
@@ -154,7 +160,7 @@ def parse_stress(output: str, cpu_s: float) -> StockResult:
 
 
 def _stress_cells(line: str) -> list[_Cell]:
-    """The figures of one line; none where its label is not one that is read."""
+    """The figures of one line; empty if its label is not used."""
     label, _, rest = line.partition(":")
     key = _STRESS_LABELS.get(label.strip(" \t").lower())
     if key is None:
@@ -190,7 +196,7 @@ def _stressed(figures: dict[tuple[str | None, str], float], cpu_s: float) -> Sto
 
 
 def _check(tool: str, figures: dict[str, float]) -> None:
-    """Raises `TrialFailedError` for a figure that cannot be."""
+    """Raises `TrialFailedError` for an impossible figure."""
     for name, value in figures.items():
         if not math.isfinite(value) or value < 0:
             raise TrialFailedError(f"{tool} printed {value:g} for {name}", SEE_OUTPUT)

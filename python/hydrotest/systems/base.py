@@ -1,7 +1,8 @@
-"""What every system under test has in common: services that are placed, started, asked, watched and stopped.
+"""The common base of systems under test: services are placed, started, queried, watched and stopped.
 
-A system describes its services and touches no file. `render` returns the text of their files, `command` how they are started, and `ready`
-the questions whose answers show that they serve. This module carries that out through the services' hosts.
+A system describes its services and touches no file. `render` returns the text of their files,
+`command` how they are started, and `ready` the questions whose answers show that they serve. This
+module carries that out through the services' hosts.
 """
 
 from __future__ import annotations
@@ -30,17 +31,20 @@ POLL_S = 0.25
 
 @dataclass(frozen=True)
 class Command:
-    """How a service is started. No secret may be in it."""
+    """How a service is started. It must not contain secrets."""
 
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     gauges_url: str | None = None
-    """Where its gauges are read."""
+    """The address of its gauges."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A question to a system (of `hydrotest-node ask`), and which answers say that it serves. An answer that cannot be read does not."""
+    """A question to a system (of `hydrotest-node ask`), and the answers that show that it serves.
+
+    Unreadable answers do not.
+    """
 
     question: Mapping[str, Any]
     satisfied: Callable[[Any], bool]
@@ -48,7 +52,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where and for what a system is made."""
+    """A new system's experiment, hosts, run, log folder and death callback."""
 
     experiment: Experiment
     hosts: Mapping[str, Host]
@@ -77,11 +81,11 @@ class System(ABC):
     @property
     @abstractmethod
     def endpoints(self) -> list[str]:
-        """Where clients reach it, as `host:port`."""
+        """The addresses for clients, as `host:port`."""
 
     @property
     def cluster(self) -> Cluster:
-        """What its clients are told."""
+        """The settings for its clients."""
         return Cluster(self.endpoints)
 
     @abstractmethod
@@ -90,19 +94,22 @@ class System(ABC):
 
     @abstractmethod
     def ready(self) -> list[Ready]:
-        """What shows, one after the other, that all services are there and the system serves."""
+        """The questions that show, one after the other, that all services run and the system serves."""
 
     def whole(self) -> list[Ready]:
-        """What shows that, and that no copy is behind; most know no copies."""
+        """The questions that also show that no copy is behind; most systems have no copies."""
         return self.ready()
 
     async def until_ready(self) -> None:
-        """Returns when all services are there and the system serves. Raises `SystemFailedError`."""
+        """Returns when all services run and the system serves. Raises `SystemFailedError`."""
         for one in self.ready():
             await self._await_ready(one)
 
     async def wait_fully_replicated(self) -> None:
-        """Returns when it serves and no copy is behind, so that the next service may go. Raises `SystemFailedError`."""
+        """Returns when it serves and no copy is behind, so that the next service may go.
+
+        Raises `SystemFailedError`.
+        """
         for one in self.whole():
             await self._await_ready(one)
 
@@ -111,8 +118,11 @@ class System(ABC):
         return next((service for service in self.services if service.name == name), None)
 
     async def stop(self) -> list[str]:
-        """Stops all services, at once: each says good-bye to others that are still there, and would wait in vain for those that are not (a
-        last broker, for a quorum). Goes on past errors; returns what went wrong."""
+        """Stops all services, at once. Goes on past errors; returns the problems.
+
+        Each service signs off from the others. One by one, the last would wait in vain for those that are
+        gone (a last broker, for a quorum).
+        """
         services, self.services = self.services, []
         ended = await asyncio.gather(*(service.stop() for service in services), return_exceptions=True)
         return [f"{service.name}: {error}" for service, error in zip(services, ended, strict=True) if error is not None]
@@ -151,7 +161,7 @@ class System(ABC):
             reason = f"it answered {answer}"
             try:
                 return (answer,) if ready.satisfied(answer) else None
-            except (ValueError, KeyError):  # a web server that is up before what it serves: an empty page, or half of a status
+            except (ValueError, KeyError):  # a web server that is up before its content: an empty page, or half of a status
                 return None
 
         try:
@@ -165,8 +175,11 @@ class System(ABC):
 async def jars_of(
     files: Files, bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: ProgressCallback
 ) -> tuple[PurePath, str]:
-    """The folder of a system's jars and its version: a user's own distribution on the host of `files` if one is named, else the fetched one in
-    the controller's cache."""
+    """The folder of a system's jars and its version.
+
+    It is the user's own distribution on the host of `files`, if one is named, else the fetched one in the
+    controller's cache.
+    """
     own = home or home_variable
     if own is None:
         fetched = fetch(bundle, say)
@@ -181,22 +194,22 @@ async def jars_of(
 
 
 def exporter_jar(say: ProgressCallback) -> Path:
-    """The agent that makes a JVM's gauges readable, in the controller's cache."""
+    """The agent that exports a JVM's gauges, in the controller's cache."""
     return next(fetch(EXPORTER, say).glob("*.jar"))
 
 
 def exporter_option(jar: PurePath, port: int, address: str, gauges: PurePath) -> str:
-    """The JVM option that makes a service's gauges readable on `address` only."""
+    """The JVM option that exports a service's gauges on `address` only."""
     return f"-javaagent:{jar}={address}:{port}:{gauges}"
 
 
 def resource(package: str, name: str) -> str:
-    """A text of ours that is placed as it is."""
+    """A text resource of hydrotest's that is placed unchanged."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def claim_port(host: Host, wanted: int | None, what: str) -> int:
-    """The wanted port, or a free one. Raises `BadInputError` naming who holds a wanted one."""
+    """The wanted port, or a free one. Raises `BadInputError` that names the holder of a wanted one."""
     if wanted is None:
         return host.free_port()
     holder = host.port_holder(wanted)
@@ -220,5 +233,6 @@ def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
 
 
 def processors_option(host: Host) -> list[str]:
-    """The JVM option that tells the number of cores where the kernel does not: a JVM takes its threads' number from it."""
+    """The JVM option for the number of cores where the kernel does not show it: a JVM sizes its thread
+    pools by it."""
     return [] if host.processors is None else [f"-XX:ActiveProcessorCount={host.processors}"]

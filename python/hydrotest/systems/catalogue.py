@@ -1,4 +1,4 @@
-"""The experiment's systems, by what is registered."""
+"""The experiment's systems, from the registry."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hydrotest.systems.service import OnDeath
 
 
 def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, logs: PurePath, on_death: OnDeath) -> dict[str, System]:
-    """The experiment's systems, not yet started, in the order in which they are to be started."""
+    """The experiment's systems, not yet started, in starting order."""
     placement = Placement(experiment, hosts, run, logs, on_death)
     return {name: SYSTEMS[name].make.load()(spec, placement) for name, spec in experiment.systems.present().items()}
 
 
 def bundles() -> dict[str, list[Bundle]]:
-    """What `hydrotest fetch NAME` fetches."""
+    """The bundles of `hydrotest fetch NAME`."""
     return {name: [one.load() for one in kind.bundles] for name, kind in SYSTEMS.items() if kind.bundles}

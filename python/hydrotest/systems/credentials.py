@@ -1,4 +1,5 @@
-"""Certificates and passwords of a secured system: made for one run, placed in its scratch directory, and gone with it."""
+"""Certificates and passwords of a secured system: made for one run, placed in its scratch directory, and
+removed with it."""
 
 from __future__ import annotations
 
@@ -17,22 +18,23 @@ from hydrotest.hosts.cluster import TlsFiles
 from hydrotest.hosts.files import Private
 
 USER = "hydrotest"
-"""Who logs in."""
+"""The user of the login."""
 VALID_DAYS = 30
 """Longer than any run."""
 AUTHORITY = "authority.pem"
-"""The file with the certificate that everybody trusts."""
+"""The file with the certificate that all trust."""
 CLIENT = "client"
-"""Whose certificate clients have."""
+"""The owner of the clients' certificate."""
 
 
 def new_password() -> str:
-    """A password that nobody has to remember."""
+    """A random password."""
     return secrets.token_urlsafe(24)
 
 
 def new_secret() -> str:
-    """A secret that services share: 32 random bytes, in hexadecimal digits, which every configuration format takes as they are."""
+    """A secret that services share: 32 random bytes in hexadecimal digits, valid in every configuration
+    format."""
     return secrets.token_hex(32)
 
 
@@ -55,7 +57,7 @@ class Issued:
 
 
 class Authority:
-    """Signs certificates. Its own is what everybody trusts."""
+    """Signs certificates. All trust its own."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -64,7 +66,7 @@ class Authority:
         self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
 
     def render(self) -> dict[str, str]:
-        """The file of its certificate. Its key is in none."""
+        """The file of its certificate. Its key is in no file."""
         return {AUTHORITY: self.certificate}
 
     def issue(self, name: str, addresses: list[str]) -> Issued:
@@ -80,8 +82,10 @@ class Authority:
         return Issued(name, _pem(builder.sign(self._key, hashes.SHA256())), Private(private.decode()))
 
     def client(self, folder: PurePath, with_certificate: bool) -> tuple[TlsFiles, dict[str, str]]:
-        """What a client needs, and the files of it that are to be placed in `folder`; with a certificate of its own where services ask for
-        one."""
+        """A client's settings, and its files, to be placed in `folder`.
+
+        It has a certificate of its own where services require one.
+        """
         if not with_certificate:
             return TlsFiles(folder / AUTHORITY), self.render()
         own = self.issue(CLIENT, [])

@@ -1,4 +1,4 @@
-"""Which extras an experiment needs that this installation lacks."""
+"""Extras that an experiment needs and this installation lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hydrotest.systems.spark.home import needs_package
 
 
 def missing_extras(experiment: Experiment) -> list[Extra]:
-    """Those that are needed and not installed."""
+    """The extras that are needed and not installed."""
     needed = []
     spark = experiment.systems.of(Spark)
     if spark is not None and needs_package(spark.home, spark.release):
@@ -21,6 +21,6 @@ def missing_extras(experiment: Experiment) -> list[Extra]:
 
 
 def check_extras(experiment: Experiment) -> None:
-    """Raises `MissingToolError` for the first that is needed and not installed."""
+    """Raises `MissingToolError` for the first extra that is needed and not installed."""
     for extra in missing_extras(experiment):
         raise extra.missing()

@@ -1,7 +1,8 @@
 """Systems from Maven Central into a cache outside the project, by one pinned POM each.
 
-The SHA-256 of every file is pinned beside its POM. A set is used only if it has these files and no others, so that what was interrupted, damaged or exchanged, on the
-way, in a mirror or in the cache, is found; it is mended by fetching again.
+The SHA-256 of every file is pinned next to its POM. A set is used only if it has these files and no
+others. So interrupted, damaged or exchanged files are found, on the way, in a mirror or in the cache.
+Fetching again corrects them.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
 
 OLD_MANIFEST = "manifest.json"
-"""In sets that earlier versions have fetched; it counts for nothing."""
+"""A file in sets that earlier versions have fetched; it is ignored."""
 ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Something to fetch: a POM of ours, and the jar whose name tells its version."""
+    """Something to fetch: a POM of ours, and the jar whose name contains its version."""
 
     name: str
     package: str
@@ -40,13 +41,13 @@ class Bundle:
         return resources.files(self.package).joinpath(self.pom).read_bytes()
 
     def pins(self) -> dict[str, str]:
-        """The SHA-256 of each of its files, by name below its folder; written as `sha256sum` does."""
+        """The SHA-256 of each of its files, by name below its folder; in the format of `sha256sum`."""
         text = resources.files(self.package).joinpath(Path(self.pom).with_suffix(".sha256").name).read_text()
         return {name: digest for digest, name in (line.split(maxsplit=1) for line in text.splitlines())}
 
     @property
     def folder(self) -> Path:
-        """Where it lies in the cache; another POM is another folder."""
+        """Its folder in the cache; another POM has another folder."""
         return cache_home() / f"{self.name}-{hashlib.sha256(self.pom_bytes()).hexdigest()[:12]}"
 
 
@@ -56,16 +57,16 @@ CASSANDRA = Bundle("cassandra", "hydrotest.systems.cassandra", "pom.xml", "cassa
 STRESS = Bundle("cassandra-stress", "hydrotest.systems.cassandra", "stress.xml", "apache-cassandra")
 EXPORTER = Bundle("exporter", "hydrotest.systems.exporter", "pom.xml", "jmx_prometheus_javaagent")
 SPARK_KAFKA = Bundle("spark-kafka", "hydrotest.systems.spark", "kafka.xml", "spark-sql-kafka-0-10_2.13")
-"""Kafka as a source and sink of Structured Streaming, without what Spark itself has."""
+"""Kafka as a source and sink of Structured Streaming, without the jars that Spark itself has."""
 SPARK_CASSANDRA = Bundle("spark-cassandra", "hydrotest.systems.spark", "cassandra.xml", "java-driver-core-shaded")
-"""Cassandra's own driver, for what Spark writes there."""
+"""Cassandra's own driver, for Spark's writes to Cassandra."""
 HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
 
 
 def fetch(bundle: Bundle, say: ProgressCallback) -> Path:
-    """The bundle's folder of jars; fetched if it is not there whole. Safe against a second call at once.
+    """The bundle's folder of jars; fetched if it is missing or incomplete. Safe against a concurrent call.
 
-    Raises `MissingToolError` without Maven, `RunFailedError` with Maven's own words.
+    Raises `MissingToolError` without Maven, `RunFailedError` with Maven's message.
     """
     folder = bundle.folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,7 @@ def fetch(bundle: Bundle, say: ProgressCallback) -> Path:
         if folder.exists():
             say(f"{bundle.name}: the cached copy is damaged ({flaw}); fetching it again")
             if folder.is_symlink():
-                folder.unlink()  # what it leads to is somebody else's
+                folder.unlink()  # the target of the link is not ours
             else:
                 shutil.rmtree(folder)
         say(f"{bundle.name}: fetching {folder.name}")
@@ -86,7 +87,7 @@ def fetch(bundle: Bundle, say: ProgressCallback) -> Path:
 
 
 def find_flaw(folder: Path, pins: Mapping[str, str]) -> str | None:
-    """What is wrong with a set; None if it is what was pinned."""
+    """The flaw of a set; None if it is as pinned."""
     if not folder.exists():
         return "it is not there"
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != OLD_MANIFEST}
@@ -105,7 +106,7 @@ def version_in(folder: Path, jar: str) -> str | None:
 
 
 def newest_version(names: Iterable[str], jar: str) -> str | None:
-    """The same of these names of files."""
+    """The newest version among these file names."""
     found = [re.fullmatch(rf"{re.escape(jar)}-(\d.*)\.jar", name) for name in names]
     return max((match[1] for match in found if match), key=_by_number, default=None)
 
@@ -123,7 +124,7 @@ def _fetch_into(bundle: Bundle, folder: Path) -> None:
             "Maven (mvn) is not installed", "Install it (Debian: apt-get install maven), or give `home:` in the experiment."
         )
     for left in folder.parent.glob(f".{folder.name}-*"):
-        shutil.rmtree(left)  # of a killed fetch: the lock is ours, so nobody works in it
+        shutil.rmtree(left)  # of a killed fetch: we hold the lock, so no other process works in it
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         pom = partial / "pom.xml"
@@ -145,12 +146,12 @@ def _fetch_into(bundle: Bundle, folder: Path) -> None:
 
 
 def _resolve(maven: str, bundle: Bundle, pom: Path, jars: Path, repository: Path | None) -> str | None:
-    """Fetches a set into a folder; what is wrong with it."""
+    """Fetches a set into a folder; returns its flaw, if any."""
     _copy_dependencies(maven, pom, jars, repository)
     for archive in jars.glob("*.tar.gz"):
         try:
             with tarfile.open(archive) as tar:
-                # Of a distribution only the jars are needed; the rest is documentation.
+                # Only the jars of a distribution are needed; the rest is documentation.
                 members = [member for member in tar.getmembers() if member.name.endswith(".jar")]
                 tar.extractall(jars, members=members, filter="data")
         except (tarfile.TarError, EOFError, OSError) as error:

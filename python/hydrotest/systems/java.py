@@ -13,15 +13,22 @@ from hydrotest.hosts.base import PLAIN_LOCALE
 
 MAJOR_MIN = 17
 TESTED_MAJOR = 17
-"""What all systems are tested with; Cassandra 5.0 supports 11 and 17 (its documentation, "Java")."""
+"""The version that all systems are tested with; Cassandra 5.0 supports 11 and 17 (its documentation,
+"Java")."""
 COMPILERS_FIRST = ("-XX:ThreadPriorityPolicy=1", "-XX:CompilerThreadPriority=-10")
-"""Lets the JIT compiler's threads run before the service's: on few cores a busy service starves them and stays slow for
-minutes (seen with Cassandra on two cores). Without the right to it, the JVM goes on without."""
+"""Lets the JIT compiler's threads run before the service's.
+
+On few cores, a busy service starves them and stays slow for minutes (seen with Cassandra on two
+cores). Without the right to it, the JVM runs without it.
+"""
 _REMEDY = "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one."
 
 
 def find_java() -> Path:
-    """The java command: JAVA_HOME's, else the PATH's. Raises `MissingToolError` without one of version 17 or later."""
+    """The java command: JAVA_HOME's, else the PATH's.
+
+    Raises `MissingToolError` without one of version 17 or later.
+    """
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if found is None or not Path(found).exists():
@@ -34,7 +41,7 @@ def find_java() -> Path:
 
 
 def java_major(java: Path) -> int:
-    """Major version of a java command; 0 if it cannot say."""
+    """Major version of a java command; 0 if it is unknown."""
     done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, env={**os.environ, **PLAIN_LOCALE})
     match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     return int(match[1]) if match else 0

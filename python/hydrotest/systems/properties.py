@@ -1,4 +1,5 @@
-"""Java's properties files (java.util.Properties, `load`): whatever is written is what is read, blanks, backslashes and letters beyond ASCII included."""
+"""Java's properties files (java.util.Properties, `load`): values are read as written, with blanks,
+backslashes and non-ASCII letters."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _NAMED = {"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 
 
 def property_text(value: PropertyValue) -> str:
-    """A property's value as Java writes it."""
+    """A property's value in Java's format."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -20,7 +21,7 @@ def properties_text(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def _value(text: str) -> str:
-    # A blank in front would be taken for a part of the separator.
+    # A leading blank would be taken for a part of the separator.
     return ("\\" if text.startswith(" ") else "") + _escaped(text, "")
 
 

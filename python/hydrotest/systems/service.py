@@ -16,17 +16,19 @@ from hydrotest.hosts.node import Node, how_it_ended
 
 LOG_LINES_SHOWN = 8
 HEARD_S_MAX = 5.0
-"""From the end of a supervisor to where its last words have been taken in."""
+"""From the end of a supervisor until its last messages have been taken in."""
 OnDeath = Callable[[str], None]
 
 
 Away = Literal["kill", "stop", "pause"]
-"""How a service is taken away on purpose: ended at once (SIGKILL), ended in good order (SIGTERM), or paused with all its
-connections open (SIGSTOP)."""
+"""How a service is taken away on purpose: killed (SIGKILL), ended in good order (SIGTERM), or paused.
+
+Paused (SIGSTOP), its connections stay open.
+"""
 
 
 class RunningService:
-    """A started service. When it ends without being asked, `on_death` hears how."""
+    """A started service. When it ends unasked, `on_death` gets the reason."""
 
     def __init__(self, service: Service, host: Host, gauges_url: str | None, on_death: OnDeath) -> None:
         self.service = service
@@ -37,7 +39,7 @@ class RunningService:
         self.pid = 0
         self.death: str | None = None
         self.may_end = False
-        """While its host is disturbed on purpose, it may: nobody hears of it, and `revive` starts it again."""
+        """True while its host is disturbed on purpose: its end is not reported, and `revive` restarts it."""
         self._on_death = on_death
         self._stopping = False
         self._node: Node | None = None
@@ -72,7 +74,7 @@ class RunningService:
                     how = how_it_ended(event)
                 elif event["event"] == "failed":
                     how = f"since its supervisor failed: {event['error']}"
-        except Exception as error:  # noqa: BLE001 - of this task nobody else hears: a service that is not followed counts as dead
+        except Exception as error:  # noqa: BLE001 - the only report from this task: a service that is not followed counts as dead
             how = f"as far as is known: {error}"
         if not self._stopping:
             self.death = f"{self.name} on {self.host.name} ended {how}{await log_tail(self.host, self.log)}"
@@ -80,7 +82,10 @@ class RunningService:
                 self._on_death(self.death)
 
     async def inject(self, how: Away) -> None:
-        """Takes it away on purpose, and returns when it is: nobody is told of a death. One that does not end in good order is killed."""
+        """Takes it away on purpose, and returns when it is gone.
+
+        No death is reported. A service that does not end in good order is killed.
+        """
         assert self._node is not None
         assert self._watch is not None
         if how == "pause":
@@ -92,7 +97,10 @@ class RunningService:
         await self.stop()
 
     async def heal(self, how: Away) -> None:
-        """Undoes `inject`: the same command in the same folder, or the same process going on. It is not yet ready then."""
+        """Undoes `inject`: the same command in the same folder, or the resumed process.
+
+        It is not yet ready then.
+        """
         if how == "pause":
             assert self._node is not None
             await self._node.command("signal", name="cont")
@@ -100,7 +108,7 @@ class RunningService:
             await self._spawn()
 
     async def revive(self) -> bool:
-        """Starts it again if it has ended; true if it had. Raises `SystemFailedError` if it cannot be started."""
+        """Restarts it if it has ended; true if it had. Raises `SystemFailedError` if it cannot be started."""
         if self.death is None:
             return False
         assert self._node is not None
@@ -110,7 +118,10 @@ class RunningService:
         return True
 
     async def stop(self) -> None:
-        """Asks it to end, waits, and makes sure. Raises `SystemFailedError` where it had to be killed, or hangs."""
+        """Asks it to end, waits, and kills it if need be.
+
+        Raises `SystemFailedError` where it had to be killed, or hangs.
+        """
         self._stopping = True
         problem = None if self._node is None else await self._node.close()
         if self._watch is not None:
@@ -120,7 +131,7 @@ class RunningService:
 
 
 async def log_tail(files: Files, log: PurePath) -> str:
-    """The log's last lines, for a message; where the whole log is."""
+    """The log's last lines and the log's path, for a message."""
     try:
         lines = error_lines(await log_text(files, log))
     except OSError as error:

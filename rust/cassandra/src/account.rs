@@ -1,4 +1,4 @@
-//! What becomes of operations, whichever client carries them: drawn, recorded, counted, and each row read checked.
+//! The account of operations, whichever client runs them: drawn, recorded, counted; each row read is checked.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -31,7 +31,7 @@ impl Recorders {
         }
     }
 
-    /// What the reporter reads.
+    /// The channels for the reporter.
     pub(crate) fn channels(&self) -> Vec<Channel> {
         let channel = |op: Option<&String>, recorder: &Arc<Mutex<Recorder>>| Channel {
             op: op.cloned(),
@@ -45,7 +45,7 @@ impl Recorders {
     }
 }
 
-/// What one thread found.
+/// The findings of one thread.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) errors: BTreeMap<String, u64>,
@@ -56,23 +56,23 @@ pub(crate) struct Findings {
     pub(crate) gave_up: bool,
     pub(crate) missing: u64,
     pub(crate) corrupted: u64,
-    /// Reads of which something was checked.
+    /// Reads of which some part was checked.
     pub(crate) checked: u64,
-    /// Operations that were answered well, by the index of their statement.
+    /// Operations with a good answer, by the index of their statement.
     pub(crate) answered: Vec<u64>,
-    /// Of these, writes whose condition did not hold.
+    /// Writes among these whose condition did not hold.
     pub(crate) not_applied: Vec<u64>,
-    /// Reads of which something was not checked.
+    /// Reads of which some part was not checked.
     pub(crate) unchecked: Vec<Unchecked>,
     pub(crate) acked: Runs,
     pub(crate) attempted: Runs,
 }
 
-/// An operation on its way.
+/// An operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) intended_ns: u64,
-    /// When it was handed to the client; not yet where it still queues behind our own tasks.
+    /// When it was handed to the client; None while it still queues behind our own tasks.
     pub(crate) actual_ns: Option<u64>,
     /// Index of its statement.
     pub(crate) statement: usize,
@@ -85,22 +85,22 @@ pub(crate) enum Answer {
     /// The condition of a write did not hold.
     NotApplied,
     Read(Found),
-    /// By the server's own name for it, or ours.
+    /// The server's own name for the error, or ours.
     Failed(String),
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Intact,
     Corrupted,
-    /// No row, where one must be.
+    /// No row, where one must exist.
     Missing,
-    /// No row, where none may be.
+    /// No row, where none may exist.
     Absent,
     /// More rows than the one that could be checked.
     SeveralRows,
-    /// Something that cannot be checked.
+    /// The row cannot be checked.
     Unchecked,
 }
 
@@ -115,21 +115,21 @@ struct Uncounted {
 pub(crate) struct Account {
     statements: Vec<Statement>,
     row_bytes: u64,
-    /// Written keys are listed only where they come in order: random ones would be no runs, and lie in a range that was
-    /// populated, and so listed, before.
+    /// Written keys are listed only where they come in order: random ones would not be runs. They are in a
+    /// range that was populated, and so listed, before.
     in_order: bool,
     keys: Draw,
     window: Window,
     recorders: Recorders,
-    /// The load is over: what ends now counts as late.
+    /// The load is over: operations that end from now on count as late.
     ended: bool,
-    /// By the index of the statement.
+    /// Unchecked reads, by the index of the statement.
     uncounted: Vec<Uncounted>,
     pub(crate) found: Findings,
 }
 
 impl Account {
-    /// `unchecked` is what is not checked of the statements' reads.
+    /// `unchecked` lists the parts of the statements' reads that are not checked.
     pub(crate) fn new(
         settings: &CqlSettings,
         share: u64,
@@ -142,7 +142,7 @@ impl Account {
         Self {
             row_bytes: match &settings.content {
                 Content::Standard { shape, .. } => shape.bytes(),
-                // What a row of the user's own has depends on what is drawn.
+                // The size of a user-defined row depends on the values drawn.
                 Content::Own { .. } => 0,
             },
             in_order: matches!(settings.keys, Distribution::Sequential { .. }),
@@ -190,7 +190,7 @@ impl Account {
         }
     }
 
-    /// An operation has come to its end.
+    /// An operation has ended.
     pub(crate) fn end(&mut self, operation: Operation, answer: Answer, now_ns: u64) {
         let statement = &self.statements[operation.statement];
         let failure = match answer {
@@ -240,7 +240,8 @@ impl Account {
         counts.several += u64::from(found == Found::SeveralRows);
     }
 
-    /// The load is over. Whatever was due and is unanswered counts at its age: a stall at the end is not lost.
+    /// The load is over. Operations that are due and unanswered count with their age: a stall at the end is
+    /// not lost.
     pub(crate) fn load_ended(&mut self, waiting: &[Operation], unstarted_ns: &[u64], now_ns: u64) {
         self.window.load_ended();
         self.ended = true;
@@ -250,7 +251,8 @@ impl Account {
             self.record(*operation, now_ns);
         }
         for &intended_ns in unstarted_ns {
-            // Of a statement drawn by the shares, so that the statements' histograms add up to that of all.
+            // Attributed to a statement drawn by the shares, so that the statements' histograms add up to the
+            // total.
             let operation = Operation {
                 intended_ns,
                 actual_ns: None,
@@ -261,7 +263,7 @@ impl Account {
         }
     }
 
-    /// What was found, taken out at the end.
+    /// The findings, taken at the end.
     pub(crate) fn take_found(&mut self) -> Findings {
         self.found.overflows = lock(&self.recorders.all).overflows();
         let mut found = std::mem::take(&mut self.found);

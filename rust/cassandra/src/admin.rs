@@ -1,4 +1,5 @@
-//! Keyspaces and nodes, asked and changed over CQL: readiness, set-up, and the scan that accounts for every row.
+//! Queries and changes of keyspaces and nodes over CQL: readiness, set-up, and the scan that accounts for
+//! every row.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::cql;
 use crate::rows::{RowShape, is_intact, key_number};
 use crate::session::{connect, consistency};
 
-/// Only what hydrotest made is ever dropped; its names begin so.
+/// Only keyspaces that hydrotest made are dropped; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
 const TIMEOUT: Duration = Duration::from_secs(30);
 const PAGE_ROWS: i32 = 5_000;
@@ -25,9 +26,9 @@ const SCAN_PARTS: i128 = 32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdminQuery {
-    /// The release that the contact point runs, and how many nodes it knows: the sign that it serves.
+    /// The contact point's release, and the number of nodes that it knows: the sign that it serves.
     Nodes { cluster: ClusterSettings },
-    /// Gives a user another password.
+    /// Changes a user's password.
     SetPassword {
         cluster: ClusterSettings,
         user: String,
@@ -40,7 +41,7 @@ pub enum AdminQuery {
         replication: String,
         shape: RowShape,
     },
-    /// Makes a keyspace of our own with tables of the user's: each statement begins with CREATE.
+    /// Makes a keyspace of our own with user-defined tables: each statement begins with CREATE.
     CreateOwn {
         cluster: ClusterSettings,
         keyspace: String,
@@ -49,8 +50,7 @@ pub enum AdminQuery {
     },
     /// Drops a keyspace of our own.
     DropKeyspace { cluster: ClusterSettings, keyspace: String },
-    /// Reads every row of standard1, checks each, and reports the row numbers that are intact, and those that are
-    /// corrupted.
+    /// Reads and checks every row of standard1. Reports the numbers of intact rows, and of corrupted ones.
     Scan {
         cluster: ClusterSettings,
         keyspace: String,
@@ -75,7 +75,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 session
                     .query_unpaged(format!("ALTER ROLE {user} WITH PASSWORD = '{quoted}'"), ())
                     .await
-                    // The statement, which an error may repeat, holds the password.
+                    // The error may repeat the statement, which contains the password.
                     .map_err(|_| anyhow::anyhow!("the password of {user} was not changed"))?;
                 Ok(serde_json::json!({}))
             }

@@ -1,4 +1,5 @@
-//! The columns of a prepared statement: the values bound to its marks, and the check of what it returns.
+//! The columns of a prepared statement: the values bound to its marks, and the check of the rows that it
+//! returns.
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
@@ -10,8 +11,8 @@ use crate::checks::{Check, ColumnHow};
 use crate::frame::{ColumnSpec, Rows};
 use crate::value_generator::{ColumnType, ValueGenerator};
 
-/// What a column holds for which no generator is given: numbers up to this, or so many bytes (as cassandra-stress's
-/// columns have).
+/// Bounds for a column without a generator: numbers up to this, or so many bytes (as in cassandra-stress's
+/// columns).
 const NUMBER_MAX: u64 = 1_000_000;
 const BYTES: u64 = 34;
 
@@ -36,9 +37,9 @@ enum Generator {
 }
 
 impl Column {
-    /// The column `name` of type `kind`, made by `generator`; without one, a column of the partition key is the row's
-    /// number, and any other what suits its type. `rows_max` is the highest row. An error in words where generator and
-    /// type do not fit.
+    /// The column `name` of type `kind`, made by `generator`. Without one, a column of the partition key is
+    /// the row's number, and any other has a value that fits its type. `rows_max` is the highest row. Returns
+    /// an error in words where generator and type do not fit.
     pub(crate) fn new(
         name: &str,
         kind: ColumnType,
@@ -46,7 +47,7 @@ impl Column {
         is_key: bool,
         rows_max: u64,
     ) -> Result<Self> {
-        // A LIMIT (`[limit]` to nodes, as a TTL is `[ttl]`) of 0 would be refused.
+        // A LIMIT of 0 would be refused (nodes name it `[limit]`, and a TTL `[ttl]`).
         let min = u64::from(name.starts_with('['));
         let generator = generator.unwrap_or(match kind {
             _ if is_key => ValueGenerator::Row,
@@ -106,7 +107,7 @@ impl Column {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// True if `cell` is what this column holds in a row; `scratch` is overwritten.
+    /// True if `cell` is the value of this column in a row; `scratch` is overwritten.
     pub(crate) fn is_of(&mut self, cell: Option<&[u8]>, row: u64, scratch: &mut BytesMut) -> bool {
         scratch.clear();
         self.put_body(scratch, row);
@@ -131,12 +132,12 @@ pub(crate) struct BoundStatement {
     bound: Vec<Column>,
     /// Indices of the partition key's columns among them, in its order; empty where not all are bound.
     key: Vec<usize>,
-    /// What is checked of its answers; None if nothing is.
+    /// The checks of its answers; None without any.
     checked: Option<Checked>,
 }
 
 struct Checked {
-    /// The columns whose values are known, in the order in which they are returned.
+    /// The columns with known values, in the order in which they are returned.
     columns: Vec<Option<CheckedColumn>>,
     may_miss: bool,
 }
@@ -147,9 +148,9 @@ struct CheckedColumn {
 }
 
 impl BoundStatement {
-    /// By a node's description of a statement: the columns bound to its marks, which of them are the partition key, and
-    /// those that it returns. `keys` are the columns of all statements' partition keys, `check` lists what is checked
-    /// of what is returned.
+    /// Made from a node's description of a statement: the columns bound to its marks, those of the partition
+    /// key, and the returned columns. `keys` are the columns of all statements' partition keys, `check` lists
+    /// the checks of the returned values.
     pub(crate) fn new(
         bound: &[ColumnSpec],
         key: &[u16],
@@ -196,8 +197,8 @@ impl BoundStatement {
         Ok(Self { bound, key, checked })
     }
 
-    /// Appends the partition key of a row as nodes hash it; false where not all of it is bound. A key of several
-    /// columns has each with its length before it and a zero byte behind it (Cassandra's CompositeType).
+    /// Appends the partition key of a row as nodes hash it; false where some of it is not bound. In a key of
+    /// several columns, each has its length before it and a zero byte behind it (Cassandra's CompositeType).
     pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, row: u64) -> bool {
         if let [only] = self.key[..] {
             self.bound[only].put_body(out, row);
@@ -221,7 +222,7 @@ impl BoundStatement {
         }
     }
 
-    /// Checks the rows that came back for row number `row`.
+    /// Checks the rows returned for row number `row`.
     pub(crate) fn judge(&mut self, rows: &mut Rows<'_>, row: u64, scratch: &mut BytesMut) -> Found {
         let Some(checked) = &mut self.checked else {
             return Found::Unchecked;
@@ -233,7 +234,7 @@ impl BoundStatement {
                 let mut is_same = |column: &mut CheckedColumn, cell: Option<&[u8]>| {
                     cell.is_none() && column.may_be_null || column.column.is_of(cell, row, scratch)
                 };
-                // A cell that is cut short is none that was written.
+                // A truncated cell was never written.
                 let is_intact = checked.columns.iter_mut().all(|column| match (column, rows.cell()) {
                     (_, Err(_)) => false,
                     (None, _) => true,

@@ -1,51 +1,51 @@
-//! What of a read can be checked, decided before the load begins, by the statements and the tables: a value follows
-//! from the number of its row, which holds only where no other row, and no other writer, can have put something else
-//! there. What is not sure is not checked, for a reason that the report gives.
+//! Decides, before the load begins, which parts of a read can be checked, from the statements and the tables.
+//! A value follows from the number of its row. That holds only where no other row and no other writer can
+//! have changed it. Anything uncertain is not checked, and the report gives the reason.
 
 use serde::Serialize;
 
 use crate::cql::{Act, Change, How, Parsed, Select, Selected};
 use crate::schema::{ColumnKind, Schema, Table};
 
-/// Why something is not checked.
+/// The reason why a part is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reason {
-    /// The statement, or one that writes, is not understood.
+    /// A statement, or a writing one, is not understood.
     NotUnderstood,
     /// The table is not one of the workload's.
     UnknownTable,
     /// A materialised view follows its table later.
     View,
-    /// A range, a list, or no condition at all: any rows may answer.
+    /// A range, a list, or no condition at all: any rows may be returned.
     Range,
-    /// The row is not asked for by its key, given by marks.
+    /// The row is not selected by its key, given by marks.
     NotByKey,
-    /// Several rows have the same key, and the last one written is there.
+    /// Several rows have the same key; the last one written remains.
     SharedKey,
-    /// Several rows answered.
+    /// Several rows were returned.
     SeveralRows,
     /// A function, JSON, or another name for a column.
     Computed,
-    /// It depends on every addition before.
+    /// It depends on all earlier additions.
     Counter,
-    /// The last row written to the partition has set it.
+    /// It was set by the last row written to the partition.
     Static,
     NotWritten,
-    /// A statement writes something else than a value of ours.
+    /// A statement writes a value that is not ours.
     WrittenOtherwise,
     Deleted,
     Expiring,
-    /// Nothing has written it to every row before.
+    /// Not every row was written before.
     NotPopulated,
 }
 
-/// What is checked of a statement's answers.
+/// The checks of a statement's answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     /// Why a row may be missing; None where it must be there.
     pub(crate) may_miss: Option<Reason>,
-    /// Of each column returned.
+    /// One check for each column returned.
     pub(crate) columns: Vec<ColumnCheck>,
 }
 
@@ -58,25 +58,25 @@ pub(crate) struct ColumnCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnHow {
     Unchecked(Reason),
-    /// Why it may be null; None where it must not.
+    /// Why it may be null; None where it must not be.
     Checked {
         may_be_null: Option<Reason>,
     },
 }
 
-/// What is known of a workload's statements and tables.
+/// The known facts of a workload's statements and tables.
 pub(crate) struct Model<'a> {
     pub(crate) schema: &'a Schema,
     /// The statements that are executed.
     pub(crate) executed: Vec<&'a Parsed>,
-    /// The one that has written each row before, if one has.
+    /// The statement that has written each row before, if there is one.
     pub(crate) filled_by: Option<&'a Parsed>,
     /// True if no two rows have the same value in a column.
     pub(crate) is_unique: &'a dyn Fn(&str) -> bool,
 }
 
 impl Model<'_> {
-    /// What can be checked of a read whose answers have these columns; or why nothing.
+    /// The possible checks of a read whose answers have these columns, or why there are none.
     pub(crate) fn check(&self, parsed: &Parsed, returned: &[&str]) -> Result<Check, Reason> {
         let Parsed::Select(select) = parsed else {
             return Err(Reason::NotUnderstood);
@@ -116,12 +116,12 @@ fn changes_of<'a>(parsed: &'a Parsed, table: &str) -> Vec<&'a Change> {
         .collect()
 }
 
-/// A read of one table, with all that changes it.
+/// A read of one table, with all changes of that table.
 struct Reading<'a> {
     select: &'a Select,
     table: &'a Table,
     changes: Vec<&'a Change>,
-    /// Of the statement that has written each row before: what it does to this table.
+    /// The changes of this table by the statement that has written each row before.
     filled_by: Option<Vec<&'a Change>>,
     is_unique: &'a dyn Fn(&str) -> bool,
 }
@@ -162,12 +162,12 @@ impl Reading<'_> {
         self.select.equal.iter().any(|(name, _)| name == column)
     }
 
-    /// What is written; of a statement that sets nothing but static columns, the partition.
+    /// The writes; a statement that sets only static columns writes the partition.
     fn writes(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().copied().filter(|change| change.act != Act::Delete)
     }
 
-    /// True if a column of the key leads to what one row's number has written, and nothing else.
+    /// True if only one row's number writes under a value of this key column.
     fn is_own(&self, column: &str) -> bool {
         self.is_bound(column)
             && (self.is_unique)(column)
@@ -176,7 +176,7 @@ impl Reading<'_> {
                 .all(|change| change.binds(column) || !self.makes_row(change))
     }
 
-    /// False of what sets static columns alone.
+    /// False if it sets only static columns.
     fn makes_row(&self, change: &Change) -> bool {
         let is_of_row = |(name, _): &(String, How)| {
             !matches!(
@@ -187,14 +187,14 @@ impl Reading<'_> {
         self.table.of(ColumnKind::Clustering).next().is_none() || change.equal.iter().chain(&change.set).any(is_of_row)
     }
 
-    /// True if the partition holds one row at most: it is a row's own, and each write gives the rest of the key by
-    /// marks.
+    /// True if the partition holds at most one row: it belongs to one row, and each write gives the rest of
+    /// the key by marks.
     fn is_one_in_partition(&self) -> bool {
         self.table.of(ColumnKind::Partition).any(|name| self.is_own(name))
             && self.writes().all(|change| self.key().all(|name| change.binds(name)))
     }
 
-    /// Why what was written may be gone.
+    /// Why a written row may be gone.
     fn may_go(&self) -> Option<Reason> {
         if self.changes.iter().any(|change| change.act == Act::Delete) {
             return Some(Reason::Deleted);
@@ -204,7 +204,7 @@ impl Reading<'_> {
 
     fn may_miss(&self) -> Option<Reason> {
         if self.select.selected.contains(&Selected::Computed) {
-            // An aggregate answers also where there is no row.
+            // An aggregate returns a row even where there is none.
             return Some(Reason::Computed);
         }
         if let Some(reason) = self.may_go() {
@@ -212,7 +212,7 @@ impl Reading<'_> {
         }
         let makes_every_row = |change: &Change| match change.act {
             Act::Insert => true,
-            // Such a row is there as long as it has a value.
+            // Such a row exists as long as it has a value.
             Act::Update => change.set.iter().any(|(name, _)| self.stays(name)),
             Act::Delete => false,
         };
@@ -220,7 +220,8 @@ impl Reading<'_> {
         (!is_filled).then_some(Reason::NotPopulated)
     }
 
-    /// What has written each row, or each partition, before: where it gave the whole of this key by marks.
+    /// The changes that have written each row, or each partition, before: those that gave this complete key
+    /// by marks.
     fn fills<'k>(&self, key: impl Iterator<Item = &'k str>) -> impl Iterator<Item = &Change> {
         let key: Vec<&str> = key.collect();
         let all = self.filled_by.iter().flatten().copied();
@@ -288,7 +289,7 @@ impl Reading<'_> {
         }
     }
 
-    /// True if no other row shares the partition, nor what is static in it.
+    /// True if no other row shares the partition and its static columns.
     fn has_own_partition(&self) -> bool {
         let is_own = |name: &str| self.is_own(name) && self.writes().all(|change| change.binds(name));
         self.table.of(ColumnKind::Partition).any(is_own)

@@ -1,4 +1,4 @@
-//! One connection to one node: many requests out at once, each on a stream of its own.
+//! One connection to one node: many requests in flight, each on its own stream.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::frame::{self, ColumnSpec, HEADER_BYTES, Preparation, Refusal, Respons
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Streams of a connection, by the protocol.
+/// Streams of a connection, from the protocol.
 pub(crate) const STREAMS_MAX: usize = 1 << 15;
-/// Where frames are laid out before they are sent together.
+/// Capacity of the buffer in which frames are collected before they are sent together.
 const OUT_BYTES: usize = 64 << 10;
 
-/// A prepared statement, as a node described it.
+/// A prepared statement, as described by a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    /// What every execution begins with.
+    /// The start of every execution.
     head: Vec<u8>,
     /// The columns bound to its marks, and which of them are the partition key.
     pub(crate) values: Vec<ColumnSpec>,
@@ -54,13 +54,13 @@ impl Authenticator {
 pub(crate) struct ConnectionConfig {
     pub(crate) authenticator: Authenticator,
     pub(crate) consistency: u16,
-    /// What statements are about that name no keyspace.
+    /// The keyspace of statements that name none.
     pub(crate) keyspace: Option<String>,
     /// The statements of a workload, as CQL.
     pub(crate) statements: Vec<String>,
 }
 
-/// What is out on a stream.
+/// The request in flight on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Out {
     Nothing,
@@ -74,13 +74,13 @@ pub(crate) enum Answer<'a> {
     Void,
     Rows(Rows<'a>),
     Refused(Refusal<'a>),
-    /// It has forgotten the statement: `prepare` it, and execute the operation again once it is.
+    /// It has forgotten the statement: `prepare` it, then execute the operation again.
     Forgotten,
-    /// A statement is prepared again: what was forgotten can be executed.
+    /// A statement is prepared again: forgotten operations can be executed.
     Prepared,
 }
 
-/// A connection that was greeted, with its statements prepared.
+/// A connection after the handshake, with its statements prepared.
 #[derive(Debug)]
 pub(crate) struct Connection {
     address: SocketAddr,
@@ -93,7 +93,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects, greets and prepares; blocks. The error is in the node's own words.
+    /// Connects, greets and prepares; blocks. The error is the node's message.
     pub(crate) fn open(address: SocketAddr, config: &ConnectionConfig) -> Result<Self> {
         let mut socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("node {address} cannot be reached"))?;
@@ -126,7 +126,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Begins to speak, and logs in where the node wants that.
+    /// Starts the protocol, and logs in where the node requires it.
     fn greet(&mut self) -> Result<()> {
         frame::put_startup(&mut self.out);
         let login = self.config.authenticator.login.clone();
@@ -144,7 +144,7 @@ impl Connection {
         })
     }
 
-    /// Statements that name no keyspace are about this one from here on.
+    /// Sets the keyspace of statements that name none, from here on.
     fn enter(&mut self, keyspace: &str) -> Result<()> {
         frame::put_query(&mut self.out, &format!("USE {keyspace}"), self.config.consistency);
         self.call(|response| match response {
@@ -168,7 +168,7 @@ impl Connection {
         &self.prepared
     }
 
-    /// Sends what is laid out and waits for one answer, while the socket blocks.
+    /// Sends the collected frames and waits for one answer, while the socket blocks.
     fn call<R>(&mut self, accept: impl FnOnce(Response<'_>) -> Result<R>) -> Result<R> {
         let address = self.address;
         self.flush()?;
@@ -187,23 +187,24 @@ impl Connection {
         }
     }
 
-    /// What is polled.
+    /// The socket to poll.
     pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    /// True while so many more requests can be out.
+    /// True while so many more requests fit.
     pub(crate) fn has_room_for(&self, requests: usize) -> bool {
         self.free.len() + STREAMS_MAX - self.streams.len() >= requests
     }
 
-    /// Lays out the execution of a statement for operation `number`; `values` writes its values. Needs room.
+    /// Collects the execution of a statement for operation `number`; `values` writes its values. Needs a free
+    /// stream.
     pub(crate) fn execute(&mut self, number: u64, statement: usize, values: impl FnOnce(&mut BytesMut)) {
         let stream = self.claim(Out::Operation(number));
         frame::put_execute(&mut self.out, stream, &self.prepared[statement].head, values);
     }
 
-    /// Lays out the preparation of a statement that the node has forgotten, unless that is under way. Needs room.
+    /// Collects the preparation of a forgotten statement, unless it is under way. Needs a free stream.
     pub(crate) fn prepare(&mut self, statement: usize) {
         if self.streams.contains(&Out::Prepare(statement)) {
             return;
@@ -221,7 +222,7 @@ impl Connection {
         stream
     }
 
-    /// Sends everything that is laid out, together. An error if the connection is lost.
+    /// Sends all collected frames together. An error if the connection is lost.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if !self.out.is_empty() {
             self.socket.queue(self.out.split().freeze());
@@ -232,8 +233,8 @@ impl Connection {
             .with_context(|| format!("connection to node {} was lost", self.address))
     }
 
-    /// Reads what has arrived and hands out each answer with the number of its operation (none for `Prepared`). An
-    /// error if the connection is lost or out of step.
+    /// Reads the answers that have arrived, and passes on each with the number of its operation (none for
+    /// `Prepared`). An error if the connection is lost or out of step.
     pub(crate) fn receive(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>)) -> Result<()> {
         let address = self.address;
         self.socket
@@ -266,7 +267,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The operations that are out.
+    /// The operations in flight.
     pub(crate) fn operations(&self) -> impl Iterator<Item = u64> {
         self.streams.iter().filter_map(|out| match out {
             Out::Operation(number) => Some(*number),

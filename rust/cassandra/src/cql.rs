@@ -1,6 +1,6 @@
-//! Statements as far as they must be understood to know what a read is to find: which table, which columns by which
-//! values, and whether rows are deleted, expire, or are written under a condition. What is not understood is reported
-//! as such.
+//! Parses statements as far as a check of reads needs it: the table, the columns and the form of their
+//! values; also whether rows are deleted, expire, or are written under a condition. Statements that are not
+//! understood are reported as such.
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub(crate) struct Select {
     pub(crate) selected: Vec<Selected>,
     /// False if its rows are not the table's: JSON, DISTINCT, GROUP BY.
     pub(crate) is_plain: bool,
-    /// Columns that are to equal something, and how that is given.
+    /// Columns compared for equality, and the form of their values.
     pub(crate) equal: Vec<(String, How)>,
-    /// Every condition is one of these.
+    /// True if there are no other conditions.
     pub(crate) is_by_equality: bool,
 }
 
@@ -45,7 +45,8 @@ pub(crate) struct Change {
     pub(crate) act: Act,
     /// None where another keyspace is named.
     pub(crate) table: Option<String>,
-    /// Of UPDATE and DELETE: columns that are to equal something. An INSERT's keys are among what it sets.
+    /// Of UPDATE and DELETE: columns compared for equality. An INSERT's keys are among the columns that it
+    /// sets.
     pub(crate) equal: Vec<(String, How)>,
     pub(crate) set: Vec<(String, How)>,
     pub(crate) expires: bool,
@@ -58,23 +59,23 @@ pub(crate) enum Act {
     Delete,
 }
 
-/// How a value is given.
+/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// By a mark that has the column's name: ours to make.
+    /// A mark with the column's name: we generate the value.
     Mark,
     Null,
     Otherwise,
 }
 
 impl Change {
-    /// True if the column is given by a mark, be it as key or as value.
+    /// True if the column's value, as a key or otherwise, is a mark.
     pub(crate) fn binds(&self, column: &str) -> bool {
         let all = self.equal.iter().chain(&self.set);
         all.into_iter().any(|(name, how)| name == column && *how == How::Mark)
     }
 
-    /// How it sets a column, if it does.
+    /// The form of the value that it sets in a column, if it does.
     pub(crate) fn sets(&self, column: &str) -> Option<How> {
         self.set.iter().find(|(name, _)| name == column).map(|(_, how)| *how)
     }
@@ -82,9 +83,9 @@ impl Change {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    /// A keyword or a name, in small letters.
+    /// A keyword or a name, in lower case.
     Word(String),
-    /// A name in quotes, as it stands.
+    /// A name in quotes, unchanged.
     Quoted(String),
     Mark,
     /// A mark with a name of its own.
@@ -157,7 +158,7 @@ fn tokens(cql: &str) -> Option<Vec<Token>> {
     Some(out)
 }
 
-/// What stands in quotes at the start, two of which within stand for one, and the length with them.
+/// The quoted text at the start, in which two quotes stand for one, and its length with the quotes.
 fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut at = 1;
     loop {
@@ -189,13 +190,13 @@ fn listed(tokens: &[Token]) -> Vec<&[Token]> {
     split(tokens, |token| *token == Token::Sign(','))
 }
 
-/// What stands before a word outside of all brackets, and what stands behind it.
+/// The tokens before a word outside of all brackets, and those behind it.
 fn parted<'a>(tokens: &'a [Token], word: &str) -> Option<(&'a [Token], &'a [Token])> {
     let before = *split(tokens, |token| token.is(word)).first()?;
     Some((before, tokens.get(before.len() + 1..)?))
 }
 
-/// The word that a statement begins with, in small letters.
+/// The first word of a statement, in lower case.
 pub(crate) fn verb(cql: &str) -> Option<String> {
     match tokens(cql)?.into_iter().next()? {
         Token::Word(word) => Some(word),
@@ -225,7 +226,7 @@ pub(crate) fn parse(cql: &str) -> Parsed {
     changes.map_or(Parsed::Other, |changes| Parsed::Write(Write { changes }))
 }
 
-/// The statements of a batch begin with words that no name can be without quotes.
+/// The statements of a batch begin with words that cannot be names without quotes.
 fn batch(tokens: &[Token]) -> Option<Vec<Change>> {
     let (_, rest) = parted(tokens, "batch")?;
     let (inner, _) = parted(rest, "apply")?;
@@ -294,7 +295,7 @@ fn insert(tokens: &[Token]) -> Option<Change> {
     })
 }
 
-/// What stands in round brackets at the start, and the rest.
+/// The content of round brackets at the start, and the rest.
 fn bracketed(tokens: &[Token]) -> Option<(&[Token], &[Token])> {
     let rest = tokens.strip_prefix(&[Token::Sign('(')])?;
     let mut depth = 1;
@@ -343,7 +344,7 @@ fn select(tokens: &[Token]) -> Option<Select> {
     })
 }
 
-/// The columns that are to equal something; true if that is all that is asked.
+/// The columns compared for equality; true if there are no other conditions.
 fn conditions(tokens: &[Token]) -> (Vec<(String, How)>, bool) {
     let all: Vec<_> = split(tokens, |token| token.is("and"))
         .into_iter()
@@ -368,14 +369,14 @@ fn assignment(tokens: &[Token]) -> Option<(String, How)> {
 fn how(column: &str, value: &[Token]) -> How {
     match value {
         [Token::Mark] => How::Mark,
-        // The node calls the mark by its own name, and so is its value made.
+        // The node gives the mark its own name, and the value is made under that name.
         [Token::Named(name)] if name == column => How::Mark,
         [word] if word.is("null") => How::Null,
         _ => How::Otherwise,
     }
 }
 
-/// The table named at the start, None if with a keyspace, and the rest.
+/// The table named at the start, None if it has a keyspace, and the rest.
 fn table(tokens: &[Token]) -> Option<(Option<String>, &[Token])> {
     let (name, rest) = tokens.split_first()?;
     match rest {

@@ -1,5 +1,5 @@
-//! The client by a real driver (`client: driver`): what an application's own requests cost. A runtime, a session, and
-//! the tasks that begin, answer and account for operations.
+//! The client with a real driver (`client: driver`): its costs are those of an application's own requests. A
+//! runtime, a session, and the tasks that begin, answer and account for operations.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::session::{connect, consistency, error_name};
 use crate::settings::{Content, CqlSettings};
 use crate::timer::Timer;
 
-/// How long answers are awaited after the load has ended.
+/// How long to wait for answers after the load has ended.
 const DRAIN: Duration = Duration::from_secs(15);
 
 /// One thread's driver: a runtime, a session, prepared statements.
@@ -217,7 +217,7 @@ impl Loop {
                 })
             })
             .collect();
-        // The time limit must hold even when nothing answers.
+        // The time limit must hold even without any answers.
         let left = Duration::from_nanos(self.window.end_ns.saturating_sub(monotonic_ns()));
         let all = async {
             for worker in workers {

@@ -1,5 +1,5 @@
-//! Frames of Cassandra's native protocol, version 4 (`doc/native_protocol_v4.spec` in Cassandra's source): the few that
-//! a load generator speaks on its hot path.
+//! Frames of Cassandra's native protocol, version 4 (`doc/native_protocol_v4.spec` in Cassandra's source):
+//! the few that a load generator uses on its hot path.
 
 mod columns;
 
@@ -10,11 +10,11 @@ pub(crate) use columns::ColumnSpec;
 pub use columns::Preparation;
 use columns::described;
 
-/// What stands before every frame's body: version, flags, stream, opcode, length.
+/// The header of every frame: version, flags, stream, opcode, length.
 pub const HEADER_BYTES: usize = 9;
 const REQUEST: u8 = 0x04;
 const RESPONSE: u8 = 0x84;
-/// A response larger than this is no response but a stream out of step.
+/// A larger body is not a response: the stream is out of step.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
 const FLAG_COMPRESSED: u8 = 0x01;
@@ -45,7 +45,7 @@ const ROWS_NO_METADATA: i32 = 0x04;
 const QUERY_VALUES: u8 = 0x01;
 const QUERY_SKIP_METADATA: u8 = 0x02;
 
-/// The code of the refusal of a statement that the node has forgotten.
+/// The error code for a statement that the node has forgotten.
 pub const UNPREPARED: i32 = 0x2500;
 
 /// Appends the frame that begins a connection.
@@ -57,7 +57,8 @@ pub fn put_startup(out: &mut BytesMut) {
     });
 }
 
-/// Appends the answer to a node that requires a login: user and password, as SASL's PLAIN has them (RFC 4616).
+/// Appends the answer to a node that requires a login: user and password, in the format of SASL's PLAIN (RFC
+/// 4616).
 pub fn put_login(out: &mut BytesMut, user: &str, password: &str) {
     put(out, 0, AUTH_RESPONSE, |body| {
         put_value(body, format!("\0{user}\0{password}").as_bytes())
@@ -90,7 +91,7 @@ pub fn put_execute(out: &mut BytesMut, stream: i16, head: &[u8], values: impl Fn
     });
 }
 
-/// What every execution of a statement begins with, up to its values.
+/// The start of every execution of a statement, up to its values.
 pub fn execute_head(id: &[u8], consistency: u16, values: u16) -> Vec<u8> {
     let mut head = Vec::with_capacity(id.len() + 8);
     head.put_u16(id.len() as u16);
@@ -123,26 +124,26 @@ fn put_string(out: &mut BytesMut, text: &str) {
     out.put_slice(text.as_bytes());
 }
 
-/// What a node answers.
+/// A node's answer.
 #[derive(Debug)]
 pub enum Response<'a> {
     Ready,
     /// The node requires a login, by this class.
     Authenticate(&'a str),
-    /// It took the login.
+    /// It accepted the login.
     LoggedIn,
     Prepared(Preparation<'a>),
-    /// The keyspace is the one that was asked for.
+    /// The requested keyspace is set.
     KeyspaceSet,
-    /// Done, and there is nothing to give back.
+    /// Done, without a result.
     Void,
     Rows(Rows<'a>),
     Refused(Refusal<'a>),
-    /// Anything that was not asked for.
+    /// Any answer that was not requested.
     Other,
 }
 
-/// An error that a node names.
+/// An error reported by a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     pub code: i32,
@@ -192,14 +193,14 @@ impl<'a> Rows<'a> {
         Self { columns, count, cells }
     }
 
-    /// The next cell; None for null. An error if the answer is cut short.
+    /// The next cell; None for null. An error if the answer is truncated.
     pub fn cell(&mut self) -> Result<Option<&'a [u8]>> {
         self.cells.value()
     }
 }
 
-/// The stream and the answer of the whole frame at the start of `data`, and the frame's length; None while it is not
-/// all there.
+/// The stream and the answer of the complete frame at the start of `data`, and the frame's length; None while
+/// it is incomplete.
 pub fn take(data: &[u8]) -> Result<Option<(i16, Response<'_>, usize)>> {
     if data.len() < HEADER_BYTES {
         return Ok(None);
@@ -262,7 +263,8 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
                     body.value()?;
                 }
                 if flags & ROWS_NO_METADATA == 0 {
-                    // Not asked for, but a conditional write's answer has them: it depends on whether it was applied.
+                    // Not requested, but a conditional write's answer has them: it depends on whether it was
+                    // applied.
                     described(&mut body, flags, columns)?;
                 }
                 let count = body.i32()?;
@@ -278,7 +280,7 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
     })
 }
 
-/// Reads what the protocol's primitive types are, from a slice.
+/// Reads the protocol's primitive types from a slice.
 #[derive(Debug, Clone, Copy)]
 struct Reader<'a>(&'a [u8]);
 

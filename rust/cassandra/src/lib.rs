@@ -1,6 +1,6 @@
-//! Cassandra as a target: on the hot path its native protocol spoken directly, many requests out on few connections;
-//! set-up, schema and topology through the `scylla` driver, which can also carry the load. No retries and no
-//! speculation: what is measured is one request and one answer.
+//! Cassandra as a target. The hot path uses its native protocol directly, with many requests in flight on few
+//! connections. Set-up, schema and topology use the `scylla` driver, which can also carry the load. No
+//! retries and no speculation: one request and one answer are measured.
 
 mod account;
 pub mod admin;

@@ -1,4 +1,4 @@
-//! The CQL load driver: starts the threads of a trial and merges what they found. The threads are those of
+//! The CQL load driver: starts the threads of a trial and merges their findings. The threads are those of
 //! `native_client` or `driver_client`.
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
     }))
 }
 
-/// A thread that is given its recorders when it begins.
+/// A thread that gets its recorders when it begins.
 fn prepared(
     settings: &CqlSettings,
     work: impl FnOnce(Window, Recorders) -> Findings + Send + 'static,

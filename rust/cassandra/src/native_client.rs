@@ -1,5 +1,5 @@
-//! The native client: one thread that schedules, encodes, sends many frames with one system call, and takes answers in
-//! as they come, with no hand-over between threads on the way of an operation.
+//! The native client: one thread that schedules, encodes, sends many frames with one system call, and takes
+//! answers as they arrive. No operation is handed over between threads.
 
 mod connection_pool;
 
@@ -24,9 +24,9 @@ use crate::row_values::{RowValues, Tables};
 use crate::session::consistency;
 use crate::settings::CqlSettings;
 
-/// From this tick on the thread sleeps from tick to tick, rather than wake for each answer.
+/// From this tick on, the thread sleeps from tick to tick, rather than wake for each answer.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
-/// How long answers are awaited after the load has ended.
+/// How long to wait for answers after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 const SERVE_NS: u64 = 5_000_000;
 
@@ -83,7 +83,7 @@ impl NativeClient {
         })
     }
 
-    /// The thread's whole life: load, account for what is unanswered, drain.
+    /// The thread's complete life: load, account for unanswered operations, drain.
     pub(crate) fn work(self, window: Window, recorders: Recorders) -> Findings {
         let load = &self.settings.load;
         let limits = Limits {
@@ -147,9 +147,9 @@ struct NativeTarget {
     timeout_ns: u64,
     tick_ns: u64,
     pool: ConnectionPool,
-    /// Where partition keys are laid out.
+    /// Buffer for partition keys.
     key: BytesMut,
-    /// Counts operations: connections take turns.
+    /// Counts operations, to use the connections in rotation.
     turn: usize,
     /// Operations by their number, from `first` on; the first has not ended.
     operations: VecDeque<Slot>,
@@ -173,8 +173,8 @@ impl NativeTarget {
         (!slot.ended).then_some(slot.operation)
     }
 
-    /// Hands an operation to a connection that has room, to a node that holds its row if there is a choice; without any
-    /// it fails.
+    /// Hands an operation to a connection with a free stream, if possible to a node that holds its row.
+    /// Without any such connection it fails.
     fn send(&mut self, number: u64, operation: Operation) {
         self.turn = self.turn.wrapping_add(1);
         self.key.clear();
@@ -198,7 +198,7 @@ impl NativeTarget {
     }
 
     fn end(&mut self, number: u64, answer: Answer, now_ns: u64) {
-        // One that has timed out is answered late, and has ended before.
+        // The late answer to an operation that has timed out, and so ended before.
         let Some(operation) = self.operation(number) else {
             return;
         };
@@ -211,7 +211,8 @@ impl NativeTarget {
         }
     }
 
-    /// Sends what is laid out, and takes answers in until `until_ns` or, if so wanted, until there are any.
+    /// Sends the collected frames, and takes answers until `until_ns` or, with `return_early`, until one
+    /// arrives.
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
         loop {
             self.pool.refresh();
@@ -272,7 +273,7 @@ impl NativeTarget {
         }
     }
 
-    /// Has forgotten statements prepared again, and executes what they were for.
+    /// Prepares forgotten statements again, and executes their operations.
     fn remind(&mut self, index: usize) {
         if self.forgotten.is_empty() {
             return;
@@ -284,8 +285,8 @@ impl NativeTarget {
         let here: Vec<(usize, u64)> = here;
         for (_, number) in here {
             if let Some(operation) = self.operation(number) {
-                // The node takes a connection's frames one after the other, but answers them as it can: an execution
-                // that overtakes its preparation is forgotten once more, and comes here again.
+                // The node takes a connection's frames in order, but may answer them in another order. An
+                // execution that overtakes its preparation is forgotten once more, and comes here again.
                 let connection = self.pool.connection_mut(index);
                 if let Some(connection) = connection.filter(|connection| connection.has_room_for(2)) {
                     connection.prepare(operation.statement);
@@ -297,7 +298,7 @@ impl NativeTarget {
         }
     }
 
-    /// A connection is lost: what was out on it has failed, and another is looked for.
+    /// A connection is lost: its operations in flight have failed, and it is replaced.
     fn lose(&mut self, index: usize) {
         let Some(connection) = self.pool.take(index) else {
             return;
@@ -310,7 +311,7 @@ impl NativeTarget {
         self.pool.replace(index);
     }
 
-    /// Operations that nobody answered in time have failed. They were handed over in the order of their numbers.
+    /// Operations without an answer in time have failed. They were handed over in the order of their numbers.
     fn time_out(&mut self) {
         let now = monotonic_ns();
         while let Some(slot) = self.operations.front() {

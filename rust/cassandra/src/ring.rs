@@ -1,5 +1,6 @@
-//! Which nodes hold a row: the token ring as the cluster reports it, looked up for each operation, so that a request
-//! goes to a node that answers it itself. Nodes come and go in mid-run: `watch` reports each change.
+//! The nodes that hold a row: the token ring as the cluster reports it. It is looked up for each operation,
+//! so that a request goes to a node that answers it itself. Nodes come and go during a run: `watch` reports
+//! each change.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,19 +16,19 @@ use scylla::statement::Consistency;
 
 use crate::session::connect;
 
-/// How often the driver's session, which receives changes from the nodes, is given time to do so.
+/// How often the driver's session, which receives changes from the nodes, gets time to do so.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// All nodes, and who holds which part of the ring.
+/// All nodes, and the part of the ring that each holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Topology {
     pub(crate) nodes: Vec<SocketAddr>,
-    /// The last token of each arc of the ring, in rising order, with the indices (in `nodes`) of those that hold it.
+    /// The last token of each arc of the ring, in rising order, with the indices (in `nodes`) of its holders.
     arcs: Vec<(i64, Vec<usize>)>,
 }
 
 impl Topology {
-    /// Nodes of which nothing more is known: any of them may hold any row.
+    /// Nodes without further knowledge: any of them may hold any row.
     #[cfg(test)]
     pub(crate) fn flat(nodes: Vec<SocketAddr>) -> Self {
         Self {
@@ -36,8 +37,8 @@ impl Topology {
         }
     }
 
-    /// As a session knows it. Of the replicas those count that lie in the data centre of the first contact point, as
-    /// drivers do it; where none lies there, all.
+    /// The ring of a session. Replicas count if they are in the data centre of the first contact point, as in
+    /// drivers; where none is there, all count.
     fn of(state: &ClusterState, keyspace: &str, contact: Option<SocketAddr>) -> Self {
         let mut nodes: Vec<SocketAddr> = state.get_nodes_info().iter().map(|node| address(node)).collect();
         nodes.sort();
@@ -60,12 +61,12 @@ impl Topology {
         Self { nodes, arcs }
     }
 
-    /// True if it makes a difference who is asked.
+    /// True if the choice of a node makes a difference.
     pub(crate) fn has_choice(&self) -> bool {
         self.nodes.len() > 1 && !self.arcs.is_empty()
     }
 
-    /// Places of the nodes that hold a partition. `key` is its key as nodes hash it.
+    /// Indices of the nodes that hold a partition. `key` is its key as nodes hash it.
     pub(crate) fn holders(&self, key: &[u8]) -> &[usize] {
         self.holders_of(Murmur3Partitioner.hash_one(key).value())
     }
@@ -96,7 +97,7 @@ pub(crate) fn watch(
     let first = Topology::of(&state, &keyspace, contact);
     let mut known = first.clone();
     let round = move |sender: &Sender<Topology>| {
-        // Made inside of the runtime, whose clock it goes by.
+        // Made inside the runtime, whose clock it uses.
         runtime.block_on(async { tokio::time::sleep(LOOK).await });
         let newest = session.get_cluster_state();
         if Arc::ptr_eq(&state, &newest) {
@@ -106,7 +107,7 @@ pub(crate) fn watch(
         let now = Topology::of(&state, &keyspace, contact);
         let is_change = now != known;
         known = now.clone();
-        // Nobody receives it where the trial is over.
+        // Without a receiver the trial is over.
         is_change && sender.send(now).is_err()
     };
     Ok((first, BackgroundTask::spawn(Duration::ZERO, round)))

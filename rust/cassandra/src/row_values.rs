@@ -1,5 +1,5 @@
-//! The values that operations write, and the check of the rows that they read: of the default table, or of statements
-//! of the user's own.
+//! The values that operations write, and the check of the rows that they read: for the default table, or for
+//! user-defined statements.
 
 use anyhow::{Context, Result};
 use bytes::BytesMut;
@@ -20,7 +20,7 @@ use crate::value_generator::ValueGenerator;
 pub(crate) const WRITE: usize = 0;
 pub(crate) const READ: usize = 1;
 
-/// Makes the values of operations, and checks what comes back.
+/// Makes the values of operations, and checks the answers.
 pub(crate) enum RowValues {
     Standard {
         shape: RowShape,
@@ -34,7 +34,7 @@ pub(crate) enum RowValues {
     },
 }
 
-/// What is known of the tables before the load begins.
+/// Facts about the tables, known before the load begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) schema: Schema,
@@ -43,7 +43,7 @@ pub(crate) struct Tables {
 }
 
 impl RowValues {
-    /// By the tables, and by the prepared statements. `rows_max` is the highest row number.
+    /// Made from the tables and the prepared statements. `rows_max` is the highest row number.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
@@ -62,8 +62,8 @@ impl RowValues {
                 generators, filling, ..
             } => (generators, filling.as_ref()),
         };
-        // Of all statements: for one that binds only a part of the key, a node does not report which columns are the
-        // key.
+        // The keys of all statements: for a statement that binds only a part of the key, a node does not
+        // report which columns are the key.
         let keys: Vec<String> = prepared
             .iter()
             .flat_map(|prepared| {
@@ -112,7 +112,7 @@ impl RowValues {
         })
     }
 
-    /// What is not checked of the statements' reads.
+    /// The parts of the statements' reads that are not checked.
     pub(crate) fn unchecked(&self) -> Vec<Unchecked> {
         match self {
             Self::Standard { filled, .. } => unchecked_standard(*filled),
@@ -144,13 +144,13 @@ impl RowValues {
         }
     }
 
-    /// Checks the rows that came back.
+    /// Checks the rows of an answer.
     pub(crate) fn checked(&mut self, operation: Operation, mut rows: Rows<'_>) -> Answer {
         let columns = rows.columns;
         match self {
             Self::Standard { .. } if operation.statement == WRITE => Answer::Written,
             Self::Standard { filled, .. } => {
-                // A cell that is null or cut short ends the row early, and then its checksum does not fit.
+                // A null or truncated cell ends the row early, and then its checksum does not fit.
                 let (is_row, key) = (rows.count > 0, key_bytes(operation.key));
                 let cells = (0..columns).map_while(|_| rows.cell().ok().flatten());
                 let is_intact = is_intact(&key, cells);
@@ -168,7 +168,7 @@ impl RowValues {
     }
 }
 
-/// What a read of the default table found: whether its row is intact, if there is one.
+/// The result of a read of the default table: whether its row is intact, if there is one.
 pub(crate) fn standard(is_intact: Option<bool>, filled: bool) -> Found {
     match is_intact {
         Some(true) => Found::Intact,
@@ -178,7 +178,7 @@ pub(crate) fn standard(is_intact: Option<bool>, filled: bool) -> Found {
     }
 }
 
-/// What is not checked of the default table's reads.
+/// The parts of the default table's reads that are not checked.
 pub(crate) fn unchecked_standard(filled: bool) -> Vec<Unchecked> {
     if filled {
         return Vec::new();
@@ -186,7 +186,7 @@ pub(crate) fn unchecked_standard(filled: bool) -> Vec<Unchecked> {
     vec![Unchecked::new("read", What::Presence, Reason::NotPopulated, Vec::new())]
 }
 
-/// What can be checked of each statement.
+/// The possible checks of each statement.
 fn checks(
     statements: &[Statement],
     prepared: &[Prepared],

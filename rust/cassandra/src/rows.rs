@@ -41,7 +41,7 @@ impl RowShape {
             .collect()
     }
 
-    /// Appends all columns of row `key`, each with its length before it, as the protocol's `[value]`s are.
+    /// Appends all columns of row `key`, each with its length before it, in the protocol's format `[value]`.
     pub fn put(&self, out: &mut BytesMut, key: u64, writer: u32, sequence: u64, intended_wall_ns: u64) {
         let start = out.len();
         for column in 0..self.columns {

@@ -1,4 +1,4 @@
-//! The tables of a keyspace, as Cassandra keeps their description.
+//! The tables of a keyspace, from Cassandra's own description.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) type Schema = BTreeMap<String, Table>;
 pub(crate) struct Table {
     pub(crate) columns: BTreeMap<String, ColumnKind>,
     pub(crate) is_view: bool,
-    /// Its rows expire where a statement does not say otherwise (`default_time_to_live`).
+    /// Its rows expire unless a statement sets otherwise (`default_time_to_live`).
     pub(crate) expires: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// By the words of `system_schema.columns`.
+    /// From the terms of `system_schema.columns`.
     fn of(kind: &str, type_name: &str) -> Self {
         match (kind, type_name) {
             ("partition_key", _) => Self::Partition,

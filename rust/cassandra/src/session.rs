@@ -1,5 +1,4 @@
-//! A driver session as a measuring tool needs it: no retries, no speculation, nothing in the background
-//! that would load the server unasked.
+//! A driver session for measurements: no retries, no speculation, no background requests that would add load.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,8 +18,8 @@ use scylla::statement::Consistency;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REFRESH: Duration = Duration::from_secs(24 * 3600);
 
-/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error. Of the schema it
-/// learns `keyspace` only, or nothing: no more is asked of it.
+/// Opens a session with `connections` to each node; a request unanswered after `timeout` is an error. It
+/// learns only the schema of `keyspace`, or none: no more is needed.
 pub async fn connect(
     cluster: &ClusterSettings,
     connections: usize,
@@ -75,7 +74,7 @@ pub fn consistency(name: &str) -> Result<Consistency> {
     })
 }
 
-/// The server's own name for what went wrong, or ours where the client noticed first.
+/// The server's own name for the error, or ours where the client noticed it first.
 pub fn error_name(error: &ExecutionError) -> String {
     match error {
         ExecutionError::RequestTimeout(_) => "ClientTimeout".into(),

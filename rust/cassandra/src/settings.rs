@@ -11,7 +11,7 @@ use crate::cql::{self, Act, Parsed};
 use crate::rows::RowShape;
 use crate::value_generator::ValueGenerator;
 
-/// Who speaks with the nodes.
+/// The client that talks to the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Client {
@@ -29,7 +29,8 @@ pub struct CqlSettings {
     pub cluster: ClusterSettings,
     pub keyspace: String,
     pub content: Content,
-    /// Each row of the keys has been written before, and acknowledged: one that a read does not find is missing.
+    /// Each row of the keys has been written before, and acknowledged: a row that a read does not find is
+    /// missing.
     pub filled: bool,
     pub consistency: String,
     pub keys: Distribution,
@@ -39,8 +40,9 @@ pub struct CqlSettings {
     /// Connections to each node, per thread.
     pub connections: usize,
     pub request_timeout_ms: u64,
-    /// The longest time between two looks at the schedule: operations that fall due in it begin together. From 1 ms on
-    /// answers too are taken in only that often, which costs least CPU, and lengthens response times by up to as much.
+    /// The longest interval between checks of the schedule: operations that fall due in it begin together.
+    /// From 1 ms on, answers are also taken only that often. That costs least CPU, and adds up to as much to
+    /// response times.
     pub tick_us: u64,
     /// The thread with share `i` writes as `writer + i`.
     pub writer: u32,
@@ -53,22 +55,22 @@ impl CqlSettings {
     }
 }
 
-/// What is executed, and how often.
+/// The operations, and their shares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Content {
     /// Rows of cassandra-stress's `standard1`, each with its checksum; `write_share` of the operations are writes.
     Standard { shape: RowShape, write_share: f64 },
-    /// Statements on tables of the user's own, and how the columns' values are made where that is not left to us.
+    /// User-defined statements and tables, with generators for columns that do not use the default.
     Own {
         statements: Vec<OwnStatement>,
         generators: BTreeMap<String, ValueGenerator>,
-        /// The name of the one that writes each row before the others are executed, if one does.
+        /// The name of the statement that writes each row before the others are executed, if there is one.
         filling: Option<String>,
     },
 }
 
-/// One statement of the user's own.
+/// One user-defined statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnStatement {
@@ -85,7 +87,7 @@ pub(crate) struct Statement {
     /// Its share of the operations, 0 to 1.
     pub(crate) share: f64,
     pub(crate) is_write: bool,
-    /// It writes rows, and does not only delete them.
+    /// True if it writes rows, and does not only delete them.
     pub(crate) makes_rows: bool,
 }
 
@@ -114,7 +116,7 @@ impl Content {
         }
     }
 
-    /// The keyspace that statements without one are about; those of the default table name theirs.
+    /// The keyspace of statements that name none; those of the default table name theirs.
     pub(crate) fn keyspace<'a>(&self, keyspace: &'a str) -> Option<&'a str> {
         matches!(self, Self::Own { .. }).then_some(keyspace)
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How one execution is answered.
 pub(crate) enum Reply {
-    /// Void for a write; for a read a row of no meaning.
+    /// Void for a write; for a read a meaningless row.
     Good,
     NoRow,
     Refused(i32),
@@ -96,7 +96,7 @@ fn frame(request: &[u8; 9], opcode: u8, body: &[u8]) -> Vec<u8> {
     [&[RESPONSE, 0, request[2], request[3], opcode], &length[..], body].concat()
 }
 
-/// A statement with so many blobs, which returns nothing that is described.
+/// A statement with so many blobs; its result has no described columns.
 fn prepared(id: &[u8], marks: u8) -> Vec<u8> {
     // One table for all columns, so many of them, none of the partition key; keyspace and table.
     let head = [

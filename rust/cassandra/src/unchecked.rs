@@ -1,22 +1,22 @@
-//! What was not checked, and how often: what the report shows of it.
+//! The parts of reads that were not checked, and how often, for the report.
 
 use serde::Serialize;
 
 use crate::checks::{Check, ColumnHow, Reason};
 
-/// What was not checked of an answer.
+/// The part of an answer that was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What {
-    /// Anything of it.
+    /// All of it.
     Read,
-    /// Whether its row is there; of columns, whether they have a value.
+    /// Whether its row exists; for columns, whether they have a value.
     Presence,
     /// The values of columns.
     Values,
 }
 
-/// Reads of a statement of which something was not checked.
+/// Reads of a statement of which a part was not checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Unchecked {
     pub(crate) statement: String,
@@ -24,7 +24,7 @@ pub(crate) struct Unchecked {
     pub(crate) reason: Reason,
     pub(crate) columns: Vec<String>,
     pub(crate) reads: u64,
-    /// Of the reads, those that found no row, which is not known to be a loss.
+    /// The reads that found no row, where that is not known to be a loss.
     pub(crate) absent: u64,
 }
 
@@ -40,8 +40,8 @@ impl Unchecked {
         }
     }
 
-    /// What is not checked of a statement's reads: nothing of them, or what `check` leaves out. None of it has been
-    /// counted yet.
+    /// The parts of a statement's reads that are not checked: all of them, or those that `check` leaves out.
+    /// The counts begin at zero.
     pub(crate) fn of(statement: &str, check: &Result<Check, Reason>) -> Vec<Self> {
         let check = match check {
             Err(reason) => return vec![Self::new(statement, What::Read, *reason, Vec::new())],
@@ -54,7 +54,7 @@ impl Unchecked {
         for column in &check.columns {
             let (what, reason) = match column.how {
                 ColumnHow::Unchecked(reason) => (What::Values, reason),
-                // What makes the row go takes its values with it.
+                // When the row is gone, so are its values.
                 ColumnHow::Checked {
                     may_be_null: Some(reason),
                 } if Some(reason) != check.may_miss => (What::Presence, reason),
@@ -69,7 +69,7 @@ impl Unchecked {
         all
     }
 
-    /// Adds what another thread counted.
+    /// Adds the counts of another thread.
     pub(crate) fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             let is_same = |one: &&mut Self| {

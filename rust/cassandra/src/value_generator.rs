@@ -1,5 +1,5 @@
-//! Values of the columns of a user's own tables: each follows from the number of its row and the name of its column
-//! alone, so that what is read can be checked against what must have been written.
+//! Values of the columns of user-defined tables. Each follows only from the number of its row and the name of
+//! its column, so that values read can be checked against those that must have been written.
 
 use std::fmt::Write;
 
@@ -20,9 +20,9 @@ const DAY_NS: u64 = 86_400_000_000_000;
 pub enum ValueGenerator {
     /// The row's number itself.
     Row,
-    /// A number that is drawn.
+    /// A random number.
     Number(Distribution),
-    /// As many bytes or characters as are drawn.
+    /// A random number of bytes or characters.
     Bytes(Distribution),
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    /// By the protocol's number of the type; None for those that have parts.
+    /// The type with this number in the protocol; None for types with parts.
     pub(crate) fn of(option: u16) -> Option<Self> {
         Some(match option {
             0x01 | 0x0D => Self::Text,
@@ -73,7 +73,7 @@ impl ColumnType {
         })
     }
 
-    /// The largest number that it holds exactly.
+    /// The largest number that it represents exactly.
     pub(crate) fn number_max(self) -> u64 {
         match self {
             Self::Boolean => 1,
@@ -130,7 +130,7 @@ impl ColumnType {
     pub(crate) fn put_bytes(self, out: &mut BytesMut, count: u64, seed: u64) {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let mut left = count as usize;
-        // Its first number is the seed of the value's length (`bound_statement`): these are those that follow.
+        // The stream's first number is the seed of the value's length (`bound_statement`); these follow it.
         let mut stream = SplitMix64::new(seed);
         stream.number();
         while left > 0 {
@@ -145,7 +145,7 @@ impl ColumnType {
     }
 }
 
-/// As few bytes as hold the number and a sign.
+/// The fewest bytes that hold the number and a sign.
 fn put_varint(out: &mut BytesMut, number: u64) {
     let bytes = number.to_be_bytes();
     let zeros = (number.leading_zeros() / 8).min(7) as usize;

@@ -1,5 +1,5 @@
-//! How operations are spread over time: evenly, at random, in bursts, or at a rate that changes. An arrival process is
-//! fixed before its first operation: which operation is due when depends on nothing that happens.
+//! The distribution of operations over time: evenly, at random, in bursts, or at a changing rate. An arrival
+//! process is fixed before its first operation: no event changes when an operation is due.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,15 +9,14 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution as _, Exp1, Gamma};
 use serde::{Deserialize, Serialize};
 
-/// How operations come at a given rate.
+/// The arrival pattern at a given rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// One interval after another, all alike.
+    /// At equal intervals.
     #[default]
     Even,
-    /// As from many clients that know nothing of each other: the times between operations are exponentially
-    /// distributed.
+    /// As from many independent clients: the times between operations are exponentially distributed.
     Poisson { seed: u64 },
     /// So many at once, as often as the rate requires.
     Bursts { size: u64 },
@@ -32,7 +31,7 @@ pub struct Stretch {
     pub to_per_s: f64,
 }
 
-/// When each operation is due, in nanoseconds from the beginning; operations count from 0.
+/// When each operation is due, in nanoseconds from the beginning; operations are numbered from 0.
 #[derive(Clone, Debug)]
 pub enum ArrivalProcess {
     Even { rate_per_s: f64 },
@@ -42,7 +41,7 @@ pub enum ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    /// Arrivals at one rate. `seconds` is how long it is needed; what comes later of a random one is even.
+    /// Arrivals at one rate. `seconds` is how long the process is needed; later random arrivals are even.
     /// Panics if the rate is not a positive finite number: settings are checked before they come here.
     pub fn steady(rate_per_s: f64, arrivals: Arrivals, seconds: f64) -> Self {
         assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "rate must be positive");
@@ -88,7 +87,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// How many operations are due at or before `offset_ns`.
+    /// The number of operations due at or before `offset_ns`.
     pub fn due_by(&self, offset_ns: u64) -> u64 {
         let guess = match self {
             Self::Even { rate_per_s } => offset_ns as f64 * rate_per_s / 1e9,
@@ -122,7 +121,7 @@ fn even_offset_ns(op: u64, rate_per_s: f64) -> u64 {
     (op as f64 * 1e9 / rate_per_s) as u64
 }
 
-/// A stretch, and what comes before it.
+/// A stretch, and the sum of those before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     begin_s: f64,
@@ -163,17 +162,17 @@ impl Piece {
     }
 }
 
-/// Operations of a block: its length is drawn as a whole, its operations only when one is asked for.
+/// Operations of a block: its length is drawn at once, its operations only when one is requested.
 const BLOCK_OPS: u64 = 4096;
-/// Blocks whose operations are kept: those due now, and those whose answers come in.
+/// Number of cached blocks: those due now, and those whose answers arrive.
 const KEPT: usize = 8;
 
 /// A block's number, and when each of its operations is due.
 type Block = (u64, Arc<[u64]>);
 
-/// Arrivals of a Poisson process. A block of n operations takes a gamma-distributed time; given that time, the
-/// operations in it divide it like n exponential times of their own divide their sum (Devroye, "Non-Uniform Random
-/// Variate Generation", 1986, ch. V.2). So any operation's time can be computed without going through all before it.
+/// Arrivals of a Poisson process. A block of n operations takes a gamma-distributed time. Given that time,
+/// the operations divide it like n exponential times divide their sum (Devroye, "Non-Uniform Random Variate
+/// Generation", 1986, ch. V.2). So any operation's time can be computed without all earlier ones.
 #[derive(Clone, Debug)]
 pub struct Poisson {
     rate_per_s: f64,
@@ -277,7 +276,8 @@ mod tests {
     }
 
     proptest! {
-        /// `due_by` and `offset_ns` are inverse: what is due has a time that has come, the next has not.
+        /// `due_by` and `offset_ns` are inverse: the time of a due operation has come, that of the next has
+        /// not.
         #[test]
         fn due_agrees_with_offsets(process in courses(), at in 0u64..60_000_000_000) {
             let due = process.due_by(at);
@@ -285,7 +285,7 @@ mod tests {
             prop_assert!(process.offset_ns(due) > at);
         }
 
-        /// Time does not run backwards.
+        /// Due times never decrease.
         #[test]
         fn offsets_never_fall(process in courses(), op in 0u64..100_000) {
             prop_assert!(process.offset_ns(op) <= process.offset_ns(op + 1));
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(process.due_by(100_000_000), 200);
     }
 
-    /// Counts in equal times have a variance like their mean, and gaps exceed their mean as often as e⁻¹.
+    /// Counts in equal times have a variance near their mean, and gaps exceed their mean as often as e⁻¹.
     #[test]
     fn poisson_arrivals_are_poisson() {
         let process = ArrivalProcess::steady(50_000.0, Arrivals::Poisson { seed: 3 }, 20.0);

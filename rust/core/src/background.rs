@@ -1,4 +1,5 @@
-//! A task that blocks, run in a thread of its own next to a hot loop that must not: reconnecting, refreshing metadata.
+//! A blocking task in its own thread, next to a hot loop that must not block: reconnecting, refreshing
+//! metadata.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};

@@ -8,7 +8,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(Crc32Iscsi, bytes) as u32
 }
 
-/// The checksum of `parts`, as if they lay behind each other.
+/// The checksum of `parts`, as if they were concatenated.
 pub fn crc32c_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
     let mut digest = crc_fast::Digest::new(Crc32Iscsi);
     parts.into_iter().for_each(|part| digest.update(part));

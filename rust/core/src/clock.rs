@@ -1,4 +1,5 @@
-//! Time: one monotonic clock for every duration, and its offset to wall time for what leaves the process.
+//! Time: one monotonic clock for every duration, and its offset to wall time for times that leave the
+//! process.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -46,7 +47,8 @@ impl WallOffset {
         (i128::from(monotonic_ns) + self.offset_ns).max(0) as u64
     }
 
-    /// The monotonic reading of a wall time in nanoseconds since the epoch; 0 if it lies before the clock's begin.
+    /// The monotonic reading of a wall time in nanoseconds since the epoch; 0 for a time before the clock's
+    /// start.
     pub fn monotonic_ns(&self, wall_ns: u64) -> u64 {
         (i128::from(wall_ns) - self.offset_ns).max(0) as u64
     }

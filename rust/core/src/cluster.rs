@@ -1,15 +1,15 @@
-//! How a system is reached: where, encrypted or not, and as whom. The same for every system.
+//! How a system is reached: addresses, encryption and login. The same for every system.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a generator needs to reach the system under test.
+/// The settings that a generator needs to reach the system under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterSettings {
-    /// `host:port` of some of its services; the others are found by them.
+    /// `host:port` of some of its services; they report the others.
     pub addresses: Vec<String>,
     pub tls: Option<TlsSettings>,
     pub login: Option<Login>,
@@ -44,11 +44,11 @@ pub struct IdentitySettings {
     pub key: PathBuf,
 }
 
-/// As whom.
+/// User and password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
-    /// How the password is shown, by SASL's name for it: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`.
+    /// How the password is proven, by SASL's name for it: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`.
     pub mechanism: String,
     pub user: String,
     pub password: Secret,
@@ -60,7 +60,7 @@ pub struct Login {
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself, for the service that asks for it.
+    /// The text itself, for the service that requires it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Stdin, the node's only input: the controller's protocol version on the first line, settings on the second, commands
-//! after them, and its end as the sign that the controller is gone.
+//! Stdin, the node's only input: the controller's protocol version on the first line, settings on the second,
+//! then commands. Its end means that the controller is gone.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::wire::{Command, Event, Greeting, PROTOCOL, emit};
 
-/// What a node returns that could not do what it was asked.
+/// Exit code of a node that could not do its task.
 pub const FAILED: i32 = 3;
 
 /// Sends the protocol version of this node, and checks that of the controller. The error names both.
@@ -52,12 +52,12 @@ pub fn parse_command(line: &str, takes: impl Fn(&Command) -> bool) -> Result<Com
     }
 }
 
-/// What the end of stdin means.
+/// The meaning of the end of stdin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
-    /// That it is enough: the node has done what it is for.
+    /// The node's task is complete.
     Enough,
-    /// That the controller is gone before it had its answer.
+    /// The controller is gone before it had its answer.
     Unanswered,
 }
 
@@ -72,8 +72,8 @@ pub struct Control {
     answered: Arc<AtomicBool>,
 }
 
-/// Listens on stdin in a thread of its own, for commands that it `takes`; another is a failure. When stdin ends, the
-/// process exits: a node must not outlive its controller.
+/// Listens on stdin in its own thread, for commands that it `takes`; any other is a failure. When stdin ends,
+/// the process exits: a node must not outlive its controller.
 pub fn listen(takes: impl Fn(&Command) -> bool + Send + 'static, at_end: AtEnd) -> Control {
     let (sender, commands) = mpsc::channel();
     let control = Control {
@@ -116,7 +116,7 @@ pub fn fail(error: String) -> ! {
 }
 
 impl Control {
-    /// Gives the answer: from here on the end of stdin is as it should be.
+    /// Gives the answer: from here on, the end of stdin is expected.
     pub fn answer(&self, result: Value) {
         self.answered.store(true, Ordering::Release);
         emit(&Event::Done { result });

@@ -1,4 +1,4 @@
-//! Whole numbers drawn from a range: which key comes next, how large the next record is. The distributions are
+//! Random whole numbers from a range: the next key, the size of the next record. The distributions are
 //! cassandra-stress's: sequential, uniform, gaussian and zipf over a closed range.
 
 use rand::rngs::SmallRng;
@@ -106,7 +106,8 @@ impl Draw {
         self.random.random()
     }
 
-    /// From here on draws what a new one with this seed would: so that a number follows from what it is for.
+    /// From here on, draws the numbers of a new one with this seed: so each number depends only on its
+    /// purpose.
     pub fn reseed(&mut self, seed: u64) {
         self.random = SmallRng::seed_from_u64(seed);
     }
@@ -147,7 +148,7 @@ mod tests {
             }
         }
 
-        /// The threads' sequential numbers together are the whole sequence, once each.
+        /// The threads' sequential numbers together are the complete sequence, once each.
         #[test]
         fn sequential_shares_cover_the_range(shares in 1u64..6, rounds in 1u64..40) {
             let settings = Distribution::Sequential { min: 10, max: 10 + shares * rounds - 1 };

@@ -1,7 +1,7 @@
-//! The drive loop: starts operations when they are due, whatever the target does, and gives the target the time in
-//! between. One thread; the loop itself neither allocates nor locks. What it drives does: a target's wait lists its
-//! sockets anew (`socket::wait`), and what has ended is recorded under the recorder's lock, which nobody else takes but
-//! the reporter, once a second.
+//! The drive loop: starts operations when they are due, whatever the target does, and gives the target the
+//! time in between. One thread. The loop itself neither allocates nor locks, but its target does: a wait
+//! lists the sockets anew (`socket::wait`), and ended operations are recorded under the recorder's lock. Only
+//! the reporter also takes that lock, once a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// What can be in flight together.
+    /// The maximum number of operations in flight.
     pub fn in_flight_max(&self) -> u64 {
         match self {
             Self::Open { in_flight_max, .. } => *in_flight_max,
@@ -55,17 +55,17 @@ impl Pace {
     }
 }
 
-/// Something that operations can be started on, without ever blocking the loop.
+/// A target on which operations can be started without ever blocking the loop.
 pub trait Target {
-    /// What can go wrong beyond repair.
+    /// An error beyond repair.
     type Error;
 
     /// Starts operations `first .. first + count` now. With a schedule their intended starts are
     /// the schedule's; without one they are `now_ns`.
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<(), Self::Error>;
 
-    /// Sends what is ready, takes in what has arrived, and returns at `until_ns` or, in a closed loop, as soon as
-    /// something was completed.
+    /// Sends and receives, and returns at `until_ns` or, in a closed loop, as soon as an operation has
+    /// completed.
     fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<(), Self::Error>;
 
     /// Operations started and not yet ended.
@@ -97,12 +97,12 @@ pub struct Limits {
     pub operations_max: u64,
     /// End early when the oldest operation in flight is older than this.
     pub give_up_ns: Option<u64>,
-    /// The longest time between two looks at the schedule: the price of lower CPU use is up to this much `wait`.
+    /// The longest interval between checks of the schedule: lower CPU use costs up to this much `wait`.
     pub tick_ns: u64,
 }
 
 impl Limits {
-    /// Nothing but a time.
+    /// Only a time limit.
     pub fn until(end_ns: u64, tick_ns: u64) -> Self {
         Self {
             end_ns,

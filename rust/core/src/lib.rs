@@ -1,6 +1,6 @@
-//! What every hydrotest generator shares: the schedule of intended starts, the recorder of three
-//! latencies, the drive loop, the null target, and the messages to the controller.
-//! It knows no client library and no system under test.
+//! The common part of all hydrotest generators: the schedule of intended starts, the recorder of three
+//! latencies, the drive loop, the null target, and the messages to the controller. It depends on no client
+//! library and no system under test.
 
 pub mod arrival_process;
 pub mod background;

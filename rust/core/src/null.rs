@@ -1,5 +1,5 @@
-//! The null target: ends every operation the moment it starts. It shows how many operations a
-//! second the schedule and the recorder alone can carry: the generator's own ceiling.
+//! The null target: ends every operation at once. It shows how many operations a second the schedule and the
+//! recorder alone can carry: the generator's own ceiling.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -52,7 +52,7 @@ pub fn ceiling_per_core_s(seconds: f64) -> f64 {
     };
     let limits = Limits::until(start + (seconds * 1e9) as u64, 0);
     let cpu_before = thread_cpu_ns();
-    // 256 at a time: about what one look at the schedule finds due at a million a second.
+    // 256 at a time: about the number that one check of the schedule finds due at a million a second.
     let pace = Pace::Open {
         schedule: Schedule::new(start, ArrivalProcess::Even { rate_per_s: 1e9 }),
         in_flight_max: 256,
@@ -80,7 +80,7 @@ mod tests {
             in_flight_max: 1_000_000,
         };
         let driven = drive(&mut target, pace, limits, &AtomicBool::new(false)).unwrap();
-        // Every operation due by the last look was started: none skipped, none doubled.
+        // Every operation due by the last check was started: none skipped, none doubled.
         assert!(driven.started + driven.unstarted >= 2_000, "{driven:?}");
         assert_eq!(driven.cap_hits, 0);
     }

@@ -15,12 +15,12 @@ use hdrhistogram::Histogram;
 pub const HIGHEST_US: u64 = 600_000_000;
 /// Three decimal digits: a reported percentile is within 0.1 % of the true value.
 pub const DIGITS: u8 = 3;
-/// Seconds that stay open for late completions; those of still later ones are kept apart until the end.
+/// Seconds that stay open for late completions; those of still later ones are kept separate until the end.
 const OPEN_SECONDS: usize = 8;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The three histograms of one second (or of any merged span). They grow with what they hold: a generator has dozens of
-/// them, and ten minutes take nearly three times what a tenth of a second does.
+/// The three histograms of one second (or of any merged span). They grow with their content: a generator has
+/// dozens of them, and ten minutes take nearly three times the memory of a tenth of a second.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     pub response: Histogram<u32>,
@@ -52,7 +52,7 @@ impl Latencies {
     }
 }
 
-/// One second's histograms and where the second lies.
+/// One second's histograms, and the index of that second.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// Which second since the recorder's start.
@@ -67,9 +67,9 @@ pub struct Recorder {
     first_open: u64,
     open: VecDeque<Latencies>,
     closed: Vec<Interval>,
-    /// Operations that ended when their second was closed already.
+    /// Operations that ended after their second was closed.
     late: BTreeMap<u64, Latencies>,
-    /// Values above `HIGHEST_US`: such a trial is void, because its percentiles would lie.
+    /// Values above `HIGHEST_US`: such a trial is void, because its percentiles would be wrong.
     overflows: u64,
 }
 
@@ -91,7 +91,7 @@ impl Recorder {
         self.record_alike(intended_ns, actual_ns, end_ns, 1);
     }
 
-    /// Records `count` operations of the same times.
+    /// Records `count` operations with the same times.
     pub fn record_alike(&mut self, intended_ns: u64, actual_ns: u64, end_ns: u64, count: u32) {
         let wait_us = actual_ns.saturating_sub(intended_ns) / 1_000;
         let service_us = end_ns.saturating_sub(actual_ns) / 1_000;
@@ -164,7 +164,7 @@ impl Recorder {
     }
 }
 
-/// The same values in the bounds that all readers of our logs have.
+/// The same values, with the bounds that all readers of our logs use.
 pub fn in_full_bounds(histogram: &Histogram<u32>) -> Histogram<u32> {
     let mut whole = Histogram::new_with_bounds(1, HIGHEST_US, DIGITS).expect("the bounds are valid constants");
     whole.add(histogram).expect("higher values were counted as overflows");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case fills dozens of histograms; two dozen cases say as much as hundreds and take a second.
+        // Each case fills dozens of histograms; two dozen cases show as much as hundreds and take a second.
         #![proptest_config(ProptestConfig::with_cases(24))]
         /// However operations are spread over recorders, the merged histograms equal a single recorder's.
         #[test]

@@ -1,5 +1,5 @@
-//! Turns what generator threads count and record into the event stream: a `second` event each
-//! second, histogram lines as seconds close. Runs on the node's main thread, off the hot path.
+//! Turns the counts and records of generator threads into the event stream: a `second` event each second,
+//! histogram lines as seconds close. Runs on the node's main thread, off the hot path.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,15 +27,15 @@ pub struct SharedCounts {
     pub cap_hits: AtomicU64,
 }
 
-/// Tries of a snapshot. What it waits for is a generator that goes on between two loads; the second try nearly always
-/// agrees.
+/// Attempts at a snapshot. It waits for a generator that goes on between two loads; the second attempt nearly
+/// always agrees.
 const TRIES: usize = 1_000;
 
 impl SharedCounts {
-    /// A snapshot of one moment: none of the counters that give what is in flight moved while it was taken. Else a
-    /// reporter that is held back between two loads counts operations as in flight that were started in place of others
-    /// that it has not yet seen completed: up to twice the cap. If the counters never rest, in flight comes out too
-    /// high rather than negative.
+    /// A snapshot of one moment: no counter behind the number in flight changed meanwhile. Otherwise a
+    /// reporter that is held back between two loads counts too many in flight, up to twice the cap. It sees
+    /// operations started as replacements, but not yet the completions before them. If the counters never
+    /// rest, in flight comes out too high rather than negative.
     pub fn read(&self) -> Counts {
         let ended = || {
             (
@@ -85,7 +85,7 @@ impl Progress {
     }
 }
 
-/// A recorder and the operation that it is for (null: all operations of the generator).
+/// A recorder and its operation (null: all operations of the generator).
 #[derive(Clone)]
 pub struct Channel {
     pub op: Option<String>,
@@ -254,7 +254,8 @@ mod tests {
         let most = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Acquire) {
-                    // As a closed loop does: what was answered is counted, and as many are started in its place.
+                    // As in a closed loop: answered operations are counted, and as many are started in their
+                    // place.
                     counts.completed.fetch_add(CAP, Ordering::Release);
                     counts.started.fetch_add(CAP, Ordering::Release);
                     (0..500).for_each(|_| std::hint::spin_loop());

@@ -57,7 +57,7 @@ impl Runs {
         others.max(self.current.map_or(0, |(_, end)| end))
     }
 
-    /// How many numbers the set holds.
+    /// The number of elements in the set.
     pub fn len(&self) -> u64 {
         self.to_vec().iter().map(|(s, e)| e - s).sum()
     }

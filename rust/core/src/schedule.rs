@@ -11,7 +11,7 @@ use crate::arrival_process::ArrivalProcess;
 pub struct Schedule {
     start_ns: u64,
     process: ArrivalProcess,
-    /// This share holds operations `share, share + shares, share + 2·shares, …` of the whole.
+    /// This share holds operations `share, share + shares, share + 2·shares, …` of the complete schedule.
     share: u64,
     shares: u64,
 }
@@ -27,7 +27,8 @@ impl Schedule {
         }
     }
 
-    /// Share `share` of `shares` of this schedule, for one of several threads: their union is the whole.
+    /// Share `share` of `shares` of this schedule, for one of several threads: their union is the complete
+    /// schedule.
     pub fn split(self, share: u64, shares: u64) -> Self {
         assert!(shares > 0 && share < shares);
         Self { share, shares, ..self }
@@ -39,7 +40,7 @@ impl Schedule {
             .saturating_add(self.process.offset_ns(n * self.shares + self.share))
     }
 
-    /// How many of this share's operations are due at or before `now_ns`.
+    /// The number of this share's operations due at or before `now_ns`.
     pub fn due_by(&self, now_ns: u64) -> u64 {
         match now_ns.checked_sub(self.start_ns) {
             Some(offset_ns) => share_of(self.process.due_by(offset_ns), self.share, self.shares),
@@ -48,7 +49,7 @@ impl Schedule {
     }
 }
 
-/// What one of several gets of a whole number: all parts together are the whole.
+/// One part of a whole number: all parts add up to that number.
 pub fn share_of(whole: u64, share: u64, shares: u64) -> u64 {
     whole / shares + u64::from(share < whole % shares)
 }
@@ -64,7 +65,8 @@ mod tests {
     }
 
     proptest! {
-        /// `due_by` and `intended_ns` are inverse: what is due has an intended time that has come, the next has not.
+        /// `due_by` and `intended_ns` are inverse: the intended time of a due operation has come, that of the
+        /// next has not.
         #[test]
         fn due_agrees_with_intended(rate in 0.5f64..5e6, at in 0u64..600_000_000_000, share in 0u64..4, extra in 0u64..4) {
             let schedule = Schedule::new(1_000, even(rate)).split(share, share + 1 + extra);
@@ -73,7 +75,7 @@ mod tests {
             prop_assert!(schedule.intended_ns(due) > 1_000 + at);
         }
 
-        /// The shares of a schedule together hold exactly the operations of the whole.
+        /// The shares of a schedule together hold exactly the operations of the complete schedule.
         #[test]
         fn shares_add_up(rate in 1.0f64..1e6, at in 0u64..10_000_000_000, shares in 1u64..9, which in 0usize..3) {
             let arrivals = [Arrivals::Even, Arrivals::Poisson { seed: 1 }, Arrivals::Bursts { size: 7 }][which];

@@ -1,5 +1,5 @@
-//! A TCP connection for hot loops: what is to be sent queues until the socket takes it, and what has arrived lies in
-//! one buffer until whole frames of it are taken. Blocking at first, for handshakes; encrypted where that is asked for.
+//! A TCP connection for hot loops. Outgoing bytes queue until the socket takes them; arrived bytes stay in
+//! one buffer until they form complete frames. Blocking at first, for handshakes; encrypted on request.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,8 +20,8 @@ const READ_BYTES: usize = 256 << 10;
 pub struct Socket {
     stream: TcpStream,
     received: BytesMut,
-    /// Where a read lands before it is appended: zeroed once, not per read. It stays in the core's cache; reading
-    /// straight into `received`, megabytes at a time, saved this copy and made a consumer slower.
+    /// Buffer of a read before it is appended: zeroed once, not per read. It stays in the core's cache.
+    /// Reading straight into `received`, megabytes at a time, saved this copy and made a consumer slower.
     scratch: Vec<u8>,
     to_send: VecDeque<Bytes>,
     tls: Option<Tls>,
@@ -43,7 +43,8 @@ impl Socket {
         })
     }
 
-    /// Encrypts all that follows; while the socket blocks. `host` is what the peer's certificate must be for.
+    /// Encrypts all that follows; while the socket blocks. `host` is the name required in the peer's
+    /// certificate.
     pub fn secure(&mut self, config: &Arc<ClientConfig>, host: &str) -> io::Result<()> {
         self.tls = Some(Tls::begin(config, host, &mut self.stream)?);
         Ok(())
@@ -95,7 +96,7 @@ impl Socket {
         }
     }
 
-    /// Reads what has arrived; nothing is fine. An error when the peer has closed the connection.
+    /// Reads the bytes that have arrived, if any. An error when the peer has closed the connection.
     pub fn receive(&mut self) -> io::Result<()> {
         match self.stream.read(&mut self.scratch) {
             Ok(0) => Err(closed()),
@@ -105,7 +106,7 @@ impl Socket {
         }
     }
 
-    /// Takes over what a read has left in the scratch buffer.
+    /// Appends the bytes that a read has left in the scratch buffer.
     fn take_in(&mut self, read: usize) -> io::Result<()> {
         match &mut self.tls {
             None => {
@@ -116,7 +117,7 @@ impl Socket {
         }
     }
 
-    /// Reads until something has arrived; an error after the timeout of calls. While the socket blocks.
+    /// Reads until some bytes have arrived; an error after the timeout of calls. While the socket blocks.
     pub fn await_some(&mut self) -> io::Result<()> {
         let before = self.received.len();
         loop {
@@ -129,19 +130,19 @@ impl Socket {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            // Part of an encrypted record is nothing yet.
+            // A part of an encrypted record yields no bytes yet.
             if self.received.len() > before {
                 return Ok(());
             }
         }
     }
 
-    /// What has arrived and was not taken yet.
+    /// The bytes that have arrived and were not taken yet.
     pub fn received(&self) -> &[u8] {
         &self.received
     }
 
-    /// Makes room for a frame of which only the beginning has arrived.
+    /// Reserves space for a frame of which only the beginning has arrived.
     pub fn expect(&mut self, bytes: usize) {
         self.received.reserve(bytes.saturating_sub(self.received.len()));
     }
@@ -151,7 +152,7 @@ impl Socket {
         self.received.split_to(bytes).freeze()
     }
 
-    /// Forgets bytes that have arrived.
+    /// Drops bytes that have arrived.
     pub fn consume(&mut self, bytes: usize) {
         self.received.advance(bytes);
     }
@@ -161,8 +162,8 @@ fn closed() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, "the peer closed the connection")
 }
 
-/// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed; the indexes of
-/// those that have something to do. None stands for one that is not connected.
+/// Waits until one of `sockets` can be read (or written, where bytes wait), or `timeout_ns` has passed.
+/// Returns the indexes of those that are ready. None stands for one that is not connected.
 pub fn wait<'a>(sockets: impl Iterator<Item = Option<&'a Socket>>, timeout_ns: u64) -> io::Result<Vec<usize>> {
     let (indexes, mut polled): (Vec<usize>, Vec<PollFd<'_>>) = sockets
         .enumerate()

@@ -1,7 +1,7 @@
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): the same numbers for the
-//! same seed in every release, for bytes that are written now and must be known again when they are read.
+//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): the same numbers
+//! for the same seed in every release, for bytes that are written now and checked when they are read.
 
-/// What the state advances by: the golden ratio of 2^64.
+/// The increment of the state: the golden ratio of 2^64.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A stream of numbers that do not compress.
@@ -22,7 +22,7 @@ impl SplitMix64 {
     }
 }
 
-/// The first number of the stream with this seed, as a hash: neighbours become unlike.
+/// The first number of the stream with this seed, as a hash: neighbouring seeds give unrelated numbers.
 pub fn mix(value: u64) -> u64 {
     SplitMix64::new(value).number()
 }

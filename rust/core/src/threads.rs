@@ -1,4 +1,4 @@
-//! A generator's view of itself: its threads' CPU use and run delay, and its priority.
+//! A generator's own figures: its threads' CPU use and run delay, and its priority.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ pub fn own_threads() -> Vec<ThreadUse> {
     threads
 }
 
-/// The most memory that this process has had resident, in bytes (`VmHWM` of `/proc/self/status`); 0 where the kernel
+/// The peak resident memory of this process, in bytes (`VmHWM` of `/proc/self/status`); 0 where the kernel
 /// does not report it.
 pub fn peak_memory_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -42,7 +42,7 @@ pub fn peak_memory_bytes() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// How far ahead of others the calling thread, and every thread that it starts later, is scheduled.
+/// The scheduling priority of the calling thread, and of every thread that it starts later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
     /// First-come real-time scheduling (`SCHED_RR`): a due send preempts whatever runs.
@@ -51,15 +51,15 @@ pub struct Priority {
     pub nice: i32,
 }
 
-/// Above what takes cores away from others in a squeeze.
+/// Above the CPU hog that takes cores away in a squeeze.
 const PRIORITY: i32 = 2;
 
-/// Asks for real-time scheduling, and for `nice` where that is refused; returns what was granted. Refusal is
-/// no error: the room checks show whether it mattered. At `nice` 0 nothing is asked for.
+/// Requests real-time scheduling, and `nice` where that is refused; returns the granted priority. A refusal
+/// is not an error: the headroom checks show whether it mattered. At `nice` 0 nothing is requested.
 ///
-/// Why real-time: next to a busy JVM on two cores a thread at nice −10 was seen to wait for a core a quarter
-/// of the time, which would be reported as the system's latency. The kernel's real-time
-/// limit (95 % by default) keeps a runaway generator from taking the machine.
+/// Why real-time: next to a busy JVM on two cores, a thread at nice −10 was seen to wait for a core a quarter
+/// of the time. That would be reported as the system's latency. The kernel's real-time limit (95 % by
+/// default) keeps a runaway generator from taking the machine.
 pub fn raise_priority(nice: i32) -> Priority {
     if nice < 0 {
         let parameters = libc::sched_param {

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use crate::cluster::TlsSettings;
 
-/// What all connections to a cluster have in common. An error names the file that cannot be used.
+/// The common settings of all connections to a cluster. An error names the file that cannot be used.
 pub fn config(settings: &TlsSettings) -> io::Result<Arc<ClientConfig>> {
     let fault = |path: &std::path::Path, error: &dyn std::fmt::Display| {
         io::Error::new(ErrorKind::InvalidInput, format!("{}: {error}", path.display()))
@@ -54,7 +54,8 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// Shakes hands over a stream that blocks. `host` is the name, or the address, that the certificate must be for.
+    /// Does the handshake over a blocking stream. `host` is the name, or the address, required in the
+    /// certificate.
     pub(crate) fn begin(config: &Arc<ClientConfig>, host: &str, stream: &mut TcpStream) -> io::Result<Self> {
         let name =
             ServerName::try_from(host.to_owned()).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
@@ -70,7 +71,7 @@ impl Tls {
         self.connection.wants_write()
     }
 
-    /// Encrypts as much of `plain` as there is room for; how much that was.
+    /// Encrypts as much of `plain` as fits; returns its length.
     pub(crate) fn encrypt(&mut self, plain: &[u8]) -> io::Result<usize> {
         io::Write::write(&mut self.connection.writer(), plain)
     }
@@ -80,7 +81,7 @@ impl Tls {
         self.connection.write_tls(stream).map(|_| ())
     }
 
-    /// Decrypts what has arrived, and appends it to `plain`.
+    /// Decrypts the bytes that have arrived, and appends them to `plain`.
     pub(crate) fn decrypt(&mut self, mut arrived: &[u8], plain: &mut BytesMut) -> io::Result<()> {
         while !arrived.is_empty() {
             if self.connection.read_tls(&mut arrived)? == 0 {

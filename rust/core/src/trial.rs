@@ -1,5 +1,5 @@
-//! One trial on one node: wait for `go`, run the generator's threads while the main thread reports,
-//! collect what they found.
+//! One trial on one node: wait for `go`, run the generator's threads while the main thread reports, collect
+//! their findings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::wire::{Counts, Event, emit};
 /// A second 0 further from `go` than this comes from another clock.
 const LEAD_S_MAX: f64 = 10.0;
 
-/// What a generator thread needs to know of its trial.
+/// A generator thread's view of its trial.
 #[derive(Clone)]
 pub struct Window {
     /// Second 0 and the end of the load, monotonic.
@@ -24,10 +24,10 @@ pub struct Window {
     pub wall: WallOffset,
     /// Set when the controller asks for an early end.
     pub stop: Arc<AtomicBool>,
-    /// Set when those that write what this generator reads have ended.
+    /// Set when the writers of the records that this generator reads have ended.
     pub written: Arc<AtomicBool>,
     pub counts: Arc<SharedCounts>,
-    /// When the last thread's load ended; what follows is draining. 0 while none has.
+    /// When the last thread's load ended; draining follows. 0 while none has.
     ended_ns: Arc<AtomicU64>,
 }
 
@@ -45,7 +45,7 @@ impl Window {
         }
     }
 
-    /// To be called by each thread when its load is over and it begins to drain.
+    /// Each thread calls this when its load is over and it begins to drain.
     pub fn load_ended(&self) {
         self.ended_ns.fetch_max(monotonic_ns(), Ordering::AcqRel);
     }
@@ -65,10 +65,10 @@ impl Drop for Running {
     }
 }
 
-/// A prepared generator thread: given the window, the recorders that it will fill and its work.
+/// A prepared generator thread: from the window to the recorders that it will fill and its work.
 pub type Prepared<R> = Box<dyn FnOnce(&Window) -> (Vec<Channel>, Box<dyn FnOnce() -> R + Send>)>;
 
-/// What is left when a trial is over.
+/// The results of a trial.
 pub struct Finished<R> {
     pub results: Vec<R>,
     pub counts: Counts,
@@ -91,11 +91,11 @@ fn begin(control: &Control) -> Result<Option<(WallOffset, u64)>, String> {
     Ok(Some((wall, wall.monotonic_ns((start_wall_s * 1e9) as u64))))
 }
 
-/// Says `ready`, waits for `go`, runs the threads for `seconds` and reports meanwhile.
-/// `None` if the controller stopped the trial before it began; an error in words if the hosts' clocks do not agree.
+/// Reports `ready`, waits for `go`, runs the threads for `seconds` and reports meanwhile. `None` if the
+/// controller stopped the trial before it began; an error in words if the hosts' clocks do not agree.
 ///
-/// Second 0 comes with `go`, so that all generators of a trial begin together. One that receives it late begins late,
-/// and its `wait` shows it.
+/// Second 0 comes with `go`, so that all generators of a trial begin together. A generator that receives it
+/// late begins late, and its `wait` shows it.
 pub fn conduct<R: Send + 'static>(
     control: &Control,
     seconds: f64,
@@ -129,12 +129,12 @@ pub fn conduct<R: Send + 'static>(
             left: left.clone(),
             done: done.clone(),
         };
-        // A thread's CPU time is gone with it: it stays until the last second is reported.
+        // A thread's CPU time is lost when it ends: it stays until the last second is reported.
         let (hold, released) = mpsc::channel::<()>();
         held.push(hold);
         let body = move || {
             sharpen_timers();
-            // Second 0 lies a little ahead, so that all threads begin together.
+            // Second 0 is a little ahead, so that all threads begin together.
             std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(monotonic_ns())));
             let found = {
                 let _running = running;

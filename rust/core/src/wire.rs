@@ -1,7 +1,7 @@
-//! The messages between the controller and a node: one JSON object a line. Each first sends the version of this
-//! protocol that it speaks (`Greeting`, `Event::Hello`); they refuse each other where that is not the same. The
-//! controller then writes the settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these
-//! messages lie in `contract/messages/`, and the tests of both sides read them.
+//! The messages between the controller and a node: one JSON object a line. Each side first sends its version
+//! of this protocol (`Greeting`, `Event::Hello`), and refuses a different one. The controller then writes the
+//! settings, then `{"command":"go",…}`; the node answers with events. Golden copies of these messages are in
+//! `contract/messages/`, and the tests of both sides read them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrival_process::{Arrivals, Stretch};
 
-/// To be raised with every change that the other side would not understand, here and in
+/// Raise it with every change that the other side would not understand, here and in
 /// `python/hydrotest/hosts/protocol.py`.
 pub const PROTOCOL: u32 = 2;
 
@@ -43,16 +43,16 @@ pub struct LoadSettings {
     pub seconds: f64,
     /// A trial whose oldest unanswered operation is older than this is hopeless and ends early.
     pub give_up_s: Option<f64>,
-    /// Operations in flight, of all shares together, that an open loop may never exceed; reaching it is reported and
+    /// Maximum of an open loop's operations in flight, of all shares together; reaching it is reported and
     /// voids the trial.
     pub in_flight_max: u64,
     /// Generator threads of this node.
     pub threads: u32,
-    /// The threads of all nodes of a workload share one schedule, each keeping one of so many shares …
+    /// The threads of all nodes of a workload share one schedule. Each keeps one of so many shares …
     pub shares: u32,
     /// … and this node's threads keep this one and those that follow it.
     pub first_share: u32,
-    /// Scheduling priority asked for (negative is higher); what was got is in the `ready` event.
+    /// Requested scheduling priority (negative is higher); the `ready` event has the actual one.
     pub nice: i32,
 }
 
@@ -92,9 +92,9 @@ impl LoadSettings {
 pub enum Command {
     /// Begin at this wall time, seconds since the epoch: the same for all generators of a trial.
     Go { start_wall_s: f64 },
-    /// For one that reads what others write: they have ended, and nothing more will come.
+    /// For a generator that reads others' records: they have ended, and nothing more will come.
     Written,
-    /// End early, but report what there is.
+    /// End early, but report the results so far.
     Stop,
     /// For the sampler: follow the process tree of `pid` under the name `service`.
     Watch {
@@ -110,7 +110,7 @@ pub enum Command {
     Report,
 }
 
-/// The signals that a service can be sent.
+/// The signals that can be sent to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalName {
@@ -118,9 +118,9 @@ pub enum SignalName {
     Term,
     /// SIGKILL: end at once.
     Kill,
-    /// SIGSTOP: hold still, with every connection open.
+    /// SIGSTOP: pause, with every connection open.
     Stop,
-    /// SIGCONT: go on.
+    /// SIGCONT: resume.
     Cont,
 }
 
@@ -140,8 +140,8 @@ pub struct Counts {
     pub completed: u64,
     pub failed: u64,
     pub bytes: u64,
-    /// Of what counts as started, what held nothing for this generator: for one that reads, markers of transactions and
-    /// records that were aborted. It is done with, and neither completed nor in flight.
+    /// Operations that count as started, but held nothing for this generator. For a reader: markers of
+    /// transactions, and aborted records. They are neither completed nor in flight.
     #[serde(default)]
     pub skipped: u64,
     /// Times an open loop found the in-flight cap reached.
@@ -149,19 +149,19 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Operations started that have not come to their end.
+    /// Operations started and not yet ended.
     pub fn in_flight(&self) -> u64 {
         self.started.saturating_sub(self.completed + self.failed + self.skipped)
     }
 }
 
-/// What a node reports.
+/// An event of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The first event of every node.
     Hello { protocol: u32 },
-    /// What this host's clock shows.
+    /// The time of this host's clock.
     Clock { wall_s: f64 },
     /// Connected and prepared; waits for `go`.
     Ready { pid: u32, nice: i32, real_time: bool },
@@ -178,7 +178,7 @@ pub enum Event {
         /// Operations failed, read at the same moments.
         #[serde(default)]
         failed: Vec<u64>,
-        /// When they were read, in seconds since second 0: a reporter that is held back reads later.
+        /// When they were read, in seconds since second 0: a delayed reporter reads later.
         #[serde(default)]
         at_s: Vec<f64>,
         p99_ms: Option<f64>,
@@ -192,7 +192,8 @@ pub enum Event {
     },
     /// A service's process began.
     Spawned { pid: i32 },
-    /// A service's process ended; `signal` when one ended it. `cpu_s` is what it and its waited-for children used.
+    /// A service's process ended; `signal` when one ended it. `cpu_s` is the CPU time of it and its
+    /// waited-for children.
     Exited {
         code: Option<i32>,
         signal: Option<i32>,
@@ -204,13 +205,13 @@ pub enum Event {
         #[serde(flatten)]
         body: serde_json::Value,
     },
-    /// The node's work is over; what it found.
+    /// The node's work is over, with its result.
     Done { result: serde_json::Value },
-    /// The node cannot go on; the reason, in the words of whoever refused.
+    /// The node cannot go on; the reason, in the original words.
     Failed { error: String },
 }
 
-/// What a generator found besides its histograms. Extended by each target under `extra`.
+/// A generator's results besides its histograms. Each target adds its own under `extra`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Counters at the end of the trial's last second.
@@ -222,20 +223,20 @@ pub struct Outcome {
     pub errors: BTreeMap<String, u64>,
     /// Operations still unanswered when the load ended; they are in the histograms at their age.
     pub unanswered: u64,
-    /// Of those, answered well while draining.
+    /// The number of these that were completed while draining.
     pub completed_late: u64,
     /// Latencies that no histogram could hold.
     pub overflows: u64,
     /// True when the trial ended early because of `give_up_s`.
     pub gave_up: bool,
-    /// The most memory that the node had (resident), in bytes.
+    /// The peak resident memory of the node, in bytes.
     pub memory_bytes_max: u64,
-    /// What only this kind of generator reports.
+    /// The report of this kind of generator only.
     pub extra: serde_json::Value,
 }
 
-/// Writes one event as a line on stdout and flushes it. A closed stdout means that the controller
-/// is gone; the node then ends at once, for there is no one left to measure for.
+/// Writes one event as a line on stdout and flushes it. A closed stdout means that the controller is gone;
+/// the node then ends at once.
 pub fn emit(event: &Event) {
     let mut line = serde_json::to_string(event).expect("events are plain data");
     line.push('\n');

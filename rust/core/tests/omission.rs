@@ -1,5 +1,5 @@
-//! Coordinated omission, shown: a target that stands still for a tenth of the time, whose true distribution of response
-//! times is known. An open loop must report it; a client that waits with the system does not.
+//! Coordinated omission, shown: a target that stalls for a tenth of the time, with a known distribution of
+//! response times. An open loop must report it; a client that waits with the system does not.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,10 +21,10 @@ const STALL_FROM_NS: u64 = PERIOD_NS - STALL_NS - 100_000_000;
 const RATE_PER_S: f64 = 10_000.0;
 /// The open loop's operations are all that are due in one period.
 const OPERATIONS: u64 = 50_000;
-/// It ends when they are answered, or so long after they should be.
+/// It ends when they are answered, or so long after the expected time.
 const SLACK_NS: u64 = 2_000_000_000;
 
-/// Answers at once, except while it stands still.
+/// Answers at once, except during the stall.
 struct Stalling {
     start_ns: u64,
     recorder: Recorder,
@@ -101,7 +101,7 @@ impl Target for Stalling {
 }
 
 fn pressed(operations_max: u64, pace: impl FnOnce(u64) -> Pace) -> Latencies {
-    // One after the other: a client that is descheduled for another test would measure that.
+    // Run one after the other: a client that another test deschedules would measure that.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start_ns = monotonic_ns();
@@ -121,7 +121,7 @@ fn an_open_loop_tells_what_a_stall_costs() {
         let intended_ns = (op as f64 * 1e9 / RATE_PER_S) as u64;
         truth.record((answered_ns(intended_ns) - intended_ns) / 1_000).unwrap();
     }
-    // The test's own thread shares its cores: a try in which it was kept from them measures that.
+    // The test's own thread shares its cores: an attempt that did not get them measures that.
     let mut told = Vec::new();
     for _ in 0..3 {
         let found = pressed(OPERATIONS, |start_ns| Pace::Open {
@@ -157,8 +157,8 @@ fn an_open_loop_tells_what_a_stall_costs() {
 #[test]
 fn a_closed_loop_hides_it() {
     let found = pressed(u64::MAX, |_| Pace::Closed { in_flight: 1 });
-    // One operation in many thousands met the stall: p99.9 knows nothing of a tenth of the time.
+    // One operation in many thousands met the stall: p99.9 shows nothing of a tenth of the time.
     assert!(found.response.value_at_percentile(99.9) < 50_000);
-    // A client that was kept from its core when the stall began met the rest of it.
+    // A client without its core when the stall began met the rest of it.
     assert!(found.response.max() >= STALL_NS / 2_000);
 }

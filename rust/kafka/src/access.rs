@@ -1,4 +1,4 @@
-//! Connections to a cluster's brokers: encrypted and logged in as its settings say.
+//! Connections to a cluster's brokers: encrypted and logged in by its settings.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use rustls::ClientConfig;
 use crate::connection::Connection;
 use crate::protocol::error_name;
 
-/// What opens connections.
+/// Opens connections.
 #[derive(Clone, Debug)]
 pub struct Access {
     bootstrap: Vec<String>,
@@ -54,8 +54,8 @@ impl Access {
     }
 }
 
-/// SASL within Kafka's protocol: the mechanism is agreed on, then its tokens go to and fro.
-/// Source: Kafka documentation, "SASL Authentication Sequence" (`SaslHandshake` 1, `SaslAuthenticate`).
+/// SASL within Kafka's protocol: both sides agree on the mechanism, then exchange its tokens. Source: Kafka
+/// documentation, "SASL Authentication Sequence" (`SaslHandshake` 1, `SaslAuthenticate`).
 fn log_in(connection: &mut Connection, login: &Login) -> Result<()> {
     let handshake = SaslHandshakeRequest::default().with_mechanism(StrBytes::from_string(login.mechanism.clone()));
     let answer = connection.call(&handshake)?;

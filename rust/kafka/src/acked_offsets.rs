@@ -1,13 +1,13 @@
-//! Where in a partition the records lie that a producer has acknowledged: by which it is known whether a reader that
-//! stopped early came past them.
+//! The offsets of a producer's acknowledged records in a partition. They show whether a reader that stopped
+//! early has passed them.
 
 use std::collections::VecDeque;
 
-/// Runs kept by one producing thread, of all its partitions together; a few tens of kilobytes in a trial's record.
+/// Runs kept by one producing thread for all its partitions; a few tens of kilobytes in a trial's record.
 const KEPT: usize = 2_048;
 const KEPT_OF_PARTITION_MIN: usize = 4;
 
-/// The newest runs of one partition: what lies further back than the kept ones, a reader has nearly always passed.
+/// The newest runs of one partition: a reader has nearly always passed the older ones.
 #[derive(Debug)]
 pub(crate) struct AckedOffsets {
     /// (first sequence, end, first offset), consecutive in both.
@@ -16,7 +16,7 @@ pub(crate) struct AckedOffsets {
 }
 
 impl AckedOffsets {
-    /// Of one of so many partitions.
+    /// For one of so many partitions.
     pub(crate) fn of(partitions: usize) -> Self {
         Self {
             runs: VecDeque::new(),
@@ -24,7 +24,7 @@ impl AckedOffsets {
         }
     }
 
-    /// Notes that `count` records from sequence `first` on lie at `offset` and behind it.
+    /// Notes that `count` records from sequence `first` on are at `offset` and behind it.
     pub(crate) fn put(&mut self, first: u64, count: u64, offset: i64) {
         let end = first + count;
         if let Some(last) = self.runs.back_mut()
@@ -54,7 +54,7 @@ mod tests {
         let mut offsets = AckedOffsets::of(1);
         offsets.put(0, 10, 100);
         offsets.put(10, 5, 110);
-        // A marker, or another's record, lies between.
+        // A marker, or another producer's record, is in between.
         offsets.put(15, 5, 116);
         assert_eq!(offsets.to_vec(), [(0, 15, 100), (15, 20, 116)]);
     }

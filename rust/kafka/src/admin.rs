@@ -1,5 +1,5 @@
-//! Topics and brokers, asked and changed over the wire. Used by the generators for their set-up and
-//! by the controller to know that the service is ready.
+//! Queries and changes of topics and brokers, over the wire. Generators use them for their set-up, and the
+//! controller to check that the service is ready.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,21 +24,21 @@ use crate::batch::Identity;
 use crate::connection::Connection;
 use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing, topic_name};
 
-/// Only what hydrotest made is ever deleted; its names begin so.
+/// Only topics that hydrotest made are deleted; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
 const TOPIC_WAIT: Duration = Duration::from_secs(30);
 const SERVER_TIMEOUT_MS: i32 = 20_000;
-/// After which a coordinator aborts what a producer has left; Kafka's own `transaction.timeout.ms`.
+/// Time after which a coordinator aborts an abandoned transaction; Kafka's own `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 
-/// Where a topic's partitions are led: partition → broker address.
+/// The leaders of a topic's partitions: partition → broker address.
 pub type Leaders = BTreeMap<i32, String>;
 
 /// The admin queries of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdminQuery {
-    /// Which brokers are registered, and of how many partitions a copy is behind.
+    /// The registered brokers, and the number of partitions with a copy that is behind.
     Brokers { cluster: ClusterSettings },
     /// Makes a topic and waits until every partition has a leader.
     CreateTopic {
@@ -48,7 +48,7 @@ pub enum AdminQuery {
         replication: i16,
         config: BTreeMap<String, String>,
     },
-    /// Gives a user a password, as SCRAM stores it: salted, with the hash that `mechanism` stands for.
+    /// Gives a user a password, in SCRAM's stored form: salted, with the hash of `mechanism`.
     SetScram {
         cluster: ClusterSettings,
         user: String,
@@ -57,7 +57,7 @@ pub enum AdminQuery {
         salt: Vec<u8>,
         salted_password: Vec<u8>,
     },
-    /// How many records were written to a topic, with what transactions add.
+    /// The number of records written to a topic, including those that transactions add.
     Ends { cluster: ClusterSettings, topic: String },
     /// Deletes a topic of our own.
     DeleteTopic { cluster: ClusterSettings, topic: String },
@@ -118,7 +118,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
     }
 }
 
-/// The leaders of all partitions of a topic; waits for those that have none yet, with a bound.
+/// The leaders of all partitions of a topic; waits for missing ones, with a bound.
 pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
     let give_up = Instant::now() + TOPIC_WAIT;
     loop {
@@ -147,8 +147,9 @@ fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataRespo
     )
 }
 
-/// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound. With an id for
-/// transactions it is asked of their coordinator, and what an earlier producer of that id left open is aborted.
+/// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound. With
+/// a transactional id, its coordinator is asked, and an open transaction of an earlier producer with that id
+/// is aborted.
 pub fn identity(connection: &mut Connection, transactional_id: Option<&TransactionalId>) -> Result<Identity> {
     let request = InitProducerIdRequest::default()
         .with_transactional_id(transactional_id.cloned())
@@ -177,12 +178,12 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
     }
 }
 
-/// Which end of a partition (`isolation_level`): that of all records, or that of those that no undecided transaction
+/// Which end of a partition (`isolation_level`): of all records, or of those that no undecided transaction
 /// holds back.
 pub const END: i8 = 0;
 pub const COMMITTED_END: i8 = 1;
 
-/// The offset behind the last record of each partition, asked of its leader. `which` is `END` or `COMMITTED_END`.
+/// The offset behind the last record of each partition, from its leader. `which` is `END` or `COMMITTED_END`.
 pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -> Result<BTreeMap<i32, i64>> {
     let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     for (&partition, address) in leaders {
@@ -262,7 +263,7 @@ fn create_topic(
     await_ends(access, topic).map(drop)
 }
 
-/// The leaders and the ends of a topic's partitions; waits for those that have none yet or no longer, with a bound.
+/// The leaders and the ends of a topic's partitions; waits for missing or lost ones, with a bound.
 pub fn await_ends(access: &Access, topic: &str) -> Result<(Leaders, BTreeMap<i32, i64>)> {
     let give_up = Instant::now() + TOPIC_WAIT;
     loop {

@@ -13,19 +13,19 @@ pub const BATCH_HEADER_BYTES: usize = 61;
 pub(crate) const CHECKED_FROM: usize = 21;
 /// Set in the attributes of a batch that belongs to a transaction.
 pub(crate) const TRANSACTIONAL_BIT: i16 = 0x10;
-/// What surrounds a record's key, value and headers, at most: five numbers of variable length and the attributes.
+/// Maximum overhead of a record: five numbers of variable length and the attributes.
 const RECORD_OVERHEAD_BYTES: usize = 16;
 
 /// One record to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub key: Option<&'a [u8]>,
-    /// The value: these bytes, then so many zeros. The stamp goes over its start.
+    /// The value: these bytes, then so many zeros. The stamp overwrites its start.
     pub random: &'a [u8],
     pub zeros: usize,
-    /// Encoded, their number first.
+    /// Encoded, with their number first.
     pub headers: &'a [u8],
-    /// Of a log record: it goes behind the stamp.
+    /// The level of a log record: it follows the stamp.
     pub level: Option<Level>,
 }
 
@@ -35,7 +35,7 @@ impl Record<'_> {
     }
 }
 
-/// As whom an idempotent producer writes: the broker stores each of its batches once, and in the order of their
+/// The identity of an idempotent producer: the broker stores each of its batches once, in the order of their
 /// sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -101,8 +101,8 @@ impl BatchWriter {
         self.count += 1;
     }
 
-    /// Completes the header and returns the batch as it goes on the wire. `as_whom` with the sequence of the first
-    /// record, for an idempotent producer.
+    /// Completes the header and returns the batch for the wire. `as_whom`, for an idempotent producer, is its
+    /// identity with the sequence of the first record.
     pub fn finish(self, timestamp_ms: i64, codec: Codec, as_whom: Option<(Identity, i32)>) -> Result<Vec<u8>> {
         let mut bytes = self.bytes;
         if codec != Codec::None {
@@ -132,7 +132,7 @@ impl BatchWriter {
         let checksum = crc32c(&bytes[CHECKED_FROM..]);
         bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
         if bytes.len() < bytes.capacity() / 2 {
-            // Batches wait, by the thousand where many partitions share few records.
+            // Batches wait: thousands of them, where many partitions share few records.
             bytes.shrink_to_fit();
         }
         Ok(bytes)

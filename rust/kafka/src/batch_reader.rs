@@ -14,28 +14,28 @@ const CONTROL_BIT: i16 = 0x20;
 /// Type of a control record, behind its version in the key.
 const ABORT: i16 = 0;
 
-/// What a run of batches held.
+/// The content of a run of batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchesRead {
-    /// The offset to fetch next; unchanged where no whole batch was there.
+    /// The offset to fetch next; unchanged without a complete batch.
     pub next_offset: i64,
     pub records: u64,
     pub bytes: u64,
-    /// Batches whose checksum does not fit; their records are not handed on.
+    /// Batches whose checksum does not fit; their records are not passed on.
     pub corrupt_batches: u64,
-    /// What the header of those batches claims to hold.
+    /// The number of records by those batches' headers.
     pub corrupt_records: u64,
     /// Records that were left out because their transaction was aborted.
     pub aborted_records: u64,
 }
 
-/// The aborted transactions of one answer to a fetch, by which a reader of committed records leaves theirs out.
+/// The aborted transactions of one answer to a fetch; a reader of committed records skips their records.
 /// Source: `CompletedFetch.nextFetchedRecord` of Kafka's own consumer.
 #[derive(Clone, Debug, Default)]
 pub struct Aborted {
-    /// (offset of the first record, producer), in order of the offsets, not come to yet.
+    /// (offset of the first record, producer), in order of the offsets, not reached yet.
     to_come: VecDeque<(i64, i64)>,
-    /// Producers whose batches belong to an aborted transaction, here.
+    /// Producers whose batches belong to an aborted transaction at this point.
     producers: BTreeSet<i64>,
 }
 
@@ -79,8 +79,9 @@ fn control_type(records: &[u8]) -> Option<i16> {
     (key >= 4 && at + 4 <= records.len()).then(|| i16_at(records, at + 2))
 }
 
-/// Walks every whole batch in `bytes` and hands each record's value to `each`. Records before `from_offset` (a fetch
-/// may begin inside a batch) and those of `aborted` transactions are left out. A cut batch at the end is normal.
+/// Reads every complete batch in `bytes` and passes each record's value to `each`. Records before
+/// `from_offset` (a fetch may begin inside a batch) and those of `aborted` transactions are skipped. A cut
+/// batch at the end is normal.
 pub fn read_batches(
     bytes: &[u8],
     from_offset: i64,
@@ -290,7 +291,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Batches of one record each, one after the other: whose, and what they are.
+    /// Batches of one record each, in order: their producer, and their kind.
     #[derive(Clone, Copy)]
     pub(crate) enum Kind {
         Plain,
@@ -368,7 +369,7 @@ pub(crate) mod tests {
         assert_eq!(sequences_of(&log, &[(0, 1)]), [1, 4, 7]);
         let read = read_batches(&log, 0, &mut Aborted::new([(0, 1)]), |_| {}).unwrap();
         assert_eq!((read.records, read.aborted_records), (3, 2));
-        // A reader of all that is there receives none.
+        // A reader without the list of aborted transactions receives all records.
         assert_eq!(sequences_of(&log, &[]), [0, 1, 2, 4, 7]);
     }
 

@@ -1,4 +1,4 @@
-//! What is read of one partition: every record's checksum, and every producer's sequence.
+//! The checks of one partition's records: every record's checksum, and every producer's sequence.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -14,14 +14,14 @@ use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, widen};
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     pub(crate) seen: Runs,
-    /// Those of them that were there more than once.
+    /// Sequences that were found more than once.
     pub(crate) doubled: Runs,
     pub(crate) duplicated: u64,
     pub(crate) out_of_order: u64,
 }
 
 impl Tracker {
-    /// Notes the record that is nearest to the last one and has this lower half of a sequence.
+    /// Records the sequence with this lower half that is nearest to the last one.
     fn note_low(&mut self, sequence_low: u32) {
         self.note(widen(sequence_low, self.seen.end()));
     }
@@ -37,25 +37,25 @@ impl Tracker {
     }
 }
 
-/// Records that are not as they were written, or not where they belong; of these the producer cannot be identified, or
-/// it does not matter.
+/// Records that differ from what was written, or are in the wrong place. Their producer cannot be identified,
+/// or does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Flaws {
     pub(crate) corrupted: u64,
-    /// Log records of another level than this topic is for.
+    /// Log records with another level than this topic's.
     pub(crate) wrong_branch: u64,
 }
 
-/// What one answer brought.
+/// The content of one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     pub(crate) records: u64,
-    /// Of their values.
+    /// Bytes of their values.
     pub(crate) bytes: u64,
-    /// Offsets that were passed and held no record for this reader: markers of transactions, aborted records,
+    /// Offsets that were passed without a record for this reader: markers of transactions, aborted records,
     /// unreadable batches.
     pub(crate) skipped: u64,
-    /// Of these, records of aborted transactions.
+    /// The records of aborted transactions among these.
     pub(crate) aborted: u64,
 }
 
@@ -68,7 +68,7 @@ impl AddAssign for Checked {
     }
 }
 
-/// A partition that is read.
+/// A partition under read.
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub(crate) index: i32,
@@ -77,10 +77,10 @@ pub(crate) struct Partition {
     pub(crate) end_offset: i64,
     /// End of the topic as the broker last reported it.
     pub(crate) written_offset: i64,
-    /// Up to where this reader may read, as the broker last reported it: the end, or where the first undecided
-    /// transaction begins.
+    /// The offset up to which this reader may read, as last reported: the end, or the start of the first
+    /// undecided transaction.
     pub(crate) readable_offset: i64,
-    /// Nothing is asked before this time: the last answer was a refusal that may pass.
+    /// No fetch before this time: the last answer was a temporary refusal.
     pub(crate) not_before_ns: u64,
     pub(crate) passes: u64,
     pub(crate) trackers: BTreeMap<u32, Tracker>,
@@ -94,15 +94,15 @@ impl Partition {
         self.next_offset >= self.end_offset
     }
 
-    /// Takes in how far the broker's log reaches; `stable`: up to where all transactions are decided, where only that
-    /// is read.
+    /// Records the end of the broker's log. `stable`: the offset up to which all transactions are decided,
+    /// where only that part is read.
     pub(crate) fn reaches(&mut self, end: i64, stable: Option<i64>) {
         self.written_offset = self.written_offset.max(end);
         self.readable_offset = self.readable_offset.max(stable.unwrap_or(end));
     }
 
-    /// Checks the records of one answer, but for those of `aborted` transactions. `level`: that of all log records in
-    /// the topic.
+    /// Checks the records of one answer, except those of `aborted` transactions. `level`: the level of all
+    /// log records in the topic.
     pub(crate) fn check(
         &mut self,
         data: &[u8],
@@ -134,7 +134,7 @@ impl Partition {
                     arrived(&stamp);
                     tracker.note(stamp.sequence);
                 }
-                // It has no time: how long it took is unknown.
+                // It has no time: its latency is unknown.
                 Opened::Short { sequence_low, .. } => tracker.note_low(sequence_low),
             }
         })
@@ -168,7 +168,7 @@ impl Partition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Stopped {
     partition: i32,
-    /// The first offset that was not read, and the one behind the last that there is.
+    /// The first offset that was not read, and the one behind the last.
     read_to: i64,
     end: i64,
 }

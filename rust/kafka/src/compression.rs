@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// `compression.gzip.level` −1 is zlib's 6, `compression.zstd.level` is 3.
 const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
-/// More than this is no batch but a decompression bomb or a stream out of step; brokers take 1 MiB by default.
+/// A larger batch is a decompression bomb or a stream out of step; brokers take 1 MiB by default.
 const PLAIN_BYTES_MAX: u64 = 256 << 20;
 
 /// How the records of a batch are compressed.
@@ -34,7 +34,7 @@ impl Codec {
         }
     }
 
-    /// The codec of a number; an error for one that is not known here.
+    /// The codec of a number; an error for an unknown one.
     pub fn of(number: i16) -> Result<Self> {
         Ok(match number {
             0 => Self::None,
@@ -68,7 +68,7 @@ impl Codec {
         Ok(())
     }
 
-    /// Appends what `packed` holds to `out`.
+    /// Appends the decompressed content of `packed` to `out`.
     pub fn decompress(self, packed: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let before = out.len() as u64;
         let read = match self {

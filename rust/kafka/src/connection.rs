@@ -16,7 +16,7 @@ use crate::protocol::{Call, agreed, decode, encode, error_name};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// A response larger than this is no response but a stream out of step.
+/// A larger frame is not a response: the stream is out of step.
 const FRAME_BYTES_MAX: usize = 256 << 20;
 const LENGTH_BYTES: usize = 4;
 
@@ -26,7 +26,7 @@ pub struct Connection {
     socket: Socket,
     address: String,
     next_correlation: i32,
-    /// What the broker serves: oldest and newest version by the request's key; empty until it was asked.
+    /// The broker's oldest and newest version by the request's key; empty until it was asked.
     served: BTreeMap<i16, (i16, i16)>,
 }
 
@@ -72,7 +72,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The version of a request that both sides speak.
+    /// The newest version of a request that both sides support.
     fn version<Q: Call>(&self) -> Result<i16> {
         if self.served.is_empty() {
             return Ok(*Q::VERSIONS.end());
@@ -84,7 +84,7 @@ impl Connection {
         agreed::<Q>(oldest, newest).with_context(|| format!("broker {}", self.address))
     }
 
-    /// A request as a frame, in the version that both sides speak.
+    /// A request as a frame, in the version that both sides support.
     pub fn encode<Q: Call>(&self, correlation: i32, request: &Q) -> Result<Bytes> {
         encode(correlation, request, self.version::<Q>()?)
     }
@@ -124,7 +124,7 @@ impl Connection {
             .context("a socket cannot be made non-blocking")
     }
 
-    /// What is polled.
+    /// The socket to poll.
     pub fn socket(&self) -> &Socket {
         &self.socket
     }
@@ -141,7 +141,7 @@ impl Connection {
         self.socket.flush().with_context(|| self.lost())
     }
 
-    /// Sends what is queued and reads what has arrived. An error when the connection is lost.
+    /// Sends queued bytes and reads those that have arrived. An error when the connection is lost.
     pub fn pump(&mut self) -> Result<()> {
         self.socket
             .flush()
@@ -149,7 +149,7 @@ impl Connection {
             .with_context(|| self.lost())
     }
 
-    /// The next whole response frame without its length, if one has arrived.
+    /// The next complete response frame without its length, if one has arrived.
     pub fn take_frame(&mut self) -> Result<Option<Bytes>> {
         let mut received = self.socket.received();
         if received.len() < LENGTH_BYTES {

@@ -1,5 +1,5 @@
-//! Connections to the brokers that lead a topic's partitions, and what is out on each: the same for producing and for
-//! fetching. Where that is wanted, a lost connection gives back what was out on it, and another is found.
+//! Connections to the leaders of a topic's partitions, with the requests in flight on each, for producing and
+//! fetching. If so configured, a lost connection returns its requests in flight, and is replaced.
 
 use std::collections::VecDeque;
 
@@ -14,21 +14,21 @@ struct Slot<T> {
     address: String,
     /// None once it is lost.
     connection: Option<Connection>,
-    /// What is out, by correlation id, oldest first: a broker answers in order.
+    /// Requests in flight, by correlation id, oldest first: a broker answers in order.
     out: VecDeque<(i32, T)>,
 }
 
-/// Connections to brokers, by index. `T` is what belongs to a request until it is answered.
+/// Connections to brokers, by index. `T` is the data of a request until it is answered.
 pub(crate) struct ConnectionPool<T> {
     slots: Vec<Slot<T>>,
     /// None: a lost connection is an error.
     refresher: Option<MetadataRefresher>,
-    /// A broker reported that it leads a partition no longer.
+    /// A broker reported that it no longer leads a partition.
     stale: bool,
 }
 
 impl<T> ConnectionPool<T> {
-    /// With a `refresher` lost connections and leaders are found again; without one they are errors.
+    /// With a `refresher`, lost connections and leaders are replaced; without one they are errors.
     pub(crate) fn new(refresher: Option<MetadataRefresher>) -> Self {
         Self {
             slots: Vec::new(),
@@ -37,12 +37,12 @@ impl<T> ConnectionPool<T> {
         }
     }
 
-    /// True where a lost connection and a passing refusal are no errors.
+    /// True where a lost connection and a temporary refusal are not errors.
     pub(crate) fn retries(&self) -> bool {
         self.refresher.is_some()
     }
 
-    /// Takes a connection over, in the slot of a lost one to the same broker if there is one; its index.
+    /// Adds a connection, in the slot of a lost one to the same broker if there is one; returns its index.
     pub(crate) fn add(&mut self, mut connection: Connection) -> Result<usize> {
         connection.set_nonblocking()?;
         let address = connection.address().to_owned();
@@ -59,8 +59,8 @@ impl<T> ConnectionPool<T> {
         Ok(self.slots.len() - 1)
     }
 
-    /// Takes over the connections that were found since the last call, and has them looked for while any partition
-    /// lacks its own. `locate` gives a partition's number and the slot that it goes by.
+    /// Adds the connections found since the last call, and searches on while any partition lacks its own.
+    /// `locate` gives a partition's number and its slot.
     pub(crate) fn refresh<P>(
         &mut self,
         partitions: &mut [P],
@@ -105,7 +105,7 @@ impl<T> ConnectionPool<T> {
         self.slots.iter().position(|slot| slot.address == address)
     }
 
-    /// True if another connection to this broker has a use: there is none yet, or one was lost.
+    /// True if another connection to this broker is useful: there is none yet, or one was lost.
     fn wants(&self, address: &str) -> bool {
         let mut known = self.slots.iter().filter(|slot| slot.address == address).peekable();
         known.peek().is_none() || known.any(|slot| slot.connection.is_none())
@@ -115,36 +115,36 @@ impl<T> ConnectionPool<T> {
         self.slots[slot].connection.is_some()
     }
 
-    /// Brokers whose every connection works.
+    /// Brokers whose connections all work.
     fn whole(&self) -> Vec<String> {
         let addresses = self.slots.iter().map(|slot| &slot.address);
         addresses.filter(|address| !self.wants(address)).cloned().collect()
     }
 
-    /// Requests out on a connection.
+    /// Requests in flight on a connection.
     pub(crate) fn requests_out(&self, slot: usize) -> usize {
         self.slots[slot].out.len()
     }
 
-    /// What belongs to the oldest request of each connection.
+    /// The data of the oldest request of each connection.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = &T> {
         self.slots
             .iter()
             .filter_map(|slot| slot.out.front().map(|(_, what)| what))
     }
 
-    /// What belongs to the oldest request of a connection: the next answer is to that one.
+    /// The data of the oldest request of a connection: the next answer is to that one.
     pub(crate) fn front(&self, slot: usize) -> Option<&T> {
         self.slots[slot].out.front().map(|(_, what)| what)
     }
 
-    /// What belongs to all requests that are out.
+    /// The data of all requests in flight.
     pub(crate) fn all_out(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flat_map(|slot| slot.out.iter().map(|(_, what)| what))
     }
 
-    /// Queues a request and sends what the socket takes. An error if the connection is lost; `what` is out all the
-    /// same, for `lose` to give back.
+    /// Queues a request and sends as much as the socket takes. An error if the connection is lost; `what`
+    /// still counts as in flight, so that `lose` returns it.
     pub(crate) fn send<Q: Call>(&mut self, slot: usize, request: &Q, what: T) -> Result<()> {
         let slot = &mut self.slots[slot];
         let Some(connection) = &mut slot.connection else {
@@ -164,7 +164,7 @@ impl<T> ConnectionPool<T> {
         }
     }
 
-    /// The next answer that has arrived, with what belongs to its request.
+    /// The next answer that has arrived, with the data of its request.
     pub(crate) fn take<Q: Call>(&mut self, slot: usize) -> Result<Option<(T, Q::Response)>> {
         let slot = &mut self.slots[slot];
         let Some(connection) = &mut slot.connection else {
@@ -180,7 +180,7 @@ impl<T> ConnectionPool<T> {
         }
     }
 
-    /// What belongs to requests that have left wholly, where no answer is to come.
+    /// The data of completely sent requests, where no answer will come.
     pub(crate) fn take_left(&mut self) -> Vec<T> {
         let mut left = Vec::new();
         for slot in &mut self.slots {
@@ -192,7 +192,8 @@ impl<T> ConnectionPool<T> {
         left
     }
 
-    /// A connection is lost for `reason`: what was out on it, oldest first, or the reason where nothing is tried again.
+    /// A connection is lost for `reason`: returns its requests in flight, oldest first, or the reason where
+    /// nothing is retried.
     pub(crate) fn lose(&mut self, slot: usize, reason: anyhow::Error) -> Result<Vec<T>> {
         if !self.retries() {
             return Err(reason);
@@ -202,14 +203,14 @@ impl<T> ConnectionPool<T> {
         Ok(slot.out.drain(..).map(|(_, what)| what).collect())
     }
 
-    /// True if a refusal may pass, so that the same is to be asked again a little later, of whoever leads then.
+    /// True for a temporary refusal: the request is repeated a little later, to the leader of that time.
     pub(crate) fn passes(&mut self, code: i16) -> bool {
         let passes = self.retries() && is_passing(code);
         self.stale |= passes;
         passes
     }
 
-    /// Waits until a connection has something to do, or `timeout_ns` has passed; the slots of those that have.
+    /// Waits until a connection is ready, or `timeout_ns` has passed; returns the ready slots.
     pub(crate) fn wait(&self, timeout_ns: u64) -> Result<Vec<usize>> {
         let sockets = self
             .slots

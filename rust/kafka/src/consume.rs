@@ -1,6 +1,6 @@
-//! The consuming generator: reads a topic's partitions as fast as the brokers give, and checks the
-//! checksum and the sequence of every single record. Following a topic that is being written, it also
-//! measures each record's end-to-end latency, from its intended start to its arrival here.
+//! The consuming generator: reads a topic's partitions as fast as the brokers deliver, and checks the
+//! checksum and the sequence of every record. When it follows a topic that is being written, it also measures
+//! each record's end-to-end latency, from its intended start to its arrival here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -33,21 +33,22 @@ use crate::throttle::Throttled;
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
-/// Before a partition is asked again that was refused; Kafka's own `retry.backoff.ms`. Also the longest sleep.
+/// Wait before a refused partition is asked again; Kafka's own `retry.backoff.ms`. Also the longest sleep.
 const RETRY_NS: u64 = 100_000_000;
-/// What the producers left behind of a followed trial is read for no longer than this.
+/// Limit on reading the producers' remaining records after a followed trial.
 const DRAIN_NS: u64 = 15_000_000_000;
 
-/// A transaction's end is written to its partitions after the producer has its answer; this long, at most.
+/// Maximum wait for the end of a transaction: it is written to the partitions after the producer has its
+/// answer.
 const DECISION_WAIT: Duration = Duration::from_secs(10);
 
-/// What was seen of one producer in one partition, in the first pass over it.
+/// The records of one producer found in one partition, in the first pass over it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     pub producer: u32,
     pub partition: i32,
     pub runs: Vec<(u64, u64)>,
-    /// Which of them were there more than once, and how many copies too many there were of all.
+    /// The sequences found more than once, and the total number of surplus copies.
     pub doubled: Vec<(u64, u64)>,
     pub duplicated: u64,
     pub out_of_order: u64,
@@ -96,10 +97,10 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
     }))
 }
 
-/// Waits until every transaction in a topic that nobody writes to any more is committed or aborted.
+/// Waits until every transaction in a topic without writers is committed or aborted.
 fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTreeMap<i32, i64>) -> Result<()> {
     let give_up = Instant::now() + DECISION_WAIT;
-    // What is undecided for longer stays unread, and is reported as in flight.
+    // A transaction that is undecided for longer stays unread, and is reported as in flight.
     while end_offsets(access, leaders, topic, COMMITTED_END)? != *ends && Instant::now() < give_up {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -110,7 +111,7 @@ struct Consumer {
     settings: ConsumeSettings,
     access: Access,
     topic: TopicName,
-    /// Each has at most one request out.
+    /// Each has at most one request in flight.
     pool: ConnectionPool<()>,
     /// In the order of their indices.
     partitions: Vec<Partition>,
@@ -120,9 +121,10 @@ struct Consumer {
     window: Option<Window>,
     /// End-to-end latencies, when following.
     recorder: Option<Arc<Mutex<Recorder>>>,
-    /// The load is over; what comes now is checked, but no longer counted.
+    /// The load is over; records from now on are checked, but no longer counted.
     ended: bool,
-    /// Records left out because their transaction was aborted; until the load is over, as `completed` is.
+    /// Records skipped because their transaction was aborted; counted until the load is over, like
+    /// `completed`.
     aborted: u64,
 }
 
@@ -136,7 +138,7 @@ impl Consumer {
         }
         let refresher = || MetadataRefresher::new(&access, &settings.topic, settings.connections);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
-        // Per broker: its slots, and how many of its partitions were given out.
+        // By broker: its slots, and the number of its partitions that were assigned.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
         let mut partitions = Vec::new();
         let own = |index: i32| index.cast_unsigned() % settings.shares == settings.share;
@@ -190,8 +192,9 @@ impl Consumer {
         (self, fatal.map(|error| format!("{error:#}")))
     }
 
-    /// Reads what the producers have still written, so that fates are known: a record that is acknowledged late, behind
-    /// a leader that was away, comes late too, and that nothing came for a while does not say that nothing will.
+    /// Reads the producers' remaining records, so that their account is complete. Records that are
+    /// acknowledged late, after a leader was away, arrive late too: a while without records does not mean
+    /// that none will come.
     fn drain(&mut self, window: &Window) -> Result<()> {
         while !window.written.load(Acquire) && !window.stop.load(Relaxed) {
             self.read_all(window, monotonic_ns() + RETRY_NS)?;
@@ -224,14 +227,14 @@ impl Consumer {
                 }
                 while let Some(((), response)) = self.pool.take::<FetchRequest>(slot)? {
                     self.take(response, window)?;
-                    // The broker reads the next part while we check this one's successors.
+                    // The broker reads the next part while we check this one.
                     self.request(slot)?;
                 }
             }
         }
     }
 
-    /// Asks for what is next on a connection that has nothing out.
+    /// Sends the next fetch on a connection without a request in flight.
     fn request(&mut self, slot: usize) -> Result<()> {
         if !self.pool.is_up(slot) || self.pool.requests_out(slot) > 0 {
             return Ok(());
@@ -298,7 +301,7 @@ impl Consumer {
             // Brokers that do not report the last stable offset send −1.
             let stable = (self.settings.committed && data.last_stable_offset >= 0).then_some(data.last_stable_offset);
             partition.reaches(data.high_watermark, stable);
-            // A consumer has no start of its own: its service time is the whole way from the intended start.
+            // A consumer has no start of its own: its service time begins at the intended start.
             let arrived = |stamp: &Stamp| {
                 if let Some(recorder) = &mut recorder {
                     let intended_ns = window.wall.monotonic_ns(stamp.intended_wall_ns);

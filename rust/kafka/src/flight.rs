@@ -1,4 +1,4 @@
-//! Records on their way: an open batch, ready batches, batches out.
+//! Records in flight: an open batch, ready batches, and batches sent.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::batch::BatchWriter;
 use crate::payload::{Stamp, tagged};
 use crate::record::NewRecord;
 
-/// Consecutive operations that were handed to a batch in the same moment.
+/// Consecutive operations that were handed to a batch at the same moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) first_op: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Op {
     pub(crate) intended_wall_ns: u64,
 }
 
-/// Which records a batch holds.
+/// The records of a batch.
 pub(crate) struct Records {
     /// Index into the producer's partitions.
     pub(crate) partition: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Records {
     pub(crate) count: u64,
     pub(crate) spans: Vec<Span>,
     pub(crate) value_bytes: u64,
-    /// Where the broker put the first one, once it has answered.
+    /// The offset of the first one, once the broker has answered.
     pub(crate) offset: Option<i64>,
 }
 
@@ -50,10 +50,10 @@ pub(crate) struct OpenBatch {
     pub(crate) records: Records,
 }
 
-/// A sealed batch, ready or out.
+/// A sealed batch, ready or sent.
 pub(crate) struct Batch {
     pub(crate) records: Records,
-    /// Its encoding; kept while it is out only where it may have to be sent again.
+    /// Its encoding; kept after sending only where it may have to be sent again.
     pub(crate) bytes: Bytes,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Partition {
     pub(crate) open: Option<OpenBatch>,
     /// In order of their sequences.
     pub(crate) ready: VecDeque<Batch>,
-    /// Nothing is sent before this time: the last answer was a refusal that may pass.
+    /// Nothing is sent before this time: the last answer was a temporary refusal.
     pub(crate) not_before_ns: u64,
     pub(crate) acked: Runs,
     pub(crate) offsets: AckedOffsets,
@@ -108,8 +108,8 @@ impl Partition {
         }
     }
 
-    /// Inserts a sealed batch in order: behind all others, or back where it was before it was sent, so that nothing is
-    /// reordered that no broker refused out of turn.
+    /// Inserts a sealed batch in order: behind all others, or where it was before it was sent. So only
+    /// batches that a broker refused out of order are reordered.
     pub(crate) fn put_in_place(&mut self, batch: Batch) {
         let behind = |other: &Batch| other.records.first_sequence < batch.records.first_sequence;
         let place = self.ready.partition_point(behind);

@@ -1,4 +1,4 @@
-//! How far a follower is behind what it follows.
+//! The lag of a follower.
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -6,9 +6,9 @@ use hydrotest_core::reporter::SharedCounts;
 
 use crate::checker::{Checked, Partition};
 
-/// Counts what an answer brought to a follower. What it may read counts as started, and what it has passed as completed
-/// or skipped: in flight is its lag in offsets, as Kafka's own consumer reports it (`records-lag`), whatever the
-/// offsets hold.
+/// Counts an answer to a follower. Readable records count as started, passed ones as completed or skipped. So
+/// the number in flight is its lag in offsets, as Kafka's own consumer reports it (`records-lag`), whatever
+/// the offsets hold.
 pub(crate) fn count_followed(counts: &SharedCounts, partitions: &[Partition], checked: Checked) {
     let readable: i64 = partitions.iter().map(|partition| partition.readable_offset).sum();
     counts.started.fetch_max(readable.max(0).cast_unsigned(), Release);
@@ -24,7 +24,7 @@ mod tests {
     use crate::checker::Flaws;
     use crate::checker::tests::{partition, two_transactions};
 
-    /// An answer that holds both transactions of `two_transactions`, seven offsets, of a log that reaches further.
+    /// An answer with both transactions of `two_transactions`, seven offsets, from a log that is longer.
     fn answered(aborted: &[(i64, i64)], end: i64, stable: Option<i64>) -> SharedCounts {
         let counts = SharedCounts::default();
         let mut one = partition(0);
@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn what_is_written_and_not_read_is_the_lag() {
         assert_eq!(answered(&[], 17, None).read().in_flight(), 10);
-        // What no transaction has decided yet cannot be read: a reader of committed records is not behind for it.
+        // Records of undecided transactions cannot be read: a reader of committed records is not behind for
+        // them.
         assert_eq!(answered(&[(0, 1)], 17, Some(9)).read().in_flight(), 2);
     }
 }

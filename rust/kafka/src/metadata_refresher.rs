@@ -9,10 +9,10 @@ use crate::access::Access;
 use crate::admin::{Leaders, ask_leaders};
 use crate::connection::Connection;
 
-/// Between two rounds; Kafka's own `reconnect.backoff.ms`.
+/// Interval between two rounds; Kafka's own `reconnect.backoff.ms`.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// What a round found; some leaders may not have been reached yet.
+/// The result of a round; some leaders may not have been reached yet.
 pub(crate) struct Found {
     pub(crate) leaders: Leaders,
     pub(crate) connections: Vec<Connection>,
@@ -41,14 +41,14 @@ impl MetadataRefresher {
         self.search.is_some()
     }
 
-    /// Begins to look, until every leader is reached. Brokers in `connected` need no other connection.
+    /// Starts the search, until every leader is reached. Brokers in `connected` need no other connection.
     pub(crate) fn refresh(&mut self, mut connected: Vec<String>) {
         let (access, topic, per_broker) = (self.access.clone(), self.topic.clone(), self.per_broker);
         let round = move |sender: &Sender<Found>| round(&access, &topic, per_broker, &mut connected, sender);
         self.search = Some(BackgroundTask::spawn(BACKOFF, round));
     }
 
-    /// What was found since the last call, if anything was.
+    /// The result since the last call, if there is one.
     pub(crate) fn found(&mut self) -> Option<Found> {
         match self.search.as_ref()?.poll() {
             Ok(found) => found,
@@ -60,9 +60,9 @@ impl MetadataRefresher {
     }
 }
 
-/// Asks and connects once; true when every leader is reached, or nobody wants to know any more.
+/// Asks and connects once; true when every leader is reached, or no receiver is left.
 fn round(access: &Access, topic: &str, per_broker: usize, connected: &mut Vec<String>, sender: &Sender<Found>) -> bool {
-    // A broker that is away, or knows no leader yet, will be asked again: that is what the rounds are for.
+    // A broker that is away, or knows no leader yet, is asked again in the next round.
     let Ok(leaders) = access.open_any().and_then(|mut broker| ask_leaders(&mut broker, topic)) else {
         return false;
     };

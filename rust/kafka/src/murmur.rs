@@ -1,5 +1,5 @@
-//! Which partition a key belongs to.
-//! Source: `org.apache.kafka.common.utils.Utils.murmur2` and `BuiltInPartitioner.partitionForKey`.
+//! The partition of a key. Source: `org.apache.kafka.common.utils.Utils.murmur2` and
+//! `BuiltInPartitioner.partitionForKey`.
 
 const SEED: u32 = 0x9747_b28c;
 const M: u32 = 0x5bd1_e995;

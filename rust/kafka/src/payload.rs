@@ -1,10 +1,11 @@
-//! What every hydrotest record carries, so that each one can be accounted for, big-endian:
-//! `crc32c (4) | producer (4) | sequence (8) | intended start, wall ns (8) | filler`, and in values too short for that
+//! The content of every hydrotest record, from which each one is accounted for, big-endian:
+//! `crc32c (4) | producer (4) | sequence (8) | intended start, wall ns (8) | filler`, and in shorter values
 //! `crc32c (4) | producer (2) | sequence, low half (4) | filler`.
 //! The checksum covers everything after itself. Sequences count from 0 per producer and partition.
 //!
-//! A log record has its level behind the stamp, in capitals and filled up with spaces: `stamp (24) | level (8) |
-//! filler`. Since a pipeline carries it on to other topics and stores, its producer field holds where it was first:
+//! A log record has its level behind the stamp, in capitals and padded with spaces:
+//! `stamp (24) | level (8) | filler`.
+//! A pipeline carries it on to other topics and stores. So its producer field holds its first partition:
 //! `partition (2) | producer (2)`.
 
 use hydrotest_core::checksum::crc32c;
@@ -19,12 +20,12 @@ pub const PRODUCERS_MAX: u32 = 1 << 16;
 
 /// Bytes of a log record's level.
 pub const LEVEL_BYTES: usize = 8;
-/// Where it ends: no log record can be smaller.
+/// The end of the level: no log record can be smaller.
 pub const LEVEL_END: usize = STAMP_BYTES + LEVEL_BYTES;
-/// A log record's level as it stands in the record.
+/// A log record's level in the record's format.
 pub type Level = [u8; LEVEL_BYTES];
 
-/// A level's name as it stands in a record; `None` if it is too long, or empty.
+/// A level's name in the record's format; `None` if it is too long, or empty.
 pub fn level(name: &str) -> Option<Level> {
     let mut level = [b' '; LEVEL_BYTES];
     let name = name.to_ascii_uppercase();
@@ -92,7 +93,7 @@ pub fn open(value: &[u8]) -> Option<Opened> {
 /// The sequence nearest to `expected` that has this lower half.
 pub fn widen(sequence_low: u32, expected: u64) -> u64 {
     let ahead = sequence_low.wrapping_sub(expected as u32) as i32;
-    // Below zero there is nothing: then it is the one of the next round.
+    // Sequences are not negative: then it is the one of the next round.
     expected
         .checked_add_signed(i64::from(ahead))
         .unwrap_or_else(|| u64::from(sequence_low))
@@ -141,7 +142,7 @@ mod tests {
             prop_assert_eq!(open(&value), None);
         }
 
-        /// Whatever is up to two thousand million records off is found again.
+        /// The sequence is found again up to two thousand million records off.
         #[test]
         fn short_sequences_widen(expected in 0u64..1 << 40, off in -(1i64 << 31) + 1..1i64 << 31) {
             let sequence = expected.saturating_add_signed(off);

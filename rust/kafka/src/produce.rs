@@ -1,4 +1,4 @@
-//! The producing generator: starts the threads of a trial (`producer`) and merges what they found.
+//! The producing generator: starts the threads of a trial (`producer`) and merges their findings.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! One producing thread: it schedules, encodes, sends, and takes acknowledgements in, with no lock and no hand-over
-//! between threads on the way of a record.
+//! One producing thread: it schedules, encodes, sends, and takes acknowledgements in. A record's path has no
+//! lock and no hand-over between threads.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,9 +24,9 @@ use crate::record_accumulator::{End, RecordAccumulator};
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
 
-/// How long acknowledgements are awaited after the load has ended.
+/// How long to wait for acknowledgements after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
-/// Looks at the schedule per linger: a record waits at most a fifth of it before it is handed to its batch.
+/// Checks of the schedule per linger: a record waits at most a fifth of it before it is handed to its batch.
 const LOOKS_PER_LINGER: f64 = 5.0;
 const TICK_NS_MIN: f64 = 100_000.0;
 const TICK_NS_MAX: f64 = 1_000_000.0;
@@ -39,11 +39,11 @@ pub struct Acked {
     /// Records given a sequence, acknowledged or not.
     pub sent: u64,
     pub runs: Vec<(u64, u64)>,
-    /// Where the newest of them lie: (first sequence, end, first offset).
+    /// Offsets of the newest of them: (first sequence, end, first offset).
     pub places: Vec<(u64, u64, i64)>,
 }
 
-/// What one thread found.
+/// The findings of one thread.
 pub(crate) struct Produced {
     pub(crate) driven: Driven,
     pub(crate) acked: Vec<Acked>,
@@ -51,10 +51,10 @@ pub(crate) struct Produced {
     pub(crate) unanswered: u64,
     pub(crate) completed_late: u64,
     pub(crate) overflows: u64,
-    /// Records sent more than once: a lost connection or a refusal left their fate open.
+    /// Records sent more than once: after a lost connection or a refusal their state was unknown.
     pub(crate) resent: u64,
     pub(crate) throttled: Throttled,
-    /// Transactions.
+    /// Number of transactions.
     pub(crate) committed: u64,
     pub(crate) aborted: u64,
     pub(crate) fatal: Option<String>,
@@ -66,8 +66,8 @@ pub(crate) struct Producer {
     share: u64,
     generator: RecordGenerator,
     accumulator: RecordAccumulator,
-    /// The partition whose batch takes records without a key; batches go round, records stick (Kafka's uniform sticky
-    /// partitioner).
+    /// The partition whose batch takes records without a key. Batches rotate, records stick (Kafka's uniform
+    /// sticky partitioner).
     turn: usize,
     in_flight: u64,
     completed_late: u64,
@@ -113,7 +113,7 @@ impl Producer {
         self.window.as_ref().expect("begin comes before work")
     }
 
-    /// The thread's whole life: load, account for what is unanswered, drain.
+    /// The thread's complete life: load, account for unanswered records, drain.
     pub(crate) fn work(mut self) -> Produced {
         let load = self.settings.load.clone();
         let window = self.window().clone();
@@ -155,7 +155,7 @@ impl Producer {
         }
     }
 
-    /// Everything started or due and not answered counts at its age: a stall at the end is not lost.
+    /// Records that are started or due and unanswered count with their age: a stall at the end is not lost.
     fn age_unanswered(&mut self, driven: Driven) {
         self.ended = true;
         let now = monotonic_ns().min(self.window().end_ns);
@@ -170,7 +170,7 @@ impl Producer {
         }
     }
 
-    /// Sends what is still here and awaits every acknowledgement, so that fates are known.
+    /// Sends the remaining batches and awaits every acknowledgement, so that the account is complete.
     fn drain(&mut self) -> Result<()> {
         let give_up = monotonic_ns() + DRAIN_NS;
         while self.in_flight > 0 && monotonic_ns() < give_up {
@@ -179,7 +179,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Records have come to their end.
+    /// Records have ended.
     fn complete(&mut self, records: Records, end: End) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         self.in_flight -= records.count;

@@ -1,5 +1,5 @@
-//! Which requests we speak, in which versions, and their frames. The newest are the highest that name topics (later
-//! Fetch and Produce versions use topic ids); the oldest are those of Kafka 2.8.
+//! The requests that we use, their versions, and their frames. The newest versions are the highest that name
+//! topics (later Fetch and Produce versions use topic ids); the oldest are those of Kafka 2.8.
 
 use std::ops::RangeInclusive;
 
@@ -18,19 +18,19 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
 
 const CLIENT_ID: &str = "hydrotest";
-/// Length, key, version, correlation id, client id, tagged fields: 24 bytes, and room to spare.
+/// Length, key, version, correlation id, client id, tagged fields: 24 bytes, and some reserve.
 const HEADER_BYTES_MAX: usize = 64;
 
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
 pub const DUPLICATE_SEQUENCE: i16 = 46;
-/// Of a transactional one: the coordinator has not done with the last transaction yet.
+/// For a transactional producer: the coordinator has not finished the last transaction yet.
 pub const CONCURRENT_TRANSACTIONS: i16 = 51;
 
 /// A request that we send, tied to its versions and its response.
 pub trait Call: Encodable + HeaderVersion {
     const KEY: ApiKey;
-    /// The oldest version that can say what we say, and the newest that we know.
+    /// The oldest version that supports our requests, and the newest that we know.
     const VERSIONS: RangeInclusive<i16>;
     type Response: Decodable + HeaderVersion;
 }
@@ -62,7 +62,7 @@ calls! {
     SaslAuthenticateRequest => SaslAuthenticateResponse, SaslAuthenticate, 1..=2;
 }
 
-/// The newest version of a request that a broker which serves `oldest` to `newest` and we both speak.
+/// The newest common version of a request, for a broker that serves `oldest` to `newest`.
 pub fn agreed<Q: Call>(oldest: i16, newest: i16) -> Result<i16> {
     let (ours_from, ours_to) = Q::VERSIONS.into_inner();
     let version = newest.min(ours_to);
@@ -77,7 +77,7 @@ pub fn agreed<Q: Call>(oldest: i16, newest: i16) -> Result<i16> {
 /// A request as a frame: length, header, body.
 pub fn encode<Q: Call>(correlation: i32, request: &Q, version: i16) -> Result<Bytes> {
     let failed = || format!("{:?} request cannot be encoded", Q::KEY);
-    // Room for all at once: batches would be copied again with every growth.
+    // Capacity for the complete frame: batches would be copied again with every growth.
     let mut out = BytesMut::with_capacity(HEADER_BYTES_MAX + request.compute_size(version).with_context(failed)?);
     out.put_i32(0);
     RequestHeader::default()
@@ -106,7 +106,7 @@ pub fn error_name(code: i16) -> Option<String> {
     ResponseError::try_from_code(code).map(|error| format!("{error:?}"))
 }
 
-/// True for refusals that pass by themselves, or with another leader: Kafka's own clients send again then.
+/// True for refusals that end by themselves, or with another leader: Kafka's own clients retry then.
 pub fn is_passing(code: i16) -> bool {
     ResponseError::try_from_code(code).is_some_and(|error| error.is_retriable())
 }

@@ -1,4 +1,4 @@
-//! What records look like: their sizes, keys, headers, and how well they compress.
+//! The shape of records: their sizes, keys, headers, and compressibility.
 
 use anyhow::{Context, Result, ensure};
 use hydrotest_core::draw::{Distribution, Draw};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Record, put_varint, zigzag};
 use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, filler, level};
 
-/// Values begin anywhere in so many bytes that do not compress.
+/// Size of the pool of incompressible bytes from which values are cut.
 const POOL_BYTES: usize = 4 << 20;
-/// From one value's beginning in the pool to the next one's: the golden ratio of it, so that the beginnings of any
-/// number of successive values lie as far from each other as can be (V. T. Sós, "On the distribution mod 1 of the
-/// sequence nα", 1958). No value of a batch of up to 1 MiB overlaps another of it: a codec finds no repetition.
+/// Step in the pool from one value's start to the next: its golden ratio, so that the starts of successive
+/// values are as far from each other as possible (V. T. Sós, "On the distribution mod 1 of the sequence nα",
+/// 1958). No two values of a batch of up to 1 MiB overlap: a codec finds no repetition.
 const POOL_STEP: usize = 2_592_241;
 
-/// Levels are drawn from so many steps.
+/// Resolution of the draw of levels.
 const LEVEL_STEPS: u64 = 1_000_000;
 const LEVEL_RANGE: Distribution = Distribution::Uniform {
     min: 0,
@@ -24,7 +24,7 @@ const LEVEL_RANGE: Distribution = Distribution::Uniform {
 /// Keys are whole numbers of this size.
 const KEY_BYTES: usize = 8;
 
-/// What records look like.
+/// The shape of records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSettings {
@@ -33,18 +33,18 @@ pub struct RecordSettings {
     /// Share of each value that is zeros, and so compresses away, 0 to 1; the rest does not compress. (fio's
     /// `buffer_compress_percentage` mixes in the same way.)
     pub compressible: f64,
-    /// Numbers of the keys. Without it records have none, and batches go round the partitions.
+    /// The numbers of the keys. Without it records have none, and batches rotate over the partitions.
     pub key: Option<Distribution>,
     pub headers: u32,
     /// Size of each header's value, in bytes.
     pub header_bytes: usize,
-    /// Of log records: their levels, and how often each comes relative to the others. Empty for records that are none.
+    /// The levels of log records, and their relative frequencies. Empty for other records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<(String, f64)>,
 }
 
 impl RecordSettings {
-    /// An error in words if no such records can be made.
+    /// An error in words if such records cannot be made.
     pub fn check(&self) -> Result<()> {
         let (least, _) = self.size.range();
         ensure!(
@@ -70,7 +70,7 @@ impl RecordSettings {
         self.shares_of_levels().map(drop)
     }
 
-    /// Each level as it stands in a record, and the share of the records up to and with it.
+    /// Each level in the record's format, and the cumulative share of the records.
     fn shares_of_levels(&self) -> Result<Vec<(Level, f64)>> {
         let all: f64 = self.levels.iter().map(|(_, weight)| weight).sum();
         let mut up_to = 0.0;
@@ -89,7 +89,7 @@ impl RecordSettings {
 /// Makes one thread's records.
 pub(crate) struct RecordGenerator {
     sizes: Draw,
-    /// The size of all, where there is but one, and how much of it is random: nothing is drawn then.
+    /// The common size of all values, if there is one, and its random part: nothing is drawn then.
     fixed: Option<(usize, usize)>,
     keys: Option<Draw>,
     levels: Vec<(Level, f64)>,
@@ -99,19 +99,19 @@ pub(crate) struct RecordGenerator {
     headers: Vec<u8>,
     pool: Vec<u8>,
     at: usize,
-    /// 0 where nobody would notice that all values are alike.
+    /// 0 where equal values make no difference.
     step: usize,
     smallest: usize,
 }
 
-/// One record to be: its key, and its value's size and content.
+/// A record to be made: its key, and its value's size and content.
 pub(crate) struct NewRecord<'a> {
     /// Big-endian.
     pub(crate) key: Option<[u8; KEY_BYTES]>,
     pub(crate) random: &'a [u8],
     pub(crate) zeros: usize,
     pub(crate) headers: &'a [u8],
-    /// Of a log record.
+    /// The level of a log record.
     pub(crate) level: Option<Level>,
 }
 
@@ -138,8 +138,8 @@ impl NewRecord<'_> {
 }
 
 impl RecordGenerator {
-    /// For thread `share` of `shares`, which is producer `id`. `varies`: no two values near each other are alike, as it
-    /// must be where they are compressed.
+    /// For thread `share` of `shares`, which is producer `id`. `varies`: neighbouring values must differ,
+    /// because they are compressed.
     pub(crate) fn new(settings: &RecordSettings, varies: bool, id: u32, share: u64, shares: u64) -> Result<Self> {
         settings.check()?;
         let draw = |distribution, seed| Draw::new(distribution, seed, share, shares).map_err(anyhow::Error::msg);
@@ -157,7 +157,7 @@ impl RecordGenerator {
         Ok(Self {
             sizes: draw(settings.size, u64::from(id))?,
             fixed: (least == most).then(|| (least as usize, random_bytes(least as usize, random_share))),
-            // Another stream: else a record's key would follow from its size.
+            // Another stream: otherwise a record's key would follow from its size.
             keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
             levels: settings.shares_of_levels()?,
             level_draw: draw(LEVEL_RANGE, u64::from(id).rotate_left(32))?,
@@ -170,7 +170,7 @@ impl RecordGenerator {
         })
     }
 
-    /// Bytes of key, value and headers that every record has at least.
+    /// The minimum size of key, value and headers.
     pub(crate) fn smallest(&self) -> usize {
         self.smallest
     }
@@ -200,7 +200,7 @@ impl RecordGenerator {
     }
 }
 
-/// How much of a value of `size` bytes does not compress.
+/// The incompressible part of a value of `size` bytes.
 fn random_bytes(size: usize, share: f64) -> usize {
     (size as f64 * share).round() as usize
 }

@@ -1,5 +1,5 @@
-//! A producer's record accumulator: open batches, sealed ones on their way to the leaders of their partitions, and back
-//! as answers; sent again where a connection or a leadership was lost in between.
+//! A producer's record accumulator: open batches, sealed batches on their way to the leaders, and their
+//! answers. Batches are sent again where a connection or a leadership was lost.
 
 mod responses;
 
@@ -26,28 +26,28 @@ use crate::throttle::Throttled;
 use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
 const SERVER_TIMEOUT_MS: i32 = 30_000;
-/// Before a refused batch is sent again; Kafka's own `retry.backoff.ms`.
+/// Wait before a refused batch is sent again; Kafka's own `retry.backoff.ms`.
 const RETRY_NS: u64 = 100_000_000;
-/// A request takes no further batch when it has this much; brokers refuse what is above 100 MiB.
+/// A request of this size takes no further batch; brokers refuse requests above 100 MiB.
 const REQUEST_BYTES_MAX: usize = 4 << 20;
-/// Sequences go from 0 to 2³¹ − 1 and round (`DefaultRecordBatch.incrementSequence`).
+/// Sequences go from 0 to 2³¹ − 1, then start again (`DefaultRecordBatch.incrementSequence`).
 const SEQUENCES: u64 = 1 << 31;
 
-/// What became of records.
+/// The final state of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Stored; in a transaction, committed.
     Stored,
-    /// Their transaction was aborted, as was asked.
+    /// Their transaction was aborted, as planned.
     Aborted,
-    /// Refused for good, by the broker's name for the reason.
+    /// Refused finally, with the broker's name for the reason.
     Refused(String),
 }
 
-/// Records that have come to their end.
+/// Records that have ended.
 pub(crate) type Ended = (Records, End);
 
-/// What is out on a connection.
+/// A request in flight on a connection.
 enum Out {
     Batches(Vec<Batch>),
     Step(Step),
@@ -68,14 +68,14 @@ pub(crate) struct RecordAccumulator {
     codec: Codec,
     batch_bytes: usize,
     requests_in_flight: usize,
-    /// As whom it writes, where the broker is to store each batch once.
+    /// The producer's identity, where the broker must store each batch once.
     identity: Option<Identity>,
     pool: ConnectionPool<Out>,
     pub(crate) transactions: Option<Transactions>,
     pub(crate) partitions: Vec<Partition>,
-    /// When which partition got an open batch, oldest first; of some the batch is sealed already.
+    /// The opening time of each partition's batch, oldest first; some are already sealed.
     opened: VecDeque<(u64, usize)>,
-    /// Partitions with sealed batches that are not out, each once.
+    /// Partitions with sealed batches that are not sent, each once.
     waiting: VecDeque<usize>,
     /// Records sent more than once.
     pub(crate) resent: u64,
@@ -140,7 +140,7 @@ impl RecordAccumulator {
         })
     }
 
-    /// True if the partition's open batch cannot take so many bytes more.
+    /// True if the partition's open batch cannot take so many more bytes.
     pub(crate) fn is_full(&self, partition: usize, record_bytes: usize) -> bool {
         let open = self.partitions[partition].open.as_ref();
         open.is_some_and(|open| open.writer.is_full(record_bytes))
@@ -204,13 +204,13 @@ impl RecordAccumulator {
         partition.put_in_place(batch);
     }
 
-    /// Records that were handed over and have not come to their end.
+    /// Records that were handed over and have not ended.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = &Records> {
         let stored = self.transactions.iter().flat_map(|transactions| &transactions.stored);
         self.unanswered().chain(stored)
     }
 
-    /// Records that no broker has answered for yet.
+    /// Records without an answer from a broker so far.
     fn unanswered(&self) -> impl Iterator<Item = &Records> {
         let out = self.pool.all_out().flat_map(Out::batches);
         let ready = self.partitions.iter().flat_map(|partition| &partition.ready);
@@ -241,11 +241,11 @@ impl RecordAccumulator {
             )
     }
 
-    /// Waits for answers, at most `timeout_ns`, and takes them in: what came to its end.
+    /// Waits for answers, at most `timeout_ns`, and takes them in; returns the records that have ended.
     pub(crate) fn wait(&mut self, timeout_ns: u64) -> Result<Vec<Ended>> {
         let mut ended = Vec::new();
         if self.acks == 0 {
-            // Nobody answers: what has left is at its end, as for Kafka's own producer.
+            // No answers come: sent records have ended, as in Kafka's own producer.
             for out in self.pool.take_left() {
                 if let Out::Batches(batches) = out {
                     ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
@@ -261,9 +261,9 @@ impl RecordAccumulator {
         Ok(ended)
     }
 
-    /// Sends ready batches, several partitions in one request: a broker answers one request per connection at a time,
-    /// so few large requests carry more than many small ones. `at_once`: a transaction need not grow older when nothing
-    /// else is under way.
+    /// Sends ready batches, several partitions in one request. A broker answers one request per connection at
+    /// a time, so few large requests carry more than many small ones. `at_once`: a transaction need not grow
+    /// older when no other work is under way.
     pub(crate) fn send_ready(&mut self, now_ns: u64, at_once: bool) -> Result<()> {
         self.ask_coordinator(now_ns, at_once)?;
         for slot in 0..self.pool.len() {
@@ -320,7 +320,7 @@ impl RecordAccumulator {
         sent.or_else(|error| self.lose(slot, error))
     }
 
-    /// One batch of each partition that goes by `slot` and has one, as far as they have room in one request.
+    /// One batch of each partition of `slot` that has one, as far as they fit in one request.
     fn gather(&mut self, slot: usize, now_ns: u64) -> (Vec<Batch>, Vec<PartitionProduceData>) {
         let retries = self.pool.retries();
         let (mut batches, mut data, mut bytes) = (Vec::new(), Vec::new(), 0);
@@ -354,7 +354,7 @@ impl RecordAccumulator {
         (batches, data)
     }
 
-    /// What was out on a lost connection is sent again by another.
+    /// The batches in flight on a lost connection are sent again by another.
     fn lose(&mut self, slot: usize, reason: anyhow::Error) -> Result<()> {
         for out in self.pool.lose(slot, reason)? {
             match out {
@@ -371,7 +371,7 @@ impl RecordAccumulator {
         self.make_ready(batch);
     }
 
-    /// Takes new connections over as they are found.
+    /// Takes over new connections as they are found.
     pub(crate) fn refresh(&mut self) -> Result<()> {
         self.pool
             .refresh(&mut self.partitions, |partition| (partition.index, &mut partition.slot))

@@ -16,8 +16,8 @@ pub struct ProduceSettings {
     pub topic: String,
     pub records: RecordSettings,
     pub codec: Codec,
-    /// 1, −1 for all in-sync replicas, or 0 for none: then a loss is unknown, and records are at their end when they
-    /// have left.
+    /// 1, −1 for all in-sync replicas, or 0 for none: then a loss is unknown, and records end when they are
+    /// sent.
     pub acks: i16,
     /// The broker stores each batch once, in the order of their sequences (Kafka's `enable.idempotence`); with `acks`
     /// −1.
@@ -28,10 +28,10 @@ pub struct ProduceSettings {
     pub batch_bytes: usize,
     /// … or when its first record has waited this long.
     pub linger_ms: f64,
-    /// Requests a connection may have unanswered (Kafka's `max.in.flight.requests.per.connection`).
+    /// Maximum of a connection's unanswered requests (Kafka's `max.in.flight.requests.per.connection`).
     pub requests_in_flight: usize,
-    /// Send again, until the trial is over, what a lost connection or a passing refusal left without an answer. Such
-    /// records may be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
+    /// Send again, until the trial is over, after a lost connection or a temporary refusal. Such records may
+    /// be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
     pub retries: bool,
     /// The thread with share `i` is producer `producer + i`.
     pub producer: u32,
@@ -63,14 +63,14 @@ pub struct ConsumeSettings {
     pub partition_bytes: i32,
     /// Connections per broker; each has one request out at a time.
     pub connections: usize,
-    /// Leave out what was aborted, and what no transaction has committed yet (Kafka's
+    /// Skip aborted records, and those that no transaction has committed yet (Kafka's
     /// `isolation.level=read_committed`).
     pub committed: bool,
-    /// The level of all log records in the topic; what has another is in a wrong branch.
+    /// The level of all log records in the topic; a record with another level is in a wrong branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// Go on by another connection when one is lost, and ask again where a refusal may pass. Without it, either ends
-    /// the trial.
+    /// Replace a lost connection, and repeat a temporarily refused request. Without it, either ends the
+    /// trial.
     pub retries: bool,
     /// Of so many consumers of the topic …
     pub shares: u32,

@@ -1,18 +1,18 @@
-//! How a broker holds a client back that is above its quota: by answers that come late, and say by how much.
+//! How a broker throttles a client above its quota: its answers come late, and contain the delay.
 
 use serde::Serialize;
 
-/// What brokers have reported of it so far.
+/// The delays that brokers have reported so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Throttled {
-    /// Answers that named a delay.
+    /// Answers with a delay.
     answers: u64,
-    /// The delays named, milliseconds together; those of answers to requests that were out together overlap.
+    /// The sum of the delays in milliseconds; those of requests in flight together overlap.
     ms: u64,
 }
 
 impl Throttled {
-    /// Takes an answer's `throttle_time_ms` in.
+    /// Records an answer's `throttle_time_ms`.
     pub(crate) fn note(&mut self, ms: i32) {
         if let Ok(ms @ 1..) = u64::try_from(ms) {
             self.answers += 1;
@@ -20,7 +20,7 @@ impl Throttled {
         }
     }
 
-    /// Adds what another connection received.
+    /// Adds the figures of another connection.
     pub(crate) fn add(&mut self, other: Self) {
         self.answers += other.answers;
         self.ms += other.ms;

@@ -1,6 +1,7 @@
-//! Transactions: what is written between a begin and an end becomes readable together, or not at all. One broker, the
-//! coordinator, keeps the transactions of a producer; a partition joins one before its first batch in it.
-//! Sources: KIP-98; Kafka documentation, "Message Delivery Semantics"; `TransactionManager` of Kafka's own producer.
+//! Transactions: records written between a begin and an end become readable together, or not at all. One
+//! broker, the coordinator, keeps the transactions of a producer; a partition joins one before its first
+//! batch in it. Sources: KIP-98; Kafka documentation, "Message Delivery Semantics"; `TransactionManager` of
+//! Kafka's own producer.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -22,41 +23,41 @@ use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing};
 const COORDINATOR_WAIT: Duration = Duration::from_secs(30);
 /// `FindCoordinator`'s key type for transactions.
 const OF_TRANSACTIONS: i8 = 1;
-/// Before the coordinator is asked again that was not ready: the end of the last transaction is still being written.
-/// Kafka's own producer waits as long.
+/// Wait before a coordinator that was not ready is asked again: the end of the last transaction is still
+/// being written. Kafka's own producer waits as long.
 const RETRY_NS: u64 = 20_000_000;
 
 /// How records are put into transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionSettings {
-    /// A transaction is ended when it is this old.
+    /// A transaction ends at this age.
     pub every_ms: f64,
     /// Share of the transactions that are aborted on purpose, 0 to 1.
     pub aborts: f64,
 }
 
-/// What the coordinator is asked.
+/// A request to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// These partitions are to join; indices into the producer's partitions.
+    /// These partitions must join; indices into the producer's partitions.
     Join(Vec<usize>),
-    /// The transaction is to end.
+    /// The transaction must end.
     End { commits: bool },
 }
 
-/// How a transaction has ended, and what was in it.
+/// The end of a transaction, and its content.
 pub(crate) struct Over {
     pub(crate) records: Vec<Records>,
     pub(crate) committed: bool,
-    /// Why it was aborted, where that was not on purpose.
+    /// Why it was aborted, if not on purpose.
     pub(crate) broken: Option<String>,
 }
 
 /// The transactions of one producing thread, one after the other.
 pub(crate) struct Transactions {
     pub(crate) id: TransactionalId,
-    /// Link to the coordinator.
+    /// Slot of the connection to the coordinator.
     pub(crate) slot: usize,
     identity: Identity,
     settings: TransactionSettings,
@@ -93,18 +94,18 @@ impl Transactions {
         }
     }
 
-    /// True if the partition's batches may go out now.
+    /// True if the partition's batches may be sent now.
     pub(crate) fn takes(&self, partition: usize) -> bool {
         !self.is_ending && self.joined.contains(&partition)
     }
 
-    /// A batch of it was refused for good: the transaction cannot be committed.
+    /// A batch of it was refused finally: the transaction cannot be committed.
     pub(crate) fn refuse(&mut self, name: &str) {
         self.broken.get_or_insert_with(|| name.to_owned());
     }
 
-    /// What to ask the coordinator now. `waiting` are the partitions that have batches to send, `is_quiet` is true if
-    /// no batch is out, `at_once` that the transaction need not grow older.
+    /// The next request to the coordinator. `waiting` are the partitions with batches to send. `is_quiet` is
+    /// true if no batch is in flight, `at_once` if the transaction need not grow older.
     pub(crate) fn step(
         &mut self,
         now_ns: u64,
@@ -160,7 +161,7 @@ impl Transactions {
             .with_committed(commits)
     }
 
-    /// The answer to `Join`. An error if the coordinator refuses for good.
+    /// The answer to `Join`. An error if the coordinator refuses finally.
     pub(crate) fn joined(
         &mut self,
         partitions: &[usize],
@@ -185,8 +186,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The answer to `End`: what has ended with the transaction. None if it has to be asked again; an error if the
-    /// coordinator refuses for good.
+    /// The answer to `End`: the records that have ended with the transaction. None if the request must be
+    /// repeated; an error if the coordinator refuses finally.
     pub(crate) fn ended(&mut self, commits: bool, code: i16, now_ns: u64) -> Result<Option<Over>> {
         if !self
             .is_answered([code].into_iter(), now_ns)
@@ -209,12 +210,12 @@ impl Transactions {
         }))
     }
 
-    /// The connection to the coordinator was lost: it is to be asked again. Asking twice does no harm.
+    /// The connection to the coordinator was lost: the request is repeated, which does no harm.
     pub(crate) fn lost(&mut self) {
         self.is_asking = false;
     }
 
-    /// True if the coordinator did as it was asked; false if it is to be asked again a little later.
+    /// True if the coordinator did as requested; false if the request must be repeated a little later.
     fn is_answered(&mut self, mut codes: impl Iterator<Item = i16>, now_ns: u64) -> Result<bool> {
         self.is_asking = false;
         match codes.find(|&code| code != 0) {
@@ -248,7 +249,7 @@ pub(crate) fn coordinator(access: &Access, id: &TransactionalId) -> Result<Strin
     }
 }
 
-/// A producer's id in transactions; it begins as all that is ours does.
+/// A producer's id in transactions; it begins with the prefix of all our names.
 pub(crate) fn transactional_id(topic: &str, producer: u32) -> TransactionalId {
     TransactionalId(StrBytes::from_string(format!("{topic}-{producer}")))
 }
@@ -301,7 +302,7 @@ mod tests {
             one.step(0, [0, 2].into_iter(), true, false),
             Some(Step::Join(vec![0, 2]))
         );
-        // One question at a time.
+        // One request at a time.
         assert_eq!(one.step(MS, [0, 1].into_iter(), true, false), None);
         one.joined(&[0, 2], &join_answer(0), MS).unwrap();
         assert!(one.takes(0) && one.takes(2) && !one.takes(1));

@@ -1,4 +1,4 @@
-//! One query to a system, one answer: readiness, set-up, the state of what was stored.
+//! One query to a system, one answer: readiness, set-up, the state of stored data.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 /// A service that has just started on a slow host may take several seconds for its first page.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What `query` takes: a query to a system.
+/// The settings of `query`: a query to a system.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Query {

@@ -1,5 +1,5 @@
-//! What a host can give at most: its cores, its disk and its link, the other end of a link, and the generator's own
-//! rate.
+//! The maximum that a host can give: its cores, its disk and its link, the other end of a link, and the
+//! generator's own rate.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use hydrotest_sampler::disk::Disk;
 use serde::Deserialize;
 use serde_json::json;
 
-/// What `sink` takes.
+/// The settings of `sink`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SinkSettings {
@@ -19,7 +19,7 @@ struct SinkSettings {
     listen: String,
 }
 
-/// Takes in what one connection brings, until it ends, and reports how fast it came.
+/// Receives the bytes of one connection, until it ends, and reports their rate.
 pub fn sink() -> Result<(), String> {
     let settings: SinkSettings = read_settings()?;
     let listener = measure::listen_at(&settings.listen)?;
@@ -34,7 +34,7 @@ pub fn sink() -> Result<(), String> {
     Ok(())
 }
 
-/// What `ceiling` takes.
+/// The settings of `ceiling`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CeilingSettings {
@@ -56,7 +56,7 @@ pub fn ceiling() -> Result<(), String> {
     let control = listen(|_| false, AtEnd::Unanswered);
     let (write, read) = measure::disk(&settings.directory, settings.disk_bytes)?;
     let network = match &settings.sink {
-        // The other end counts: what was sent may still lie in buffers.
+        // The other end counts: sent bytes may still be in buffers.
         Some(address) => measure::send_to(address).map(|()| None)?,
         None => Some(measure::loopback()?),
     };

@@ -1,5 +1,5 @@
-//! A CPU hog: occupies a part of every core of this machine, ahead of all but generators. It is a squeeze for hosts
-//! without a share of their own that could be made smaller.
+//! A CPU hog: occupies a part of every core of this machine, with priority over all but generators. It
+//! squeezes hosts that have no share of their own to reduce.
 
 use std::mem;
 use std::sync::mpsc::RecvTimeoutError;
@@ -10,15 +10,15 @@ use hydrotest_core::threads::sharpen_timers;
 use hydrotest_core::wire::{Event, emit};
 use serde::Deserialize;
 
-/// So short that queues do not see it as a pause, and long compared to a wake-up.
+/// Short enough that queues do not see it as a pause, and long compared to a wake-up.
 const PERIOD: Duration = Duration::from_millis(10);
 /// Above all that is not scheduled in real time, below generators (`hydrotest_core::threads`).
 const PRIORITY: i32 = 1;
 
-/// No turn of a squeeze is as long.
+/// No block of a squeeze is as long.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// What `cpu-hog` takes.
+/// The settings of `cpu-hog`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -26,8 +26,8 @@ struct Settings {
     left: f64,
 }
 
-/// Occupies the rest until stdin ends. Fails where real-time scheduling is refused: with less, others would give way
-/// only in part.
+/// Occupies the rest until stdin ends. Fails where real-time scheduling is refused: without it, others would
+/// give way only in part.
 pub fn run() -> Result<(), String> {
     let settings: Settings = read_settings()?;
     if !(settings.left > 0.0 && settings.left < 1.0) {
@@ -53,7 +53,7 @@ pub fn run() -> Result<(), String> {
         nice: 0,
         real_time: true,
     });
-    // Stdin's end ends the process from the thread that listens; a paused controller does not end it.
+    // Stdin's end ends the process from the listening thread; a paused controller does not end it.
     match control.commands.recv_timeout(LONGEST) {
         Err(RecvTimeoutError::Timeout) => Err(format!("stdin did not end within {LONGEST:?}")),
         _ => Ok(()),
@@ -62,7 +62,7 @@ pub fn run() -> Result<(), String> {
 
 /// The cores that this process may run on.
 fn cores() -> Result<Vec<usize>, String> {
-    // SAFETY: a set of bits that is all zero is an empty one, and the call writes no further than its size.
+    // SAFETY: an all-zero set of bits is empty, and the call writes no further than its size.
     let (refused, set) = unsafe {
         let mut set: libc::cpu_set_t = mem::zeroed();
         (
@@ -80,8 +80,8 @@ fn cores() -> Result<Vec<usize>, String> {
         .collect())
 }
 
-/// Runs on one core for `taken` of every period, counted from `start`: on all cores at the same time, or others would
-/// move to the one that is free. Returns only if it may not.
+/// Runs on one core for `taken` of every period, counted from `start`: on all cores at the same time, or
+/// others would move to the free one. Returns only if it may not run.
 fn occupy(core: usize, taken: Duration, start: Instant) -> Result<(), String> {
     // SAFETY: both calls read plain structs that outlive them; only a bit within the set is set.
     let refused = unsafe {

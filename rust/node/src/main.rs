@@ -55,7 +55,7 @@ enum Command {
 
 fn main() {
     std::panic::set_hook(Box::new(|fault| {
-        // Also of a thread at the side, without which the rest would go on and report only a part.
+        // Also from a side thread: without it the rest would go on and report only a part.
         emit(&Event::Failed {
             error: format!("a fault in hydrotest itself: {fault}"),
         });

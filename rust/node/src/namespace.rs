@@ -1,5 +1,4 @@
-//! The host that this process belongs to, where hosts are emulated on one machine: a network namespace, names, control
-//! groups.
+//! The emulated host of this process: a network namespace, names, and control groups on one machine.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -17,14 +16,15 @@ struct Place {
     name: String,
     /// Its network namespace, as a file.
     namespace: PathBuf,
-    /// What is seen as /etc/hosts, so that the names of its neighbours resolve.
+    /// The content of /etc/hosts inside, so that the names of its neighbours resolve.
     hosts: PathBuf,
-    /// Control groups that hold its processes to its share of the machine.
+    /// Control groups that limit its processes to its share of the machine.
     groups: Vec<PathBuf>,
 }
 
-/// Makes this process, and all that it starts, one of the host that `file` describes; with `unlimited` outside its
-/// groups, for what is not to use up what it observes. To be called before there is a second thread.
+/// Makes this process, and all that it starts, part of the host that `file` describes. `unlimited` stays
+/// outside its groups: an observer must not use up the share that it observes. Call it before there is a
+/// second thread.
 pub fn enter(file: &Path, unlimited: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     let place: Place = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -34,11 +34,11 @@ pub fn enter(file: &Path, unlimited: bool) -> Result<(), String> {
         fs::write(group.join("cgroup.procs"), pid)
             .map_err(|error| refused(&format!("{} takes no process in", group.display()), &error))?;
     }
-    // SAFETY: nothing else runs in this process yet, and none of what is shared by these flags is held open.
+    // SAFETY: nothing else runs in this process yet, and it holds nothing open that these flags share.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::NEWUTS) }
         .map_err(|error| refused("it gets no names of its own", &error))?;
-    // What is unmounted outside is to be unmounted here too, or the disk could not be removed while this process lives;
-    // nothing that is mounted here is seen outside.
+    // A disk that is unmounted outside must be unmounted here too, or it could not be removed while this
+    // process lives; nothing that is mounted here is visible outside.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .and_then(|()| mount_bind(&place.hosts, "/etc/hosts"))
         .map_err(|error| refused("its neighbours' names cannot be set", &error))?;

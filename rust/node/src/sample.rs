@@ -29,16 +29,16 @@ const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 Compil
 struct Settings {
     proc_root: PathBuf,
     sys_root: PathBuf,
-    /// Where the host's data lie: of that disk the counters are; without it, or where it lies on no disk of this
-    /// machine, those of all disks.
+    /// A folder of the host's data: the counters are those of its disk. Without it, or where it is on no disk
+    /// of this machine, they are those of all disks.
     #[serde(default)]
     directory: Option<PathBuf>,
     interval_ms: u64,
-    /// Time between two runs of the speed reference; not run where another sampler of this machine does.
+    /// Time between two runs of the speed reference; None where another sampler of this machine runs it.
     speed_ms: Option<u64>,
     /// Time between two scrapes of the services' gauges.
     gauges_ms: u64,
-    /// Where the host is not this machine but a part of it.
+    /// Set where the host is not this machine but a part of it.
     emulated: Option<Emulated>,
 }
 
@@ -93,7 +93,7 @@ pub fn run() -> Result<(), String> {
             Ok(_) => next -= interval,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
-                // The time stamp belongs to the moment of reading, not to the moment of printing.
+                // The time stamp is that of the reading, not of the printing.
                 let wall_s = WallOffset::take().wall_s(hydrotest_core::clock::monotonic_ns());
                 let body = sample(&settings, units, disk.as_ref(), &held(&watched), &scraped, &speeds)?;
                 emit(&Event::Sample { wall_s, body });

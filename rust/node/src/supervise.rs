@@ -31,13 +31,13 @@ struct Settings {
     directory: PathBuf,
     /// The service's stdout and stderr are appended here.
     log: PathBuf,
-    /// Time between the polite signal and the other one.
+    /// Time between SIGTERM and SIGKILL.
     grace_s: f64,
 }
 
 const POLL: Duration = Duration::from_millis(20);
 const KILL_ROUNDS_MAX: u32 = 200;
-/// A process that SIGKILL does not end in this time hangs in the kernel; we go without it.
+/// A process that SIGKILL does not end in this time hangs in the kernel; we end without it.
 const KILL_S_MAX: f64 = 5.0;
 
 /// Runs the service until it ends or stdin does.
@@ -113,14 +113,14 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     Pid::from_raw(child.id() as i32).ok_or_else(|| "the service has no pid".to_owned())
 }
 
-/// Reads stdin after the settings: signals for the service. Its end means: stop; so does a command that is not
+/// Reads stdin after the settings: signals for the service. Its end means stop; so does a command that is not
 /// understood, which is `refused`.
 fn watch_stdin(ended: Arc<AtomicBool>, refused: Arc<Mutex<Option<String>>>) -> Receiver<SignalName> {
     let (sender, signals) = mpsc::channel();
     let body = move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
             match parse_command(&line, |command| matches!(command, Command::Signal { .. })) {
-                // Without a receiver the service is gone, and nobody is left to be signalled.
+                // Without a receiver the service is gone, and there is nothing to signal.
                 Ok(Command::Signal { name }) => drop(sender.send(name)),
                 Ok(_) => {}
                 Err(error) => {
@@ -152,7 +152,7 @@ fn as_signal(name: SignalName) -> Signal {
     }
 }
 
-/// Takes in every ended child; returns how `child` ended once it did.
+/// Reaps every ended child; returns how `child` ended once it did.
 fn reap(child: Pid) -> Option<Event> {
     while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
         if pid == child {
@@ -190,7 +190,7 @@ fn kill_descendants() {
     }
 }
 
-/// CPU time of all children that were waited for.
+/// CPU time of all waited-for children.
 fn children_cpu_s() -> f64 {
     ended_children_cpu_us(
         std::path::Path::new("/proc"),

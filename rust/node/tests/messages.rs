@@ -1,5 +1,5 @@
-//! The golden messages: what the controller sends is understood here, and what is sent here is what it understands
-//! (tests/test_messages.py reads the same files).
+//! The golden messages: the node understands the controller's messages, and sends those that the controller
+//! understands (tests/test_messages.py reads the same files).
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The binary as the controller meets it: what it sends first, what it refuses, and how it ends when its stdin does.
+//! The binary from the controller's side: its first message, its refusals, and its end when its stdin ends.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ const SUBCOMMANDS: [&str; 10] = [
     "query",
 ];
 
-/// What a node sends that reads these lines and then the end of its stdin, and its exit code.
+/// The messages and the exit code of a node that reads these lines and then the end of its stdin.
 fn told(subcommand: &str, lines: &[Value]) -> (Vec<Value>, Option<i32>) {
     let mut node = Command::new(env!("CARGO_BIN_EXE_hydrotest-node"))
         .arg(subcommand)
@@ -71,7 +71,7 @@ fn every_subcommand_refuses_another_protocol_and_names_both() {
             assert!(error.contains(&part), "{subcommand}: {error}");
         }
         assert_eq!(code, Some(3), "{subcommand}");
-        // As a controller does that is older than the greeting.
+        // As from a controller that is older than the greeting.
         let (events, code) = told(subcommand, &[json!({ "seconds": 1 })]);
         assert!(failure(&events).contains("make install"));
         assert_eq!(code, Some(3), "{subcommand}");
@@ -91,7 +91,7 @@ fn stdin_that_ends_before_the_settings_is_a_failure() {
 
 #[test]
 fn a_question_without_anybody_who_waits_for_the_answer_is_a_failure() {
-    // Nobody answers there, so that stdin ends first whatever the machine does.
+    // There is no answer from there, so that stdin ends first whatever the machine does.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let (events, code) = told("query", &[greeting(PROTOCOL), json!({ "http": { "url": url } })]);

@@ -1,4 +1,4 @@
-//! What a host's resources give when nothing else runs: measured, not read off a data sheet.
+//! The ceilings of a host's resources when nothing else runs: measured, not taken from a data sheet.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
@@ -24,27 +24,26 @@ const LINK_SLICE: Duration = Duration::from_millis(100);
 const WAKES: u32 = 1_000;
 const WAKE_AFTER: Duration = Duration::from_micros(250);
 const BLOCK_BYTES: usize = 1 << 20;
-/// Little at a time, so that a slow link does not outlast its time by much.
+/// Small pieces, so that a slow link does not exceed its time by much.
 const SEND_BYTES: usize = 64 << 10;
 
-/// How many cores' worth of work the host does at once: all logical cores busy, in units of one
-/// core busy alone. Hyper-threads and noisy neighbours make it less than the count. Median of
-/// interleaved rounds.
+/// The host's parallel computing capacity, in cores: all logical cores busy, relative to one core busy alone.
+/// Hyper-threads and noisy neighbours make it less than the count. Median of interleaved rounds.
 pub fn cpu_cores() -> f64 {
     let count = thread::available_parallelism().map_or(1, usize::from);
     let mut ratios: Vec<f64> = (0..CPU_ROUNDS).map(|_| rounds(count) / rounds(1)).collect();
     median(&mut ratios).min(count as f64)
 }
 
-/// How many cores' worth of CPU time the host is given: threads that want more than that, their time over the wall's.
-/// It is measured over whole periods of a quota, once what was saved up before them is spent.
+/// The CPU time that the host gets, in cores: threads that want more than that, their time over the wall's.
+/// It is measured over complete periods of a quota, once the time saved before them is spent.
 pub fn cpu_delivered() -> f64 {
     cpu_over(QUOTA_TIME / 5);
     cpu_over(QUOTA_TIME)
 }
 
 fn cpu_over(time: Duration) -> f64 {
-    // `available_parallelism` knows of quotas and rounds them down: 1.5 cores would be measured by one thread.
+    // `available_parallelism` rounds quotas down: 1.5 cores would be measured by one thread.
     let count = rustix::thread::sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
     let begin = Instant::now();
     let spent: f64 = thread::scope(|scope| {
@@ -63,9 +62,9 @@ fn cpu_over(time: Duration) -> f64 {
     spent / begin.elapsed().as_secs_f64()
 }
 
-/// CPU time, in microseconds, that one sleep of a quarter of a millisecond costs the thread that sleeps: what a client
-/// pays for each time it is woken, before it has done anything. Where the processor is virtual that is mostly the
-/// hypervisor's doing.
+/// CPU time, in microseconds, of one sleep of a quarter of a millisecond for the sleeping thread. A client
+/// pays it for each wake-up, before it has done anything. On a virtual processor most of it is the
+/// hypervisor's.
 pub fn wake_cpu_us() -> f64 {
     thread::spawn(|| {
         let begin = read_ns(ClockId::ThreadCPUTime);
@@ -97,8 +96,8 @@ fn rounds(threads: usize) -> f64 {
     done as f64 / begin.elapsed().as_secs_f64()
 }
 
-/// Sequential write (with its fdatasync) and direct read, bytes a second, through a file of
-/// `bytes` in `directory`, which is removed again. Read is `None` where direct I/O is not offered.
+/// Sequential write (with its fdatasync) and direct read, bytes a second, through a file of `bytes` in
+/// `directory`, which is removed again. Read is `None` where direct I/O is not offered.
 pub fn disk(directory: &Path, bytes: usize) -> Result<(f64, Option<f64>), String> {
     let path = directory.join(format!("hydrotest-ceiling-{}", std::process::id()));
     let result = disk_at(&path, bytes).map_err(|error| format!("{}: {error}", path.display()));
@@ -134,12 +133,12 @@ fn disk_at(path: &Path, bytes: usize) -> std::io::Result<(f64, Option<f64>)> {
         }
         Ok(read)
     });
-    // A file system that opens for direct reads and then refuses them offers none.
+    // A file system that opens for direct reads and then refuses them does not offer direct I/O.
     Ok((write, read.ok()))
 }
 
-/// Bytes a second of the median of some rounds: a flush that waits for others' pages slows one down, and what a bounded
-/// disk has saved up while it rested lets one go faster than it is.
+/// Bytes a second of the median of some rounds. A flush that waits for others' pages slows a round down; a
+/// bounded disk that was idle has saved up credit, and is faster for a round.
 fn usual(mut round: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<f64> {
     let mut rates = [0.0; DISK_ROUNDS];
     for rate in &mut rates {
@@ -150,7 +149,7 @@ fn usual(mut round: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<f
     Ok(median(&mut rates))
 }
 
-/// Of at least one figure; they are sorted by it.
+/// Of at least one figure; sorts them.
 fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
@@ -188,7 +187,7 @@ fn measure_loopback() -> std::io::Result<f64> {
     let rate = bytes as f64 / begin.elapsed().as_secs_f64();
     STOP.store(true, Ordering::Relaxed);
     drop(stream);
-    // The sender ends with a broken pipe or with the flag; either is as it should be.
+    // The sender ends with a broken pipe or with the flag; both are expected.
     let _ = sender.join();
     Ok(rate)
 }
@@ -213,9 +212,9 @@ pub fn send_to(address: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes a second of one connection: the median of slices of its time. A segment whose repetition is lost too stops a
-/// connection for 200 ms and more, which is the connection's doing and not the link's. A transfer shorter than a slice
-/// is one slice.
+/// Bytes a second of one connection: the median of slices of its time. A segment whose retransmission is lost
+/// too stops a connection for 200 ms and more. That is due to the connection, not to the link. A transfer
+/// shorter than a slice is one slice.
 pub fn receive(listener: &TcpListener) -> Result<f64, String> {
     let failed = |error: std::io::Error| format!("nothing can be received: {error}");
     let (mut stream, _) = listener.accept().map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The disk that a directory lies on, and what went through it. A file system's ceiling is measured through the file
-//! system; its use is to be of the same thing, and not of all disks of the machine, or of each member of a mirror.
+//! The disk below a directory, and its traffic. A file system's ceiling is measured through the file system.
+//! Its use must be that of the same disk, not of all disks of the machine, or of each member of a mirror.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,24 +13,25 @@ use crate::procfs::parse;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// A block device as /proc/diskstats names it.
+/// A block device, by its name in /proc/diskstats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     pub name: String,
-    /// The disks that it is made of, where it is of several: a mirror, stripes.
+    /// The disks of a device that consists of several: a mirror, stripes.
     members: Vec<String>,
 }
 
 impl Disk {
-    /// That on which a directory lies, or will lie where it is not made yet. `None` where that is no device of this
+    /// The disk of a directory, or of one that is not made yet. `None` where that is not a device of this
     /// machine: a file system in memory, an overlay, a network's, or one that spreads over devices by itself.
     pub fn under(sys_root: &Path, directory: &Path) -> Option<Self> {
         let device = directory.ancestors().find_map(|place| fs::metadata(place).ok())?.dev();
         Self::of(sys_root, rustix::fs::major(device), rustix::fs::minor(device))
     }
 
-    /// Of the device with these numbers: the disk that a partition is of, and what a volume or an encrypted device lies
-    /// on, down to a single disk or one of several members, whose own counters count once what was written to it.
+    /// The disk of the device with these numbers: the disk of a partition, and the one below a volume or an
+    /// encrypted device. It goes down to a single disk or to one with several members, whose own counters
+    /// count each write once.
     pub fn of(sys_root: &Path, major: u32, minor: u32) -> Option<Self> {
         let link = sys_root.join("dev/block").join(format!("{major}:{minor}"));
         let mut place = fs::canonicalize(link).ok()?;
@@ -48,13 +49,13 @@ impl Disk {
         })
     }
 
-    /// Puts its counters in.
+    /// Adds its counters to `out`.
     pub fn put(&self, proc_root: &Path, out: &mut Counters) -> Result<(), String> {
         let stats = read(proc_root)?;
         let of = |name: &str| stats.0.iter().find(|disk| disk.name == name);
         let own = of(&self.name).ok_or_else(|| format!("diskstats knows no {}", self.name))?;
         put_disk(&[own], out);
-        // Older kernels keep no times of what is made of several disks: then those of its busiest member.
+        // Older kernels keep no times of devices made of several disks: then those of its busiest member.
         let members: Vec<&DiskStat> = self.members.iter().filter_map(|name| of(name)).collect();
         let most = |time: &dyn Fn(&DiskStat) -> u64| members.iter().map(|disk| time(disk)).max();
         if own.time_in_progress == 0
@@ -75,7 +76,7 @@ fn whole(place: PathBuf) -> PathBuf {
     }
 }
 
-/// The devices that one is made of.
+/// The devices that a device consists of.
 fn below(place: &Path) -> Vec<PathBuf> {
     let slaves = fs::read_dir(place.join("slaves")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = slaves.filter_map(|slave| fs::canonicalize(slave.path()).ok()).collect();
@@ -83,7 +84,7 @@ fn below(place: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The whole disks at the bottom of a device.
+/// The complete disks at the bottom of a device.
 fn disks_of(place: PathBuf) -> Vec<String> {
     let place = whole(place);
     let parts = below(&place);
@@ -103,8 +104,8 @@ fn read(proc_root: &Path) -> Result<DiskStats, String> {
     parse("diskstats", DiskStats::from_file(proc_root.join("diskstats")))
 }
 
-/// Puts in what went through all disks of the machine. Whole disks only: partitions, loop and memory devices would
-/// count the same bytes twice.
+/// Adds the traffic of all disks of the machine. Complete disks only: partitions, loop and memory devices
+/// would count the same bytes twice.
 pub(crate) fn put_all(proc_root: &Path, out: &mut Counters) -> Result<(), String> {
     let stats = read(proc_root)?;
     let names: Vec<&str> = stats.0.iter().map(|disk| disk.name.as_str()).collect();
@@ -117,7 +118,7 @@ pub(crate) fn put_all(proc_root: &Path, out: &mut Counters) -> Result<(), String
     Ok(())
 }
 
-/// Puts in the counters of a device by its name.
+/// Adds the counters of a device by its name.
 pub(crate) fn put_named(proc_root: &Path, name: &str, out: &mut Counters) -> Result<(), String> {
     let disk = Disk {
         name: name.to_owned(),
@@ -126,7 +127,7 @@ pub(crate) fn put_named(proc_root: &Path, name: &str, out: &mut Counters) -> Res
     disk.put(proc_root, out)
 }
 
-/// The counters of some disks together.
+/// The sum of the counters of some disks.
 fn put_disk(disks: &[&DiskStat], out: &mut Counters) {
     let mut put = |name: &str, of: &dyn Fn(&DiskStat) -> u64| {
         out.insert(name.to_owned(), disks.iter().map(|disk| of(disk)).sum());
@@ -167,8 +168,9 @@ mod tests {
         assert_eq!(whole, ["vda", "nvme0n1", "sdb"]);
     }
 
-    /// A made-up /sys and /proc: two disks with two partitions each; the first partitions are a mirror (md0) with a
-    /// volume on it (dm-0), the second one of sda holds an encrypted device (dm-1); sdc is apart.
+    /// A simulated /sys and /proc: two disks with two partitions each. The first partitions are a mirror
+    /// (md0) with a volume on it (dm-0), the second one of sda holds an encrypted device (dm-1); sdc is
+    /// separate.
     fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let sys = root.path().join("sys");
@@ -243,7 +245,7 @@ mod tests {
         for (major, minor) in [(9, 0), (253, 0)] {
             let (name, out) = disk(root.path(), major, minor);
             assert_eq!((name.as_str(), out["disk_write_bytes"]), ("md0", 400 * SECTOR_BYTES));
-            // This kernel keeps no times of it: its busiest member's.
+            // This kernel keeps no times for it: those of its busiest member.
             assert_eq!((out["disk_busy_ms"], out["disk_wait_ms"]), (90, 9));
         }
     }

@@ -1,5 +1,5 @@
-//! Counters of a host that is emulated on this machine: those of its control groups and its disk instead of the
-//! machine's. Its link needs nothing: `/proc/net` shows the network namespace of who reads it.
+//! Counters of an emulated host: those of its control groups and its disk instead of the machine's. Its link
+//! needs nothing: `/proc/net` shows the reader's network namespace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use crate::clock::read_ns;
 use crate::disk::put_named;
 use crate::host::pressure;
 
-/// Where the host's counters are. Control groups of version 1 have a directory for each controller, those of version 2
-/// have one; where limits come from several groups above each other, `cpu` and `memory` are those that set them, in
-/// both versions.
+/// The places of the host's counters. Control groups of version 1 have a directory for each controller, those
+/// of version 2 have one. Where limits come from several nested groups, `cpu` and `memory` are the groups
+/// that set them, in both versions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Emulated {
-    /// What its quota allows; all of the machine's without one. 0: cores are not bounded, and stay the machine's.
+    /// Cores by its quota; the machine's without one. 0: cores are not bounded, and stay the machine's.
     pub cores: f64,
     /// 0: memory is not bounded, and stays the machine's.
     pub memory_bytes: u64,
@@ -27,7 +27,7 @@ pub struct Emulated {
     pub memory: Option<PathBuf>,
     /// Its group of version 2; next to version 1 it shows the pressure stall.
     pub unified: Option<PathBuf>,
-    /// Name of its block device, e.g. `loop3`; without one its data lie on the machine's disk.
+    /// Name of its block device, e.g. `loop3`; without one its data are on the machine's disk.
     pub disk: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<
         return Ok(());
     }
     cpu(host, out)?;
-    // The machine's, of all its hosts together.
+    // These are the machine's, for all its hosts together.
     out.retain(|name, _| !name.starts_with("pressure_") && !name.starts_with("vm_pswp") && name != "run_delay_us");
     match &host.unified {
         Some(group) => pressure(
@@ -80,7 +80,7 @@ fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
     let (group, throttled_per_us) = match (&host.cpu, &host.cpuacct, &host.unified) {
         (Some(group), Some(_), _) => (group, ("throttled_time", 1_000)),
         (Some(group), None, _) | (None, None, Some(group)) => (group, ("throttled_usec", 1)),
-        // It has no quota, or nothing that shows it.
+        // It has no quota, or no group that shows it.
         (None, Some(_), _) | (None, None, None) => return Ok(()),
     };
     let stat = group.join("cpu.stat");
@@ -114,7 +114,7 @@ fn memory(host: &Emulated, out: &mut Counters) -> Result<(), String> {
         ("memory.current", "")
     };
     let (used, stat) = (number(&group.join(used))?, group.join("memory.stat"));
-    // Pages of files that nobody maps are given back when somebody needs them.
+    // Unmapped pages of files are given back when other processes need memory.
     let cached = field(&stat, &format!("{prefix}inactive_file"))? + field(&stat, &format!("{prefix}active_file"))?;
     let (dirty, writeback) = if version_1 {
         ("total_dirty", "total_writeback")
@@ -130,7 +130,7 @@ fn memory(host: &Emulated, out: &mut Counters) -> Result<(), String> {
     out.insert("memory_dirty_bytes".into(), field(&stat, dirty)?);
     out.insert("memory_writeback_bytes".into(), field(&stat, writeback)?);
     out.insert("vm_pgmajfault".into(), field(&stat, &format!("{prefix}pgmajfault"))?);
-    // The machine's swap is not the host's; what its own processes have swapped out only some kernels report.
+    // The machine's swap is not the host's; only some kernels report the swap of its own processes.
     out.insert(
         "swap_used_bytes".into(),
         field(&stat, &format!("{prefix}swap")).unwrap_or(0),
@@ -257,7 +257,7 @@ mod tests {
         overlay(root.path(), &host, &mut out).unwrap();
         assert_eq!((out["cpu_user_us"], out["cpu_throttled_us"]), (2_000, 300));
         assert_eq!((out["memory_available_bytes"], out["memory_dirty_bytes"]), (600, 5));
-        // No disk of its own: the machine's stays.
+        // Without a disk of its own, the machine's counters stay.
         assert_eq!(out["disk_writes"], 999);
     }
 

@@ -9,17 +9,17 @@ use crate::http::get;
 /// One scrape: series (name with its labels) → value.
 pub type Gauges = BTreeMap<String, f64>;
 
-/// An exporter that is slower than this misses a scrape, and the ones after it come in time.
+/// A slower exporter misses a scrape, and later scrapes come in time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was found last, by service, until it is taken.
+/// The last result by service, until it is taken.
 pub type Scraped = Arc<Mutex<BTreeMap<String, Result<Gauges, String>>>>;
 
-/// Scrapes exporters, each in a thread of its own: one that hangs costs its own gauges and nobody else's.
+/// Scrapes exporters, each in its own thread: one that hangs costs only its own gauges.
 #[derive(Debug, Default)]
 pub struct Scraper {
     pub scraped: Scraped,
-    /// Those that are still being waited for; they are not asked again meanwhile.
+    /// Exporters without an answer so far; they are not asked again meanwhile.
     out: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -43,7 +43,7 @@ impl Scraper {
     }
 }
 
-/// What is shared here are plain values, which a panicking thread cannot leave half-written.
+/// The shared data are plain values, which a panicking thread cannot leave half-written.
 pub fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -55,7 +55,7 @@ fn scrape(url: &str) -> Result<Gauges, String> {
     Ok(parse(body.rsplit_once('\n').map_or("", |(whole, _)| whole)))
 }
 
-/// Parses the text format; comments, and values that are no finite numbers, are passed over.
+/// Parses the text format; skips comments, and values that are not finite numbers.
 pub fn parse(body: &str) -> Gauges {
     body.lines()
         .filter(|line| !line.starts_with('#'))
@@ -107,7 +107,7 @@ mod tests {
             }
         };
         assert_eq!(found("b"), Ok(BTreeMap::from([("up".to_owned(), 1.0)])));
-        // It is still being waited for, and not asked a second time.
+        // It has not answered yet, and is not asked a second time.
         scraper.begin([("a".into(), url(&silent))]);
         assert!(found("a").is_err());
         silent.set_nonblocking(true).unwrap();

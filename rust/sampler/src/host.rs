@@ -11,9 +11,9 @@ use crate::Counters;
 use crate::disk::{Disk, put_all};
 use crate::procfs::{Units, parse};
 
-/// Reads everything about the host that `proc_root` describes. What a kernel does not offer (pressure stall, schedstat)
-/// is left out; what it offers and cannot be read is an error. Of disks that on which its data lie, or all of them
-/// where that is not known.
+/// Reads all counters of the host that `proc_root` describes. Counters that a kernel does not offer (pressure
+/// stall, schedstat) are left out; those that it offers and that cannot be read are an error. The disk is
+/// that of its data, or all disks where that is not known.
 pub fn read(proc_root: &Path, units: Units, disk: Option<&Disk>) -> Result<Counters, String> {
     let mut out = Counters::new();
     cpu(proc_root, units, &mut out)?;
@@ -76,11 +76,11 @@ const STACKED: [&str; 11] = [
     "bond", "br-", "br0", "docker", "dummy", "tap", "team", "tun", "veth", "virbr", "vlan",
 ];
 
-/// Loopback is kept apart: its bytes are no load on a link.
+/// Loopback is kept separate: its bytes are not load on a link.
 fn network(root: &Path, out: &mut Counters) -> Result<(), String> {
     let devices = parse("net/dev", InterfaceDeviceStatus::from_file(root.join("net/dev")))?;
-    // What passes a bond, bridge or tunnel passes a device below it too: counted once. A namespace may have virtual
-    // ones only.
+    // The traffic of a bond, bridge or tunnel also passes a device below it: it is counted once. A namespace
+    // may have only virtual ones.
     let is_stacked = |name: &str| STACKED.iter().any(|prefix| name.starts_with(prefix));
     let has_plain = devices.0.keys().any(|name| name != "lo" && !is_stacked(name));
     for (prefix, is_loopback) in [("net", false), ("lo", true)] {
@@ -164,7 +164,7 @@ mod tests {
         assert!(counters["cpu_count"] > 0 && counters["memory_total_bytes"] > 0);
     }
 
-    /// A made-up /proc with known figures.
+    /// A simulated /proc with known figures.
     #[test]
     fn a_made_up_proc_gives_its_figures() {
         let root = tempfile::tempdir().unwrap();

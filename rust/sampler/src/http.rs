@@ -1,5 +1,5 @@
-//! The one HTTP request that is needed: a page of a service on this host. No library: they bring an executor and TLS
-//! along.
+//! The only HTTP request that is needed: a page of a service on this host. A library would bring an executor
+//! and TLS along.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// Fetches `http://host:port/path` within `patience`, however slowly the answer drips; what is longer than a mebibyte
-/// is cut.
+/// Fetches `http://host:port/path` within `patience`, however slow the answer is; it is cut at one mebibyte.
 pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
         .ok_or_else(|| format!("{url} is not http"))?;
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
     let failed = |error: std::io::Error| match error.kind() {
-        // The error of a socket whose timeout is over.
+        // The error of a socket after its timeout.
         ErrorKind::WouldBlock => format!("{url} did not answer within {} s", patience.as_secs_f64()),
         _ => format!("{url}: {error}"),
     };
@@ -44,7 +43,7 @@ pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     Ok(body.to_owned())
 }
 
-/// A connection whose reads, all together, end at a time.
+/// A connection with one deadline for all its reads together.
 struct Until {
     stream: TcpStream,
     give_up: Instant,

@@ -1,5 +1,5 @@
-//! Readers of a host's and its processes' counters. All take the root of the /proc they read, so
-//! tests run on a made-up one. Raw counters come out; rates are derived elsewhere.
+//! Readers of a host's and its processes' counters. All take the root of their /proc, so tests run on a
+//! simulated one. They return raw counters; rates are derived elsewhere.
 
 pub mod ceiling;
 pub mod clock;

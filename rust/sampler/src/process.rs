@@ -33,7 +33,7 @@ impl Table {
         let mut next = 0;
         while next < tree.len() {
             let parent = tree[next];
-            // A pid used again while we read could make a ring of parents: nothing is taken in twice.
+            // A pid used again while we read could make a ring of parents: each is visited once.
             let children = self
                 .stats
                 .values()
@@ -47,8 +47,8 @@ impl Table {
         tree
     }
 
-    /// Sums over the tree of `root`; `None` when nothing of it lives any more. CPU and I/O of ended
-    /// children that were waited for are included.
+    /// Sums over the tree of `root`; `None` when no process of it is alive. CPU and I/O of waited-for
+    /// children are included.
     pub fn service(&self, proc_root: &Path, root: i32, units: Units) -> Option<Counters> {
         let tree = self.tree(root);
         if tree.is_empty() {
@@ -63,7 +63,7 @@ impl Table {
             add("memory_bytes", stat.rss * units.page_bytes);
             add("threads", stat.num_threads.max(0) as u64);
             add("processes", 1);
-            // Needs the right to look; without it the fields are simply not there.
+            // Needs permission; without it the fields are left out.
             if let Ok(io) = Io::from_file(proc_root.join(format!("{pid}/io"))) {
                 add("disk_read_bytes", io.read_bytes);
                 add("disk_write_bytes", io.write_bytes);
@@ -73,7 +73,7 @@ impl Table {
     }
 }
 
-/// CPU time of the children of `pid` that ended and were waited for, in microseconds.
+/// CPU time of the ended, waited-for children of `pid`, in microseconds.
 pub fn ended_children_cpu_us(proc_root: &Path, pid: i32, units: Units) -> Option<u64> {
     let stat = Stat::from_file(proc_root.join(format!("{pid}/stat"))).ok()?;
     Some(units.tick_us(stat.cutime.max(0) as u64 + stat.cstime.max(0) as u64))

@@ -1,8 +1,8 @@
-//! How files of /proc are read: the units of their figures, and errors with the name of what was read.
+//! How files of /proc are read: the units of their figures, and errors that name the file.
 
 use procfs_core::ExplicitSystemInfo;
 
-/// What is the same at every reading.
+/// The constants of all readings.
 #[derive(Clone, Copy, Debug)]
 pub struct Units {
     pub ticks_per_s: u64,
@@ -10,7 +10,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// This machine's.
+    /// The units of this machine.
     pub fn here() -> Self {
         Self {
             ticks_per_s: rustix::param::clock_ticks_per_second(),
@@ -32,7 +32,7 @@ impl Units {
     }
 }
 
-/// The result, or an error with the name of what was read.
+/// The result, or an error that names the source.
 pub(crate) fn parse<T>(what: &str, read: procfs_core::ProcResult<T>) -> Result<T, String> {
     read.map_err(|error| format!("{what} cannot be read: {error}"))
 }

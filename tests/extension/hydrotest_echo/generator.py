@@ -37,7 +37,7 @@ TIMES = ("response", "service", "wait")
 
 
 def emit(event: str, **fields: Any) -> None:
-    """Says something to the controller."""
+    """Sends an event to the controller."""
     sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
     sys.stdout.flush()
 
@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
 
 
 class Load:
-    """What is to be pressed, and what came of it."""
+    """The load, and its results."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.message_bytes: int = settings["message_bytes"]
@@ -200,7 +200,7 @@ def thread() -> dict[str, Any]:
 
 
 async def main() -> None:
-    """Greets, presses, and says what came of it."""
+    """Greets, applies the load, and reports the results."""
     stdin = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
     greeting = json.loads(await stdin.readline())
@@ -209,7 +209,7 @@ async def main() -> None:
         return
     load = Load(json.loads(await stdin.readline()))
     await load.connect()
-    with contextlib.suppress(PermissionError):  # what was got is told, and kept with the trial
+    with contextlib.suppress(PermissionError):  # the actual value is reported, and kept with the trial
         os.nice(load.load["nice"] - os.nice(0))
     emit("ready", pid=os.getpid(), nice=os.nice(0), real_time=False)
     go = json.loads(await stdin.readline())
@@ -230,7 +230,7 @@ async def main() -> None:
 
 
 async def follow(stdin: asyncio.StreamReader, load: Load) -> None:
-    """Ends the load when it is told to, and everything when stdin does: the controller is gone then."""
+    """Ends the load on command, and everything when stdin ends: the controller is gone then."""
     while line := await stdin.readline():
         load.is_over = json.loads(line)["command"] == "stop"
     os._exit(1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
 SEQUENCE_BYTES = 8
-"""What tells one message from another."""
+"""Length of the number that distinguishes messages."""
 
 
 class Echo(System):

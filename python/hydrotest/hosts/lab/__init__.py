@@ -1,1 +1,2 @@
-"""Hosts that are emulated on this machine: each with a network of its own, and its share of cores, memory, disk and link."""
+"""Hosts that are emulated on this machine: each with its own network and its share of cores, memory, disk
+and link."""

@@ -1,4 +1,4 @@
-"""A host's disk: a file system of its own in a file, through a loop device whose speed is bounded."""
+"""A host's disk: a file system of its own in a file, through a loop device with bounded speed."""
 
 from __future__ import annotations
 
@@ -14,30 +14,37 @@ from hydrotest.hosts.lab.groups import Group, Trees
 from hydrotest.hosts.lab.mounts import is_mounted
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
-"""Programs that a disk is made with."""
+"""Programs that make a disk."""
 INODE_BYTES = str(256 << 10)
-"""A file for each so many bytes; the systems have few and large ones."""
+"""One inode for so many bytes; the systems have few and large files."""
 DIRTY_S = 1.0
 DIRTY_BYTES_MIN = 8 << 20
-"""Pages that wait to be written may be so many: with the kernel's own bound, a share of the machine's memory, they would hide a slow
-disk for minutes; with a quarter of a second who writes is held back so often that 25 of 40 MB/s, or 12 of 20, went through (three surveys each; with half
-a second 40 and 17, with one 40 and 20)."""
+"""Lower bound of the pages that may wait to be written.
+
+With the kernel's own bound, a share of the machine's memory, they would hide a slow disk for minutes.
+With a quarter of a second, writers are held back so often that 25 of 40 MB/s, or 12 of 20, were
+achieved (three surveys each; with half a second 40 and 17, with one 40 and 20).
+"""
 DIRTY_PERCENT = 1
-"""Where the kernel bounds them by a share of the machine's memory alone (before 6.2), the smallest share; it counts only while others have pages to write, too."""
+"""The smallest share, where the kernel only bounds them by a share of the machine's memory (before 6.2).
+
+It counts only while others have pages to write, too.
+"""
 BLOCK_DEVICES = Path("/sys/class/block")
 BACKING_DEVICES = Path("/sys/class/bdi")
 DELETED = " (deleted)"
-"""Behind the name of a file that is gone."""
+"""Suffix of the name of a deleted file."""
 
 
 def bounds_dirty(backing: Path) -> bool:
-    """True if a device's waiting pages can be bounded strictly; kernels can since 6.2 (Documentation/ABI/testing/sysfs-class-bdi)."""
+    """True if a device's waiting pages can be bounded strictly; kernels can since 6.2
+    (Documentation/ABI/testing/sysfs-class-bdi)."""
     return all((backing / file).exists() for file in ("strict_limit", "max_bytes"))
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A mounted one."""
+    """A mounted disk."""
 
     device: str
     """e.g. `loop3`"""
@@ -50,7 +57,7 @@ class Disk:
         return (BLOCK_DEVICES / self.device / "dev").read_text().strip()
 
     def limit(self, bytes_per_s: float, group: Group) -> None:
-        """So fast, reading and writing each; at once."""
+        """Bounds the speed of reading and of writing, each; takes effect at once."""
         rate = round(bytes_per_s)
         if group.trees.is_unified:
             (group.at("io") / "io.max").write_text(f"{self.number} rbps={rate} wbps={rate}")
@@ -60,7 +67,7 @@ class Disk:
 
     @property
     def is_strict(self) -> bool:
-        """True where the kernel bounds the pages that wait to be written, whatever else it has to write."""
+        """True where the kernel bounds the pages waiting for this disk, whatever else it has to write."""
         return bounds_dirty(BACKING_DEVICES / self.number)
 
     def bound_dirty(self, bytes_per_s: float) -> None:
@@ -73,19 +80,20 @@ class Disk:
             (backing / "max_ratio").write_text(str(DIRTY_PERCENT))
 
     def fill(self) -> None:
-        """Leaves no room on it."""
+        """Fills it completely."""
         free = os.statvfs(self.mount)
         at, wanted = 0, free.f_bavail * free.f_frsize
         with self._filling.open("wb") as file:
             while wanted >= free.f_frsize:
                 try:
-                    # Nothing is written: the blocks are only given away.
+                    # Nothing is written: the blocks are only allocated.
                     os.posix_fallocate(file.fileno(), at, wanted)
                     at += wanted
                 except OSError as error:
                     if error.errno != errno.ENOSPC:
                         raise
-                    # The file's own books take room, too, and others write meanwhile: what is left, in ever smaller pieces.
+                    # The file's own metadata takes space, too, and others write meanwhile: ever smaller
+                    # pieces fill the rest.
                     wanted //= 2
 
     def free(self) -> None:
@@ -97,8 +105,11 @@ class Disk:
         return self.mount / "filling"
 
     def unlimit(self, trees: Trees) -> None:
-        """Takes the bounds back: version 1 keeps speed in the root group, by number, and the kernel keeps the bound of waiting pages, where the next file behind this
-        device would have them."""
+        """Removes the bounds.
+
+        Version 1 keeps the speed in the root group, by device number. The kernel keeps the bound of waiting
+        pages, which would apply to the device's next file.
+        """
         if not trees.is_unified:
             self._throttle(trees, 0)
         backing = BACKING_DEVICES / self.number
@@ -112,10 +123,10 @@ class Disk:
 
 
 def make_disk(image: Path, mount: Path, size_bytes: int) -> Disk:
-    """Makes and mounts an empty one; its file takes only what is written."""
+    """Makes and mounts an empty disk; its file takes only the space that is written."""
     with image.open("wb") as file:
         file.truncate(size_bytes)
-    # Without direct I/O pages would be cached twice, and written when the machine likes.
+    # Without direct I/O, pages would be cached twice, and written at an arbitrary time.
     path = _run("losetup", "--find", "--show", "--direct-io=on", str(image)).strip()
     # Few inodes, written now: the kernel would write them later, at the cost of the bounded speed.
     _run("mkfs.ext4", "-q", "-F", "-m", "0", "-i", INODE_BYTES, "-E", "lazy_itable_init=0,lazy_journal_init=1", path)
@@ -133,10 +144,10 @@ def remove_disk(disk: Disk, trees: Trees) -> None:
 
 
 def disks_below(folder: Path, devices: Path = BLOCK_DEVICES) -> list[Disk]:
-    """What killed runs left: loop devices whose files lie below a folder; mounted or not."""
+    """Disks that killed runs left: loop devices whose files are below a folder; mounted or not."""
     whole = folder.resolve()
     found = []
-    # By the kernel's own files: what losetup prints has names with blanks and letters beyond ASCII changed, by its version.
+    # From the kernel's own files: losetup, by its version, changes blanks and non-ASCII letters in names.
     for backing in sorted(devices.glob("loop*/loop/backing_file")):
         try:
             image = Path(os.fsdecode(backing.read_bytes().removesuffix(b"\n")).removesuffix(DELETED))
@@ -148,7 +159,7 @@ def disks_below(folder: Path, devices: Path = BLOCK_DEVICES) -> list[Disk]:
 
 
 def mount_of(image: Path) -> Path:
-    """Where a disk is mounted: beside its file."""
+    """The mount point of a disk: next to its file."""
     return image.parent / "disk"
 
 

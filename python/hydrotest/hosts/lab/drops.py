@@ -1,5 +1,8 @@
-"""What the queues in front of an emulated host's link dropped. No counter that a process on the host can read has it: queues drop before the device counts, and what
-is sent to a host waits at the other end of its cable, in another namespace."""
+"""Packets that the queues in front of an emulated host's link dropped.
+
+No counter inside the host shows them: queues drop before the device counts. Packets sent to a host
+wait at the other end of its cable, in another namespace.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,16 @@ if TYPE_CHECKING:
 
 
 class QueueDrops:
-    """The queues at the ends of one host's cable, each read by a thread of its own, which stays in the namespace of that end: 0.3 ms of a core a reading."""
+    """The queues at both ends of one host's cable.
+
+    Each is read by its own thread, which stays in the namespace of that end: 0.3 ms of a core a reading.
+    """
 
     def __init__(self, ends: Iterable[tuple[str, str | None]]) -> None:
-        """`ends`: devices, each with its namespace (none: ours). Raises pyroute2's `NetlinkError` where one is not there."""
+        """`ends`: devices, each with its namespace (none: ours).
+
+        Raises pyroute2's `NetlinkError` where one is missing.
+        """
         self._ends = [_End(device, namespace) for device, namespace in ends]
 
     async def read(self) -> dict[str, int]:
@@ -26,7 +35,7 @@ class QueueDrops:
         return {"queue_drops": sum(await asyncio.gather(*(end.read() for end in self._ends)))}
 
     def close(self) -> None:
-        """Leaves the namespaces: they would live on as long as this is in them."""
+        """Leaves the namespaces: an open one would live on."""
         for end in self._ends:
             end.close()
 

@@ -1,6 +1,8 @@
-"""Control groups: what holds a host's processes to its share of cores and memory. Version 1 has a tree for each controller, version 2
-one for all; a machine may have controllers of version 1 and an empty tree of version 2 beside them, which shows pressure stall and ends
-all processes of a group at once.
+"""Control groups: they limit a host's processes to its share of cores and memory.
+
+Version 1 has a tree for each controller, version 2 one for all. A machine may have controllers of
+version 1 next to an empty tree of version 2, which shows pressure stall. That tree also ends all
+processes of a group at once.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from hydrotest.spec.hosts import QUOTA_PERIOD_S
 
 PERIOD_US = round(QUOTA_PERIOD_S * 1e6)
 EMPTY_S_MAX = 10.0
-"""A killed process leaves its group when the kernel is through with it."""
+"""A killed process leaves its group when the kernel has finished with it."""
 CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio")
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Where the machine's trees are mounted."""
+    """The mount points of the machine's trees."""
 
     version_1: dict[str, Path]
     """By controller."""
@@ -50,7 +52,7 @@ class Trees:
 
     @property
     def is_unified(self) -> bool:
-        """True where version 2 does the work."""
+        """True where version 2 sets the limits."""
         return "cpu" not in self.version_1
 
 
@@ -61,20 +63,26 @@ class Group:
     name: str
     trees: Trees
     has_quota: bool = True
-    """Without one it is no member of the `cpu` tree of version 1, where that stands alone: a kernel that schedules groups in real time refuses
-    SCHED_RR to whoever is in a group there, which generators ask for."""
+    """Without one it does not join the `cpu` tree of version 1, where that stands alone.
+
+    A kernel that schedules groups in real time refuses SCHED_RR to members of a group there, and
+    generators ask for it.
+    """
 
     @property
     def directories(self) -> list[Path]:
-        """Its directories; a process is to be in all of them. blkio stays out: throttled in the root group, writeback and direct
-        writes have one bound together, in a group of their own they would have one each."""
+        """Its directories; a process must be in all of them.
+
+        blkio stays out. In the root group, writeback and direct writes share one bound; in their own group
+        they would have one each.
+        """
         left_out = {"blkio"} if self.has_quota else {"blkio", "cpu"}
         used = {path for controller, path in self.trees.version_1.items() if controller not in left_out}
         unified = {self.trees.unified} if self.trees.unified is not None else set()
         return sorted(tree / self.name for tree in used | unified)
 
     def at(self, controller: str) -> Path:
-        """Where a controller's files are."""
+        """The folder of a controller's files."""
         if self.trees.is_unified:
             assert self.trees.unified is not None
             return self.trees.unified / self.name
@@ -94,7 +102,7 @@ class Group:
             directory.mkdir(exist_ok=True)
 
     def limit_cores(self, cores: float | None) -> None:
-        """So much CPU time a second, or (None) all there is; at once, also for what runs already."""
+        """Limits CPU time a second; None: no limit. Takes effect at once, also for running processes."""
         if not self.at("cpu").exists():
             return
         quota = None if cores is None else round(cores * PERIOD_US)
@@ -104,7 +112,7 @@ class Group:
             (self.at("cpu") / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
 
     def limit_memory(self, limit_bytes: int) -> None:
-        """So much memory, page cache included, and no swap where the kernel lets us say so."""
+        """Limits memory, page cache included; no swap where the kernel allows that setting."""
         if self.trees.is_unified:
             (self.at("memory") / "memory.max").write_text(str(limit_bytes))
             swap, none = self.at("memory") / "memory.swap.max", "0"
@@ -115,7 +123,7 @@ class Group:
             swap.write_text(none)
 
     def processes(self) -> list[int]:
-        """Those in it."""
+        """Ids of its processes."""
         found: set[int] = set()
         for directory in self.directories:
             with contextlib.suppress(FileNotFoundError):
@@ -142,7 +150,7 @@ class Group:
             time.sleep(0.02)
 
     def remove(self) -> None:
-        """Ends what is in it and removes its directories; those that are not there are no problem."""
+        """Ends its processes and removes its directories; missing ones are skipped."""
         self.kill()
         for directory in self.directories:
             with contextlib.suppress(FileNotFoundError):
@@ -150,7 +158,7 @@ class Group:
 
 
 def left_of(run: str, trees: Trees) -> list[Group]:
-    """Groups whose names begin so."""
+    """Groups whose names begin with the run's name."""
     roots = {*trees.version_1.values(), *([trees.unified] if trees.unified is not None else [])}
     names = {path.name for root in roots for path in root.glob(f"{run}*") if path.is_dir()}
     return [Group(name, trees) for name in sorted(names)]

@@ -1,4 +1,4 @@
-"""One lab: all emulated hosts of a run, made together and removed together, also by somebody else after a kill."""
+"""One lab: all emulated hosts of a run, made and removed together, also by another process after a kill."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GONE_S_MAX = 30.0
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab by its run's name, which everything in it carries; `folder` holds its files."""
+    """A lab, by its run's name, which all its parts carry; `folder` holds its files."""
 
     run: str
     folder: Path
@@ -37,7 +37,7 @@ class Lab:
         return Network(self.run)
 
     def make(self, specs: Mapping[str, Spec]) -> dict[str, NetnsHost]:
-        """Makes all hosts. Raises `SystemFailedError`; what was made by then is for `remove`."""
+        """Makes all hosts. Raises `SystemFailedError`; `remove` then removes what was made."""
         check_count(len(specs))
         trees = Trees.find()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -73,8 +73,10 @@ class Lab:
         return host
 
     def remove(self) -> list[str]:
-        """Removes everything that carries the run's name, going on past what cannot be; what that was. Whatever still runs in it is
-        ended."""
+        """Removes everything that carries the run's name, and ends what still runs in it.
+
+        Goes on after a failure; returns what could not be removed.
+        """
         problems: list[str] = []
         failures = (HydrotestError, OSError, netlink.NetlinkError)
         trees = _trees_if_any()
@@ -89,7 +91,7 @@ class Lab:
         for group in groups:
             attempt(group.kill)
         attempt(self._end_processes)
-        # Also without groups: a disk that resisted is to be removed by who comes next.
+        # Also without groups: an earlier removal may have failed on a disk.
         disks: list[Disk] = []
         attempt(lambda: disks.extend(disks_below(self.folder)))
         for disk in disks:
@@ -100,7 +102,7 @@ class Lab:
         return problems
 
     def _end_processes(self) -> None:
-        """Those outside the groups: samplers."""
+        """Ends the processes outside the groups: samplers."""
         give_up = time.monotonic() + GONE_S_MAX
         names = self.network.namespaces()
         while left := [pid for name in names for pid in processes_in(name)]:

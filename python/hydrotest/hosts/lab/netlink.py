@@ -1,4 +1,7 @@
-"""pyroute2, which makes a lab's network. It is imported at its first use: most runs have no lab, and need not have the package either."""
+"""pyroute2, which makes a lab's network.
+
+Imported at its first use: most runs have no lab, and need no such package.
+"""
 
 from __future__ import annotations
 

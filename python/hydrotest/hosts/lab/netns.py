@@ -25,17 +25,21 @@ from hydrotest.hosts.ports import FREE_PORT_MIN
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 UNLIMITED = ("sample", "clock", "sink")
-"""What observes a host does not use up its share; nor does the far end of another's link while that is measured."""
+"""A host's observers do not use up its share; nor does the far end of another's link during its
+measurement."""
 
 
 HostAway = Literal["pause", "cut", "mute", "deafen", "slow", "fill"]
-"""How a host is taken from the others: all of it paused; its cable out; nothing arrives of what it sends, or of what is sent to it; its
-link at a tenth of its speed; its disk without room."""
+"""How a host is taken from the others.
+
+All of it paused; its cable out; what it sends is lost, or what is sent to it; its link at a tenth of
+its speed; its disk full.
+"""
 SLOWED = 10
 
 
 def _outermost() -> Limits:
-    # Hosts' groups lie beside ours, not in it: only what bounds all that can be seen from here bounds them.
+    # Hosts' groups lie next to ours, not in it: only the outermost visible groups bound them.
     return Limits.here(outermost=True)
 
 
@@ -48,7 +52,10 @@ _ports = itertools.count(FREE_PORT_MIN + 1)
 
 
 class NetnsHost(LocalFiles):
-    """A network namespace and control groups on this machine, whose file system it shares: what is its own is the disk that its data lie on."""
+    """A network namespace and control groups on this machine.
+
+    It shares the file system; its data's disk is its own.
+    """
 
     def __init__(
         self, name: str, index: int, network: Network, spec: Spec, group: Group, disk: Disk | None, folder: Path, place: Path
@@ -64,7 +71,7 @@ class NetnsHost(LocalFiles):
         self._place = place
 
     async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
-        # The experiment's check lets none through: only hydrotest-node can enter an emulated host.
+        # The experiment's check allows none: only hydrotest-node can enter an emulated host.
         assert not program
         options = ["--enter-namespace", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
         return await start_node(self.name, subcommand, settings, options)
@@ -74,17 +81,17 @@ class NetnsHost(LocalFiles):
 
     @property
     def processors(self) -> int:
-        """What a JVM is to take for the number of its cores: it sees no quota of version 1."""
+        """The number of cores that a JVM must assume: it does not detect a quota of version 1."""
         return max(1, math.ceil(self.cores))
 
     @property
     def cores(self) -> float:
-        """What its quota allows."""
+        """Cores by its quota."""
         return self.spec.cores or machine_cores()
 
     @property
     def memory_bytes(self) -> int:
-        """What it may use."""
+        """Memory by its limit."""
         return self.spec.memory or usable_memory_bytes(_outermost())
 
     def emulated(self) -> dict[str, Any]:
@@ -101,7 +108,7 @@ class NetnsHost(LocalFiles):
         return QueueDrops(self._network.ends(self._index))
 
     async def inject(self, how: HostAway) -> None:
-        """Takes it from the others; what runs on it goes on, unless it is paused."""
+        """Takes it from the others; its processes go on, unless it is paused."""
         if how == "pause":
             self.group.signal(signal.SIGSTOP)
         else:
@@ -135,7 +142,7 @@ class NetnsHost(LocalFiles):
 
     @property
     def squeezable(self) -> list[str]:
-        """See `Host`: those that it has a share of."""
+        """See `Host`: resources of which it has a share."""
         given = {"cpu": self.spec.cores, "disk": self.spec.disk, "network": self.spec.network}
         return [resource for resource, share in given.items() if share is not None]
 
@@ -162,19 +169,19 @@ class NetnsHost(LocalFiles):
                 self._network.limit(self._index, self.spec.network * factor, burst_bytes(self.spec.network))
 
     def unshape_link(self) -> None:
-        """Takes the bound of its link away, until `shape_link`."""
+        """Removes the bound of its link, until `shape_link`."""
         self._network.unlimit(self._index)
 
     def shape_link(self) -> None:
-        """Gives its link the speed that it is to have."""
+        """Bounds its link to its configured speed."""
         if self.spec.network is None:
             self._network.unlimit(self._index)
         else:
             self._network.limit(self._index, self.spec.network, burst_bytes(self.spec.network))
 
     def free_port(self) -> int:
-        # Nobody else is in its network; and of all hosts each port is given to one, so that it is free on the others where it is to be the same on
-        # all.
+        # No other process is in its network. Each port is given to one host only, so that it is free on
+        # the others where all need the same one.
         return next(_ports)
 
     def port_holder(self, port: int) -> str | None:

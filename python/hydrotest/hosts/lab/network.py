@@ -1,4 +1,5 @@
-"""A lab's network: a namespace for each host, joined by a bridge that has no address, so that nothing outside can reach it."""
+"""A lab's network: a namespace for each host, joined by a bridge without an address: unreachable from
+outside."""
 
 from __future__ import annotations
 
@@ -20,17 +21,20 @@ if TYPE_CHECKING:
 
 NAMESPACES = Path("/run/netns")
 INSIDE = "eth0"
-"""What a host calls its device."""
+"""The name of a host's device inside its namespace."""
 SUBNET = "10.213.0"
-"""Any would do: every lab's addresses are known only in its own namespaces."""
+"""Any subnet works: a lab's addresses are known only in its own namespaces."""
 PREFIX_LENGTH = 24
 HOSTS_MAX = 254
 SMALL_BURST_BYTES, LARGE_BURST_BYTES = 32_000, 128_000
 LARGE_BURST_FROM_BITS_PER_S = 200e6
-"""A burst below what one timer interrupt lets through slows the link; a burst that shrinks on a live change hangs it, so that it depends
-on the speed at first only."""
+"""Link speed from which a large burst is needed.
+
+A burst smaller than one timer interrupt's traffic slows the link. A burst that shrinks on a live
+change hangs it, so it depends only on the initial speed.
+"""
 QUEUE = "50ms"
-"""What waits longer for the link is dropped."""
+"""Packets that wait longer for the link are dropped."""
 
 
 def address_of(index: int) -> str:
@@ -39,18 +43,18 @@ def address_of(index: int) -> str:
 
 
 def burst_bytes(bits_per_s: float) -> int:
-    """What passes at once."""
+    """Bytes that pass at once."""
     return LARGE_BURST_BYTES if bits_per_s >= LARGE_BURST_FROM_BITS_PER_S else SMALL_BURST_BYTES
 
 
 def _device(run: str, what: str) -> str:
-    """A device's name, of at most fifteen characters: ours, this run's, and what it is."""
+    """A device's name, of at most fifteen characters: ours, this run's, and its role."""
     return f"hyt{hashlib.sha256(run.encode()).hexdigest()[:7]}{what}"
 
 
 @dataclass(frozen=True)
 class Network:
-    """One lab's. Names of namespaces begin with its run's."""
+    """The network of one lab. Names of its namespaces begin with its run's name."""
 
     run: str
 
@@ -64,7 +68,7 @@ class Network:
         return f"{self.run}-{index}"
 
     def namespaces(self) -> list[str]:
-        """Those that there are."""
+        """The namespaces that exist."""
         return [name for name in netlink.netns.listnetns() if name.startswith(f"{self.run}-")]
 
     def outer(self, index: int) -> str:
@@ -80,18 +84,18 @@ class Network:
             _netlink(partial(_take_address, address=address_of(index)), self.namespace(index))
 
     def limit(self, index: int, bits_per_s: float, burst: int) -> None:
-        """Bounds a host's link in both directions; at once, connections stay."""
+        """Bounds a host's link in both directions, at once; connections stay."""
         settings: dict[str, int | str] = {"rate": f"{round(bits_per_s)}bit", "burst": burst, "latency": QUEUE}
         for device, namespace in self.ends(index):
             _netlink(partial(_queue, device=device, kind="tbf", **settings), namespace)
 
     def unlimit(self, index: int) -> None:
-        """An unbounded link."""
+        """Removes the bound of a host's link."""
         for device, namespace in self.ends(index):
             _netlink(partial(_no_queue, device=device), namespace)
 
     def silence(self, index: int, is_outward: bool) -> None:
-        """Loses whatever the host sends, or whatever is sent to it: a queue that holds nothing."""
+        """Loses all packets from the host, or all packets to it: a queue that holds nothing."""
         outer, inner = self.ends(index)
         device, namespace = inner if is_outward else outer
         _netlink(partial(_queue, device=device, kind="pfifo", limit=0), namespace)
@@ -101,20 +105,26 @@ class Network:
         _netlink(lambda ip: ip.link("set", index=_index(ip, self.outer(index)), state="up" if is_connected else "down"))
 
     def remove(self) -> None:
-        """Removes what there is of it. A namespace that a process is still in would live on without a name."""
+        """Removes its parts as far as they exist.
+
+        A namespace with a process in it would live on without a name.
+        """
         for name in self.namespaces():
             netlink.netns.remove(name)
         _netlink(partial(_remove_devices, prefix=_device(self.run, "")))
 
     def ends(self, index: int) -> list[tuple[str, str | None]]:
-        """Both ends of a host's cable, each with its namespace: what leaves the outer one arrives at the host."""
+        """Both ends of a host's cable, each with its namespace: traffic that leaves the outer one arrives
+        at the host."""
         return [(self.outer(index), None), (INSIDE, self.namespace(index))]
 
 
 def _netlink(work: Callable[[IPRoute], object], namespace: str | None = None) -> None:
-    """Does something in a namespace (none: ours), in a thread that goes there alone and ends with it. pyroute2 wants a thread without an
-    event loop; its own way into a namespace is a forked process, which it ends by SIGTERM: the fork still has our signals' wake-up
-    socket, and one that is hit early tells us to end."""
+    """Does something in a namespace (none: ours), in a thread that only this call uses.
+
+    pyroute2 needs a thread without an event loop. Its own way into a namespace is a forked process, which
+    it ends by SIGTERM. The fork still has our signals' wake-up socket, so an early SIGTERM would end us.
+    """
 
     def body() -> None:
         if namespace is not None:
@@ -164,7 +174,7 @@ def _no_queue(ip: IPRoute, device: str) -> None:
 
 def _remove_devices(ip: IPRoute, prefix: str) -> None:
     for link in [link for link in ip.get_links() if str(link.get_attr("IFLA_IFNAME")).startswith(prefix)]:
-        with contextlib.suppress(netlink.NetlinkError):  # the other end of what was removed before it
+        with contextlib.suppress(netlink.NetlinkError):  # the other end of a removed cable
             ip.link("del", index=link["index"])
 
 

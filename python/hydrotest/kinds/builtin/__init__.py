@@ -1,4 +1,5 @@
-"""hydrotest's own kinds, a file for each system with its workloads, and one for all tests and one for all hosts."""
+"""hydrotest's own kinds: a file for each system with its workloads, one for all tests, and one for all
+hosts."""
 
 BUILTIN = ("kafka", "dataflow", "cassandra", "hdfs", "spark", "command", "tests", "hosts")
-"""The modules, each with `KINDS`. Systems start, and stand in docs/experiment.md, in this order."""
+"""The modules, each with `KINDS`. Systems start, and appear in docs/experiment.md, in this order."""

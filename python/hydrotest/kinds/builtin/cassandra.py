@@ -1,4 +1,4 @@
-"""Apache Cassandra, and what reads and writes its rows."""
+"""Apache Cassandra, and workloads that read and write its rows."""
 
 from __future__ import annotations
 

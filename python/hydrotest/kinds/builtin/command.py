@@ -1,4 +1,4 @@
-"""A neighbour: any program that runs beside what is measured."""
+"""A neighbour: any program that runs next to the measured workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dataflow: log records from Kafka through steps of an engine into sinks. It presses on no system of its own."""
+"""A dataflow: log records from Kafka through steps of an engine into sinks. It has no system of its own."""
 
 from __future__ import annotations
 

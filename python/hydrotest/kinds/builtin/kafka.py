@@ -1,4 +1,4 @@
-"""Apache Kafka, what writes to it and what reads from it."""
+"""Apache Kafka, and workloads that write to it and read from it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from hydrotest.kinds.workload import StockTool, WorkloadKind
 DOCS = "https://kafka.apache.org/documentation/"
 KAFKA_DOCS = f"{DOCS}#brokerconfigs_"
 
-# Kafka's own page has threads idle for 30 % of their time or more; the other thresholds are ours: what never waits where there is room.
+# Kafka's documentation recommends threads that are idle for 30 % of their time or more. The other
+# thresholds are ours: resources that never wait where there is headroom.
 LIMITS = (
-    # The counter grows by the idle nanoseconds of all threads, divided by their number. That of the broker's own pool (KIP-1207): the one of before mixes it with the
-    # controller's, which is nearly idle, in a process that is both.
+    # The counter grows by the idle nanoseconds of all threads, divided by their number. It is that of the
+    # broker's own pool (KIP-1207). The earlier one mixes it with the controller's, which is nearly idle, in a
+    # process that is both.
     Internal("request handlers idle", "kafka_broker_request_handler_idle_ns_total", "growth", "below", 0.3, "num.io.threads",
              KAFKA_DOCS + "num.io.threads", 1e-9),
-    # Nanoseconds that each network thread of the brokers' listeners waited for its sockets. NetworkProcessorAvgIdlePercent tells of the controller's in such a process
-    # (KAFKA-20453).
+    # Nanoseconds that each network thread of the brokers' listeners waited for its sockets.
+    # NetworkProcessorAvgIdlePercent shows the controller's threads in such a process (KAFKA-20453).
     Internal("network threads idle", "kafka_network_processor_wait_ns_total", "growth", "below", 0.3, "num.network.threads",
              KAFKA_DOCS + "num.network.threads", 1e-9, is_each=True),
     Internal("threads that fetch copies idle", "kafka_replica_fetcher_wait_ns_total", "growth", "below", 0.1, "num.replica.fetchers",

@@ -1,4 +1,5 @@
-"""Apache Spark, and the suite of batch tests in it. What its event log says is read in analysis/; a pipeline in it is a dataflow."""
+"""Apache Spark, and the suite of batch tests in it. analysis/ reads its event log; a pipeline in it is a
+dataflow."""
 
 from __future__ import annotations
 

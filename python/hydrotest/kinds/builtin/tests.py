@@ -1,4 +1,7 @@
-"""The tests that an experiment may ask for. What stands in several kinds' rows (limits, levels, interference) is shown by the report itself."""
+"""The tests that an experiment may contain.
+
+The report itself shows what several kinds' rows share (limits, levels, interference).
+"""
 
 from __future__ import annotations
 

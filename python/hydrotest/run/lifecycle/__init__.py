@@ -1,1 +1,1 @@
-"""From the first process to the last: what is started, sampled, held and torn down."""
+"""From the first process to the last: starting, sampling, holding and tearing down."""

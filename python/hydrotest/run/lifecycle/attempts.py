@@ -1,4 +1,4 @@
-"""What is tried again while it fails."""
+"""Retries of what fails."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ T = TypeVar("T")
 
 
 class Told(Protocol):
-    """What somebody listens to: a bench."""
+    """A bench, as far as its listener goes."""
 
     @property
     def listener(self) -> Listener:
-        """Who listens."""
+        """The listener."""
         ...
 
 
 class TrialsFailedError(RunFailedError):
-    """What was to be measured failed several times in a row."""
+    """A measurement failed several times in a row."""
 
 
 async def until_done(bench: Told, attempt: Callable[[], Awaitable[Trial]]) -> Trial:
-    """Runs a trial again while it fails, a few times: a generator that died costs its trial, not the run. Raises `TrialsFailedError` then."""
+    """Repeats a trial while it fails, a few times: a generator that died costs its trial, not the run.
+
+    Raises `TrialsFailedError` then.
+    """
 
     async def once() -> Trial:
         trial = await attempt()
@@ -42,8 +45,10 @@ async def until_done(bench: Told, attempt: Callable[[], Awaitable[Trial]]) -> Tr
 
 
 async def until_through(bench: Told, what: str, attempt: Callable[[], Awaitable[T]]) -> T:
-    """Does something again while it raises `TrialFailedError`, a few times; also what is done before and between trials. Raises
-    `TrialsFailedError` then."""
+    """Repeats something while it raises `TrialFailedError`, a few times; also work before and between trials.
+
+    Raises `TrialsFailedError` then.
+    """
     reason = ""
     for number in range(1, VOID_MAX + 1):
         try:
@@ -56,4 +61,4 @@ async def until_through(bench: Told, what: str, attempt: Callable[[], Awaitable[
 
 
 class _VoidError(TrialFailedError):
-    """A trial failed, and that was told."""
+    """A trial failed, and that was reported."""

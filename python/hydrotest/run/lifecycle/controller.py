@@ -1,5 +1,6 @@
-"""The life of a run: plan → prepare → warm up → measure → verify → tear down. Whatever happens on
-the way, what was started is ended and what was measured is kept.
+"""The life of a run: plan → prepare → warm up → measure → verify → tear down.
+
+Whatever happens, what was started is ended and what was measured is kept.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Controller:
             error = caught
         except OSError as caught:
             error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
-        except Exception as caught:  # noqa: BLE001 - a fault of ours must not cost the data already taken
+        except Exception as caught:  # noqa: BLE001 - a defect of hydrotest must not cost the data already taken
             error = self._internal(caught)
         except asyncio.CancelledError:
             error = RunFailedError("interrupted", f"What was measured is kept; `hydrotest run --resume --out {self.folder.path}` goes on.")
@@ -99,7 +100,7 @@ class Controller:
         return any((self.folder.path / layout.TRIALS).glob(f"*/{layout.TRIAL}"))
 
     def _internal(self, caught: Exception) -> RunFailedError:
-        """What is told of a fault of ours; call it where it is handled."""
+        """The error that reports a defect of hydrotest; call it where the exception is handled."""
         hint = "The journal holds the details; please report it."
         try:
             self.folder.journal("internal error", traceback=traceback.format_exc())
@@ -204,21 +205,24 @@ class Controller:
         }
 
     def _conclude(self, status: Status, error: HydrotestError | None) -> Ended:
-        """Writes what is told of the run at its end; the summary also where the rest cannot be. Raises `RunFailedError` if not even that."""
+        """Writes the files of a run's end; the summary also where the others fail.
+
+        Raises `RunFailedError` if even that fails.
+        """
         unwritten: list[str] = []
 
         def attempt(work: Callable[[], object]) -> None:
             try:
                 work()
-            except Exception as caught:  # noqa: BLE001 - the summary matters more; what it lacks is told
+            except Exception as caught:  # noqa: BLE001 - the summary matters more; it names what it lacks
                 unwritten.append(f"at the end of the run: {type(caught).__name__}: {caught}")
 
         if self.teardown.problems:
             attempt(lambda: self.folder.journal("teardown", problems=self.teardown.problems))
-        # A resumed run whose systems did not start says nothing new of those that earlier trials ran on.
+        # A resumed run whose systems did not start adds nothing about those that earlier trials ran on.
         if self.environment and (self.runner is not None or not self.folder.has(layout.ENVIRONMENT)):
             attempt(self._write_environment)
-        finished = iso(time.time())  # where the journal cannot be written any more
+        finished = iso(time.time())  # used if the journal can no longer be written
 
         def end() -> None:
             nonlocal finished
@@ -227,7 +231,7 @@ class Controller:
         attempt(end)
         try:
             summary = worded(summarise_run(self.folder, self.experiment, status, finished))
-        except Exception as caught:  # noqa: BLE001 - that the run ended, and how, is told all the same
+        except Exception as caught:  # noqa: BLE001 - the end of the run, and its status, are reported all the same
             error = error or self._internal(caught)
             unwritten.append(f"its trials cannot be summed up: {type(caught).__name__}: {caught}")
             summary = worded(summarise_run(_Untried(self.folder.path), self.experiment, status, finished))

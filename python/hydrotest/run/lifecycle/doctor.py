@@ -1,4 +1,4 @@
-"""What this machine lacks, and what will make its figures unsteady; each with its remedy."""
+"""Missing requirements of this machine, and causes of unsteady figures; each with its remedy."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MEMORY_MIN = 4 << 30
 DISK_MIN = 8 << 30
 OPEN_FILES_MIN = 10_000
 PORTS_MIN = 256
-"""A lab's worth of services, each with some ports."""
+"""Ports for the services of a lab."""
 STEAL_MAX = 0.02
 STEAL_SAMPLE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `missing` keeps hydrotest from working, `warning` makes figures unsteady."""
+    """The result of one check. `missing` keeps hydrotest from working, `warning` makes figures unsteady."""
 
     name: str
     state: Literal["ok", "warning", "missing"]
@@ -43,14 +43,14 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything; takes about a second (CPU steal is measured)."""
+    """Does all checks; takes about a second (CPU steal is measured)."""
     return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
             *map(_extra, EXTRAS), _emulation(), _emulated_disks(), _ports(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(),
             _clock_source(), _steal()]  # fmt: skip
 
 
 def _python() -> Finding:
-    # An older Python does not come this far: the package refuses it, and so does the Makefile, by name.
+    # An older Python does not get here: the package refuses it, and so does the Makefile, by name.
     return Finding("Python", "ok", platform.python_version())
 
 
@@ -95,7 +95,7 @@ def _extra(extra: Extra) -> Finding:
 
 
 def _emulation() -> Finding:
-    """What `connect: netns` needs; without it everything else works."""
+    """The requirements of `connect: netns`; everything else works without them."""
     name = "emulated hosts"
     lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
     if lacking:
@@ -134,7 +134,7 @@ def _memory(limits: Limits | None = None) -> Finding:
 
 
 def _emulated_disks() -> Finding:
-    """Whether the bound on pages that wait for a slow disk can be set; any device shows what the kernel has."""
+    """Whether the pages that wait for a slow disk can be bounded; any device shows the kernel's abilities."""
     name = "emulated disks"
     devices = list(BACKING_DEVICES.glob("*"))
     if devices and all(map(bounds_dirty, devices)):
@@ -144,7 +144,7 @@ def _emulated_disks() -> Finding:
 
 
 def _ports() -> Finding:
-    """Services need ports that no outgoing connection takes before them."""
+    """Services need ports that outgoing connections do not take first."""
     ephemeral = ephemeral_ports()
     there = sum(len(ports) for ports in safe_ports())
     found = f"{there:,} that no outgoing connection takes ({ephemeral.start} to {ephemeral.stop - 1} are for those)"

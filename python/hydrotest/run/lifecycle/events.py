@@ -1,4 +1,4 @@
-"""What a run says while it goes on. The command line shows it; tests collect it."""
+"""What a run reports while it goes on. The command line shows it; tests collect it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from hydrotest.store.records import Trial
 
 
 class Listener(Protocol):
-    """Hears of a run's progress. None of these may block."""
+    """Receives a run's progress. None of these may block."""
 
     def say(self, text: str) -> None:
         """A line worth keeping."""
 
     def phase(self, text: str) -> None:
-        """What is going on now."""
+        """The current phase."""
 
     def progress(self, done_s: float, total_s: float) -> None:
-        """Estimated seconds done and in all."""
+        """Estimated seconds: done, and in total."""
 
     def trial_started(self, number: int, text: str, seconds: float) -> None:
         """A trial began that takes this long."""
@@ -29,11 +29,11 @@ class Listener(Protocol):
         """How much of a host's resources is used, 0 to 1, by resource."""
 
     def trial_ended(self, trial: Trial, accepted: bool | None, words: str) -> None:
-        """A trial ended; `accepted` is null where nothing was asked."""
+        """A trial ended; `accepted` is null for a trial without a verdict."""
 
 
 class Silent:
-    """Hears nothing."""
+    """Ignores everything."""
 
     def say(self, text: str) -> None: ...
     def phase(self, text: str) -> None: ...

@@ -1,4 +1,4 @@
-"""Systems without a test: `up` starts them and holds them, `status` finds them, `down` ends them and clears what was left."""
+"""Systems without a test: `up` starts and holds them, `status` finds them, `down` ends and removes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOWN = Patience.of(services_to_end_and_a_lab_to_be_removed=SLOW * 100.0)
 
 @dataclass(frozen=True)
 class HostUp:
-    """A host of theirs; `gets` is what an emulated one is given, in words."""
+    """One of their hosts; `gets` describes the resources of an emulated one."""
 
     name: str
     address: str
@@ -41,7 +41,7 @@ class HostUp:
 
 @dataclass(frozen=True)
 class HeldClusters:
-    """Systems that some `hydrotest up` holds, and the hosts that they are on."""
+    """Systems that a `hydrotest up` holds, and their hosts."""
 
     experiment: str
     pid: int
@@ -84,20 +84,21 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
 
 
 def standing(experiment: Experiment) -> list[HeldClusters]:
-    """What is up of this experiment."""
+    """The held systems of this experiment."""
     found = []
     for path in sorted(scratch_root(experiment).glob(f"{PREFIX}*/{STATE}")):
         with contextlib.suppress(OSError, ValueError):  # it was just taken down
             told = json.loads(path.read_text())
             state = HeldClusters(**{**told, "hosts": [HostUp(**host) for host in told["hosts"]]})
-            # A pid alone proves nothing, since it may be another process's by now; the lock does.
+            # A pid alone proves nothing, since another process may have it by now; the lock does.
             if state.experiment == experiment.name and is_owned(path.parent):
                 found.append(state)
     return found
 
 
 def take_down(experiment: Experiment) -> tuple[int, list[Path]]:
-    """Ends every `up` of this experiment and removes what killed runs left; how many, and which folders."""
+    """Ends every `up` of this experiment and removes what killed runs left; returns their number, and the
+    folders."""
     held = standing(experiment)
     for one in held:
         os.kill(one.pid, signal.SIGTERM)

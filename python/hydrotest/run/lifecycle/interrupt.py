@@ -1,4 +1,4 @@
-"""What a run does when it is told to end."""
+"""How a run reacts to a request to end."""
 
 from __future__ import annotations
 

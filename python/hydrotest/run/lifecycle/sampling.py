@@ -15,11 +15,12 @@ from hydrotest.store.samples import SampleBuffer
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 SPEED_MS = 500
-"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 % of a core."""
+"""1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 %
+of a core."""
 SILENCE = Patience.of(a_reading_each_second=60.0)
 DROPS = Patience.of(a_question_to_the_kernel=30.0)
 HEARD_S_MAX = 5.0
-"""From the end of a sampler to where its last readings have been taken in."""
+"""From the end of a sampler until its last readings have been taken in."""
 
 
 class Sampling:
@@ -34,7 +35,7 @@ class Sampling:
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Resolved with the reason when a sampler has ended unasked, or can no longer be heard."""
+        """Resolved with the reason when a sampler has ended unasked, or can no longer be read."""
 
     async def start(self) -> None:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
@@ -60,7 +61,7 @@ class Sampling:
         await self._nodes[host].command("unwatch", service=service)
 
     async def stop(self) -> list[str]:
-        """Ends all samplers, each whatever became of the others; what went wrong with it."""
+        """Ends all samplers, each even if others fail; returns their problems."""
         self._stopping = True
         problems = [problem for node in self._nodes.values() if (problem := await node.close()) is not None]
         for task in self._tasks:
@@ -68,12 +69,12 @@ class Sampling:
         for name, drops in self._drops.items():
             try:
                 await within(asyncio.to_thread(drops.close), DROPS, f"the counter of {name}'s queues", "end")
-            except Exception as error:  # noqa: BLE001 - of a namespace that is gone; the others are left all the same
+            except Exception as error:  # noqa: BLE001 - of a namespace that is gone; the others are still ended
                 problems.append(f"the counter of {name}'s queues: {error}")
         return problems
 
     async def _follow(self, name: str, node: Node) -> None:
-        """Takes in a sampler's readings. Nobody awaits this: whatever ends it unasked is told by `lost`."""
+        """Takes in a sampler's readings. No task awaits this: `lost` reports an unasked end."""
         try:
             while (event := await node.next_event(SILENCE)) is not None:
                 if event["event"] == "sample":

@@ -16,12 +16,15 @@ from hydrotest.store.lock import Lock, is_held
 
 PREFIX = "hydrotest-run-"
 BEGUN = "."
-"""Before the name of a directory that has no lock yet."""
+"""Prefix of a directory's name until it has a lock."""
 LOCK = "owner.lock"
 
 
 def scratch_root(experiment: Experiment) -> Path:
-    """Where the systems' data lie: what hosts name as `data`, or the cache. A whole path without links: mounts and processes are known by those."""
+    """The folder of the systems' data: the hosts' `data`, or the cache.
+
+    An absolute path without links, since mounts and processes are known by such paths.
+    """
     named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
     return next(named, data_root()).resolve()
 
@@ -34,14 +37,18 @@ class Scratch:
         self._lock: Lock | None = None
 
     def claim(self) -> None:
-        """Makes the directory and marks it as in use, at once: it gets its name when its lock is held. Raises OSError where it cannot be."""
+        """Makes the directory and marks it as in use, at once: it gets its name when its lock is held.
+
+        Raises OSError where it cannot be made.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         begun = self.path.with_name(BEGUN + self.path.name)
         while self._lock is None:
-            # Nobody else reads what the systems keep: with logins, their stores hold what passwords can be guessed from.
+            # No other user may read the systems' data: with logins, their stores help to guess passwords.
             begun.mkdir(mode=0o700, exist_ok=True)
             lock = Lock(begun / LOCK)
-            # Until the lock is taken, another run may take this one for killed, and remove it: then it is repeated.
+            # Until the lock is taken, another run may take this one for killed, and remove it: then it is
+            # repeated.
             with contextlib.suppress(FileNotFoundError):
                 lock.wait()
                 self._lock = lock
@@ -49,7 +56,10 @@ class Scratch:
         self._lock.path = self.path / LOCK
 
     def remove(self) -> None:
-        """Removes it with all data. Raises OSError for what resists; the rest of it can be found again then."""
+        """Removes it with all data.
+
+        Raises OSError for what cannot be removed; the rest can be found again then.
+        """
         try:
             _remove(self.path)
         finally:
@@ -58,7 +68,7 @@ class Scratch:
 
 
 def _remove(path: Path) -> None:
-    """A run's directory; who does it holds its lock. The mark by which it is found goes last."""
+    """Removes a run's directory; the caller holds its lock. The mark by which it is found goes last."""
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -68,13 +78,13 @@ def _remove(path: Path) -> None:
     try:
         path.rmdir()
     except OSError:
-        # Without its mark it is taken for one that was killed: then somebody else is removing it, too.
+        # Without its mark it counts as left by a killed run: then another process is removing it, too.
         if path.exists() and os.listdir(path) not in ([], [LOCK]):
             raise
 
 
 def clear(lab: Lab) -> None:
-    """Removes a lab. Raises `SystemFailedError` if something of it stays."""
+    """Removes a lab. Raises `SystemFailedError` if a part of it remains."""
     problems = lab.remove()
     if problems:
         raise SystemFailedError(f"the lab {lab.run} cannot be removed: {'; '.join(problems)}", "`hydrotest down` as root tries again.")
@@ -86,8 +96,8 @@ def is_owned(path: Path) -> bool:
 
 
 def abandoned(root: Path) -> list[Path]:
-    """What killed runs left below a data root."""
-    # Mounts and processes are known by their whole paths.
+    """Directories that killed runs left below a data root."""
+    # Mounts and processes are known by their absolute paths.
     there = (
         [path for pattern in (f"{PREFIX}*", f"{BEGUN}{PREFIX}*") for path in sorted(root.resolve().glob(pattern))] if root.exists() else []
     )
@@ -95,8 +105,11 @@ def abandoned(root: Path) -> list[Path]:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """True of a directory of ours that no living run has. One that was killed before its lock, or after it had removed it, left it empty; another without a lock is
-    not ours."""
+    """True for a directory of ours without a living run.
+
+    A run that was killed before it had its lock, or after it removed the lock, left it empty. Other
+    directories without a lock are not ours.
+    """
     try:
         found = os.listdir(path)
     except (NotADirectoryError, FileNotFoundError, PermissionError):  # a file; removed just now; another user's
@@ -105,12 +118,15 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def clear_abandoned(root: Path) -> list[Path]:
-    """Removes what killed runs left below a data root, their labs included; what a living run uses, or is not ours, stays. Raises
-    `SystemFailedError` for what resists."""
+    """Removes what killed runs left below a data root, their labs included.
+
+    Directories of living runs, and those that are not ours, stay. Raises `SystemFailedError` for what
+    cannot be removed.
+    """
     removed = []
     for path in abandoned(root):
         lock = Lock(path / LOCK)
-        with contextlib.suppress(FileNotFoundError):  # somebody else has removed it
+        with contextlib.suppress(FileNotFoundError):  # another process has removed it
             if lock.take():
                 try:
                     lab = lab_of(path)

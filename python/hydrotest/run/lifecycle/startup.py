@@ -1,4 +1,4 @@
-"""Systems on a site's hosts: started, watched, stopped and cleared away, in the order in which that is safe."""
+"""Systems on a site's hosts: started, watched, stopped and removed, in a safe order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from hydrotest.systems.base import System
 async def start_systems(
     site: HostPool, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
 ) -> None:
-    """Starts all at once, since none needs another and most of a start is waiting; `started` hears of each, with the seconds that it took.
-    `teardown` stops them. Raises `SystemFailedError` when one does not start; the others are no longer being started then."""
+    """Starts all at once, since none needs another and most of a start is waiting.
+
+    `started` gets each one with its start-up time in seconds. `teardown` stops them. Raises
+    `SystemFailedError` when one does not start; the other starts are cancelled then.
+    """
 
     async def start(system: System) -> None:
         begin = time.monotonic()
@@ -48,12 +51,12 @@ async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> N
 
 
 async def _stop(site: HostPool, system: System) -> Sequence[str]:
-    """Stops a system, with all of the machine's cores for it where its hosts can be given them. What went wrong."""
+    """Stops a system, with all of the machine's cores where its hosts can get them. Returns the problems."""
     problems: list[str] = []
     block = contextlib.ExitStack()
     try:
         block.enter_context(site.without_cpu_quota())
-    except OSError as error:  # a host's group that is gone, or cannot be written to, stops nobody
+    except OSError as error:  # a host's group that is gone, or cannot be written to, does not keep the system from stopping
         problems.append(f"its hosts keep their quotas: {error}")
     problems += await system.stop()
     try:
@@ -64,7 +67,7 @@ async def _stop(site: HostPool, system: System) -> Sequence[str]:
 
 
 async def remove_data(scratch: Scratch) -> Sequence[str]:
-    """Removes all that stopped systems kept; what resists."""
+    """Removes all data of stopped systems; returns what could not be removed."""
     if not scratch.path.exists():
         return []
     try:

@@ -1,4 +1,4 @@
-"""What the hosts of a run are and give, measured before anything is started on them."""
+"""The hosts of a run and their measured ceilings, before anything is started on them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ from hydrotest.systems.fetch import ProgressCallback
 
 DISK_BYTES = 256 << 20
 DISK_S = 3.0
-"""A slow emulated disk is given so much of its own speed."""
+"""On a slow emulated disk, the test file takes this many seconds at the disk's own speed."""
 DISK_BYTES_PER_S_MIN = 1e6
-"""No disk is slower."""
+"""Lower bound of a disk's speed."""
 DISK_PARTS = 4
-"""A small one is filled to one of so many parts."""
+"""A small disk is filled to one of so many parts."""
 NULL_S = 0.5
 PAYLOAD = 1448 / 1514
-"""What a full frame carries of its bytes: the link is bounded with headers and measured without."""
+"""Payload share of a full frame: the link's bound counts headers, the measurement does not."""
 EMULATED_TO = 0.05
-"""An emulated host is to give what was asked for, to this share of it."""
+"""An emulated host must give what was asked for, within this share of it."""
 
 
 async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: ProgressCallback) -> list[dict[str, Any]]:
-    """Each host with its hardware, clock and ceilings, as environment.json holds them. Says what emulated hosts give, and warns where
-    that is not what was asked for. Raises `RunFailedError` where a host cannot be measured."""
+    """Each host with its hardware, clock and ceilings, as in environment.json.
+
+    Reports what emulated hosts give, and warns where that differs from what was asked for. Raises
+    `RunFailedError` where a host cannot be measured.
+    """
     emulated = [found for host in hosts.values() if (found := narrowed(host, NetnsHost)) is not None]
     surveyed: list[dict[str, Any]] = []
     for name, host in hosts.items():
@@ -75,7 +78,7 @@ async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, 
     if neighbour is None:
         found = await ask(host, "ceiling", settings, patience)
         if part is not None:
-            # What was measured is its loopback.
+            # The measurement used its loopback.
             found["network_bytes_per_s"] = None
     else:
         listen = f"{neighbour.address}:{neighbour.free_port()}"
@@ -102,7 +105,10 @@ async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, 
 
 
 def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
-    """The host to which the link is measured: the next one. Its own link is unbounded meanwhile, so that it is the other's that is measured."""
+    """The host to which the link is measured: the next one.
+
+    Its own link is unbounded meanwhile, so that the other host's link is measured.
+    """
     part = narrowed(host, NetnsHost)
     if part is None or len(emulated) < 2:
         return None
@@ -110,7 +116,10 @@ def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
 
 
 def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
-    """What the experiment asks of an emulated host, by ceiling. `neighbour`: to which its link is measured."""
+    """What the experiment asks of an emulated host, by ceiling.
+
+    `neighbour`: the host to which its link is measured.
+    """
     asked: dict[str, float] = {}
     if host.spec.cores is not None:
         asked["cpu_cores"] = host.spec.cores
@@ -127,6 +136,6 @@ SCALES = {"cpu_cores": 1.0, "disk_write_bytes_per_s": 1e6, "disk_read_bytes_per_
 
 
 def tell(what: str, got: float | None, wish: float) -> str:
-    """One ceiling beside what was asked for."""
+    """One ceiling, with the value that was asked for."""
     given = "an unknown number of" if got is None else f"{got / SCALES[what]:,.3g}"
     return f"{given} of {wish / SCALES[what]:,.3g} {NAMES[what]}"

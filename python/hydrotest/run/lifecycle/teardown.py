@@ -1,4 +1,4 @@
-"""What is undone when a run ends, however it ends: every step of it, whatever becomes of those before."""
+"""Undoes what a run made, however the run ends: every step runs, even if earlier ones fail."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.run.lifecycle.events import Listener
 
 Undo = Callable[[], Awaitable[Sequence[str]]]
-"""Undoes something; what resisted, in words."""
+"""Undoes something; returns the problems, in words."""
 
 
 class Teardown:
-    """A stack of what is to be undone, the last made first. As a block it is carried out at the block's end."""
+    """A stack of undo steps, the last made first. As a block it is carried out at the block's end."""
 
     def __init__(self, listener: Listener) -> None:
         self.problems: list[str] = []
-        """What went wrong, once it is carried out."""
+        """Its problems, once it is carried out."""
         self._listener = listener
         self._steps: list[tuple[str, Undo]] = []
 
     def add(self, what: str, undo: Undo) -> None:
-        """To be called before what `undo` undoes is made, or as soon as there is something of it: “stopping kafka”."""
+        """Call it before `undo`'s subject is made, or as soon as a part exists. `what`: “stopping kafka”."""
         self._steps.append((what, undo))
 
     async def carry_out(self) -> None:
-        """Undoes everything, to the end, however often the task is cancelled meanwhile. Says what went wrong, and raises nothing."""
+        """Undoes everything, however often the task is cancelled meanwhile.
+
+        Reports problems, and raises nothing.
+        """
         await _to_the_end(self._carry_out())
 
     async def _carry_out(self) -> None:
@@ -37,7 +40,7 @@ class Teardown:
             what, undo = self._steps.pop()
             try:
                 found = list(await undo())
-            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is, the other steps are taken, and it is reported
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - any error is reported, and the other steps are taken
                 found = [f"{type(error).__name__}: {error}"]
             for problem in found:
                 self._report(f"while {what}: {problem}")
@@ -70,8 +73,11 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def each(what: str, works: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Does all of them, whatever becomes of those before. Raises the one failure that there was; of several, one error that tells all: that
-    of a trial if all are."""
+    """Does all of them, even if earlier ones fail.
+
+    Raises a single failure as it is, and several as one error that names all. That error is a trial's if
+    all of them are.
+    """
     failures: list[Exception] = []
     for work in works:
         try:

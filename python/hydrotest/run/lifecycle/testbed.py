@@ -1,4 +1,5 @@
-"""An experiment's systems, running and sampled, for programs that carry out trials of their own: tests and benchmarks."""
+"""An experiment's systems, running and sampled, for programs with trials of their own: tests and
+benchmarks."""
 
 from __future__ import annotations
 
@@ -23,19 +24,22 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.systems.catalogue import make_systems
 
 RUN = "t"
-"""Part of the names of what is made, in place of a run's id."""
+"""Part of the names of everything it makes, in place of a run's id."""
 
 
 @asynccontextmanager
 async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterator[Bench]:
-    """Starts the systems of the experiment `text`, with everything below `base`; stops them after the block and removes their data. What was measured stays."""
+    """Starts the systems of the experiment `text`, with everything below `base`.
+
+    After the block it stops them and removes their data. Measurements stay.
+    """
     base.mkdir(parents=True, exist_ok=True)
     source = base / "experiment.yaml"
     source.write_text(text)
     experiment, _ = load_experiment(source)
     folder = RunFolder(base / "run")
     folder.create(text.encode())
-    # What is made on the machine has a name of ours, and one of its own.
+    # Names on the machine have our prefix and a unique part.
     scratch = Scratch(base, uuid.uuid4().hex[:8])
     async with Teardown(listener) as teardown:
         teardown.add("removing data", partial(remove_data, scratch))

@@ -1,4 +1,4 @@
-"""The combined test: the safe working point, the interference at it, and all without a rate limit."""
+"""The combined test: the safe working point, the interference at it, and all workloads unthrottled."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from hydrotest.store.records import Trial
 from hydrotest.verdicts.problem import NoIsolatedLimit
 
 BATCH_WINDOWS = 2.5
-"""A window in which a batch job loops is this many times as long as its longest test took alone, at least:
-together it is slower, and a test that does not come to its end tells nothing."""
+"""A window in which a batch job loops is at least this many times as long as its longest test took alone.
+
+Together it is slower, and a test that does not end gives no figure.
+"""
 BATCH_WINDOW_S_MAX = 120.0
 DISTURBED_MAX = 2
-"""Times that a disturbed half of a pair is repeated."""
+"""Limit on repeats of a disturbed half of a pair."""
 
 
 class CombinedTest:
@@ -85,7 +87,8 @@ class CombinedTest:
         return None if low is None else low / FRACTION_UNIT
 
     async def _interference(self, rates: dict[str, float]) -> None:
-        """Pairs of windows at the same rates: each workload alone, and all together, in random order within a pair."""
+        """Pairs of windows at the same rates: each workload alone, and all together, in random order
+        within a pair."""
         settings = self.bench.experiment.search
         subjects: list[LoadWorkload | None] = [*(p for p in self.load_workloads if p.spec.limit_by is not LimitBy.NOTHING), None]
         have = {(trial.pair, trial.subject) for trial in self.done if trial.purpose in (Purpose.ALONE, Purpose.TOGETHER)}
@@ -104,7 +107,10 @@ class CombinedTest:
                 await self._undisturbed(plan, chosen, rates)
 
     async def _undisturbed(self, plan: TrialPlan, chosen: Sequence[LoadWorkload], rates: dict[str, float]) -> None:
-        """One half of a pair; repeated, a few times, if a JVM compiled or the cores were stolen meanwhile. The last one counts."""
+        """One half of a pair; repeated, a few times, if a JVM compiled or cores were stolen meanwhile.
+
+        The last one counts.
+        """
         for left in range(DISTURBED_MAX, -1, -1):
             trial = await until_done(self.bench, lambda: run_concurrently(self.bench, plan, chosen, rates))
             parts = [Measured.read(self.bench.runner.folder, trial, load.workload) for load in trial.loads if load.outcome is not None]
@@ -117,7 +123,7 @@ class CombinedTest:
             self.bench.listener.trial_ended(trial, None, f"repeated, since {disturbances_words(disturbed)}")
 
     async def _all_out(self) -> None:
-        """All without a rate limit: what each achieves then."""
+        """All without a rate limit: the rate that each achieves."""
         settings = self.bench.experiment.search
         have = len([trial for trial in self.done if trial.purpose == Purpose.ALL_OUT])
         for number in range(have + 1, settings.repeats + 1):
@@ -127,7 +133,7 @@ class CombinedTest:
             self.bench.listener.trial_ended(trial, None, "measured")
 
     def _with_source(self, subject: LoadWorkload) -> Sequence[LoadWorkload]:
-        """A consumer that follows needs its producer."""
+        """The workload, with its producer if it is a consumer that follows."""
         return [subject] if subject.source is None else [subject.source, subject]
 
     def _window(self, window_s: float) -> float:

@@ -1,4 +1,4 @@
-"""The doubling test: the same system pressed by a workload's generators and by twice as many, in ABBA order."""
+"""The doubling test: load by a workload's generators and by twice as many, in ABBA order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Doubleable(Protocol):
 
     @property
     def generator_count(self) -> int:
-        """How many."""
+        """Number of generators."""
         ...
 
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
@@ -37,7 +37,8 @@ class Doubleable(Protocol):
 async def run_pairs(
     bench: Bench, index: int, workload: Doubleable, pairs: int, window_s: float, done: Sequence[Trial], load_spec: LoadSpec = UNTHROTTLED
 ) -> None:
-    """Windows by its generators and by twice as many, of the test `index`; those that are `done` are not repeated."""
+    """Windows by its generators and by twice as many, of the test `index`; those in `done` are not
+    repeated."""
     own, name = workload.generator_count, workload.name
     have = {
         (t.pair, t.load(name).generators)

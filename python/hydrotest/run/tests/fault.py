@@ -1,4 +1,4 @@
-"""The fault: one level, and a service that is taken away in the middle of it and comes back."""
+"""The fault test: one level, with a service that is taken away in the middle and comes back."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
 
 REVIVALS_MAX = 3
-"""Of a service that ends again and again once its host is back."""
+"""Restarts of a service that ends repeatedly once its host is back."""
 
 
 class Strike:
-    """Takes a service or a host away and brings it back, or the services of a system in turn."""
+    """Takes a service or a host away and brings it back, or the services of a system one after the other."""
 
     def __init__(self, test: Fault, bench: Bench, delay_s: float) -> None:
         self.test = test
         self.bench = bench
         self.delay_s = delay_s
-        """After the generators have begun."""
+        """Seconds after the generators have begun."""
         self.records: dict[str, Any] = {}
 
     async def carry_out(self) -> None:
@@ -62,7 +62,7 @@ class Strike:
         self.bench.listener.say(f"{name}: ready again {ready - struck:.1f} s after it was taken away")
 
     async def _inject(self, one: FaultTarget, action: str) -> tuple[float, float]:
-        """Takes one away and brings it back; when it was gone, and when it was back, wall time."""
+        """Takes one target away and brings it back; returns both wall times."""
         watch, began = self.bench.runner.sampling, time.time()
         self.bench.listener.say(f"{one.name}: {action}")
         ended = one if isinstance(one, RunningService) and action != "pause" else None
@@ -73,7 +73,8 @@ class Strike:
                 await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
         except BaseException:
-            # A run that is being ended starts nothing again, but its lab may stay up, and what is paused could not end.
+            # A run that is being ended starts nothing again. But its lab may stay up, and a paused service
+            # could not end.
             if isinstance(one, NetnsHost) or action == "pause":
                 await one.heal(action)
             raise
@@ -84,7 +85,10 @@ class Strike:
         return gone, back
 
     async def _until_ready(self, systems: Sequence[System], there: Sequence[RunningService]) -> list[str]:
-        """Returns when the systems serve, and has those services started again that end meanwhile; their names. Raises `SystemFailedError`."""
+        """Returns when the systems serve. Restarts services that end meanwhile, and returns their names.
+
+        Raises `SystemFailedError`.
+        """
         ended: list[str] = []
         for system in systems:
             while True:
@@ -98,7 +102,7 @@ class Strike:
         return list(dict.fromkeys(ended))
 
     async def _revive(self, one: RunningService) -> bool:
-        """Starts a service again that has ended because of what its host went through; false if it has not."""
+        """Restarts a service that has ended because of its host's fault; false if it has not ended."""
         watch, how = self.bench.runner.sampling, one.death
         if not await one.revive():
             return False
@@ -129,12 +133,12 @@ class FaultTest(OneLevelTest):
 
     @property
     def phase(self) -> str:
-        """What the user is told that goes on."""
+        """The phase that is shown to the user."""
         return f"fault: {self.test.action} {self.test.struck}"
 
     @property
     def patience_s(self) -> float:
-        """However long the service is away, what comes after it is to be seen."""
+        """Long enough to observe the recovery, however long the service is away."""
         return self.warm_up_s + self.test.duration
 
     def disturbance(self) -> Disturbance:

@@ -29,14 +29,20 @@ from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
 
 W = TypeVar("W", bound=Workload)
 SETTLE_S = 3.0
-"""More warm-up for the first trial of a search after another workload has pressed: caches hold what was the other's, and code was
-compiled for it. Seen on two cores, of Cassandra: where that trial was rejected, its p99 was 2.7 times (median) that of the same rate tried again;
-of later rejections, 1.2 times."""
+"""Additional warm-up for the first trial of a search after another workload has run.
+
+Caches still hold the other workload's data, and code was compiled for it. Seen on two cores, with
+Cassandra: where that trial was rejected, its p99 was 2.7 times (median) that of the same rate tried
+again; of later rejections, 1.2 times.
+"""
 
 
 class IsolatedTest:
-    """Limits of some workloads, one at a time. Each main search goes through first; then the workloads take turns, in which each of
-    their independent searches has a trial, so that all are spread over the run and meet the machine at different speeds."""
+    """Limits of some workloads, one at a time.
+
+    Each main search is completed first. Then, in rounds over the workloads, each of their independent
+    searches has a trial. So all are spread over the run and see the machine at different speeds.
+    """
 
     def __init__(self, index: int, test: Isolated, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
         self.index = index
@@ -45,7 +51,7 @@ class IsolatedTest:
         self.workloads = [workloads[name] for name in test.workloads]
         self.done = [trial for trial in done if trial.test == index and trial.status == "done"]
         self._pressed: str | None = None
-        """Who pressed last."""
+        """The workload that ran last."""
 
     async def run(self) -> None:
         """Carries the test out."""
@@ -65,10 +71,10 @@ class IsolatedTest:
             if turn >= repeats and all(searcher.over for searcher in searchers):
                 break
         if self.test.squeeze is not None:
-            # What goes through in batches of seconds does not show what turns of seconds take from it.
+            # A pipeline with batches of seconds does not show the effect of blocks of seconds.
             flowing: list[Squeezable] = [p for p in self._of(LimitBy.SEARCH, Rated) if p.spec.is_squeezable]
             for prepared in [*consumers, *batches]:
-                await prepared.prepare()  # not yet, where a resumed run has their trials
+                await prepared.prepare()  # not yet done where a resumed run has their trials
             for workload in [*flowing, *consumers, *[batch for batch in batches if self._always_ends(batch)]]:
                 await Squeezer(self.index, workload, self.test.squeeze, self.bench, self.done).run()
 
@@ -76,7 +82,7 @@ class IsolatedTest:
         return [await self._searcher(p) for p in self._of(LimitBy.SEARCH, Rated)]
 
     def _of(self, how: LimitBy, kind: type[W]) -> list[W]:
-        """The workloads whose limit is found so."""
+        """The workloads whose limit is found in this way."""
         return [expected(workload, kind) for workload in self.workloads if workload.spec.limit_by is how]
 
     async def _searcher(self, workload: Rated) -> Searcher:
@@ -88,7 +94,7 @@ class IsolatedTest:
             plan = TrialPlan(f"saturated-{workload.name}", Purpose.SATURATED, settings.warm_up, settings.saturated, self.index)
             earlier = [await until_done(self.bench, lambda: workload.saturate(plan))]
         measured = max(Measured.read(self.bench.runner.folder, trial, workload.name).achieved for trial in earlier)
-        # A search that goes on stays on its grid.
+        # A resumed search stays on its grid.
         rate = Decided.read(self.bench.runner.folder).saturated(self.index, workload.name) or measured
         if rate <= 0:
             raise RunFailedError(f"{workload.name} completed nothing without a rate limit")
@@ -117,7 +123,7 @@ class IsolatedTest:
         return Searcher(self.index, workload.name, search, self.bench, attempt, verdict)
 
     async def _times(self, batch: Batch) -> None:
-        """A batch job has times, not rates: each of its tests, as often as there are searches."""
+        """A batch job has times, not rates: each of its tests runs as often as there are searches."""
         if any(t.purpose == Purpose.BATCH and t.is_about(batch.name) for t in self.done):
             return
         await batch.prepare()
@@ -130,7 +136,7 @@ class IsolatedTest:
         self.bench.listener.trial_ended(trial, None, times)
 
     def _always_ends(self, batch: Batch) -> bool:
-        """True if all its tests came to their ends; else nothing can be told of how many a second do."""
+        """True if all its tests ended; otherwise their rate is unknown."""
         runs = [run for trial in self.bench.runner.folder.trials() if trial.test == self.index and trial.purpose == Purpose.BATCH and trial.is_about(batch.name)
                 for run in trial.load(batch.name).iterations or []]  # fmt: skip
         broken = next((run for run in runs if not run.finished), None)
@@ -139,7 +145,8 @@ class IsolatedTest:
         return broken is None
 
     async def _passes(self, files: Files) -> None:
-        """Files have no schedule: more at once, until no more goes through; then as often as there are searches with what was best."""
+        """Files have no schedule: more at once, until throughput no longer rises; then the best number,
+        once per search."""
         done = [t.load(files.name).files for t in self.done if t.purpose == Purpose.FILES and t.is_about(files.name)]
         passes = [(one.at_once, rate_of(one)) for one in done if one is not None]
         await files.prepare()

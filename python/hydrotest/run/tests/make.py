@@ -1,4 +1,4 @@
-"""Which test carries out which part of an experiment, by what is registered. What a resumed run has already is not done again."""
+"""Makes the tests of an experiment from the registry. Trials of an earlier run are not repeated."""
 
 from __future__ import annotations
 

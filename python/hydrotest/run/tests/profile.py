@@ -26,7 +26,7 @@ class ProfileTest(OneTrialTest):
 
     async def attempt(self) -> Trial:
         workload = expected(self.load_workloads[0], Rated)
-        # Nothing of it is cut off, and nothing ends it early: what it does after its peak is part of the answer.
+        # No warm-up is cut off, and nothing ends it early: the time after its peak is part of the answer.
         plan = TrialPlan(
             f"profile-{self.test.workload}", Purpose.PROFILE, 0.0, self.test.duration, self.index, patience_s=self.test.duration
         )

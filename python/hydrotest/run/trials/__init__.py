@@ -1,1 +1,1 @@
-"""One trial and what is made of several: searches, squeezes, pairs."""
+"""One trial, and combinations of several: searches, squeezes, pairs."""

@@ -1,4 +1,4 @@
-"""What is taken from hosts and given back, turn by turn, while a workload presses."""
+"""Reduces hosts' resources and restores them, block by block, while a workload runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hydrotest.store.records import SqueezeBlock
 
 
 class Blocks:
-    """Takes from hosts and gives back, turn by turn, while generators press."""
+    """Reduces hosts' resources and restores them, block by block, under load."""
 
     def __init__(self, hosts: Mapping[str, Host], turns: Sequence[Block], delay_s: float, last: Callable[[float], Awaitable[None]]) -> None:
-        """`last`: returns after so many seconds or a little more, when a turn may end."""
+        """`last`: returns after so many seconds or a little more, when a block may end."""
         self.last = last
         self.hosts = hosts
         self.turns = turns

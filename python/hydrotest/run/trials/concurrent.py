@@ -11,7 +11,7 @@ from hydrotest.store.records import Trial
 
 
 def load_workloads(workloads: Mapping[str, Workload], names: Sequence[str]) -> list[LoadWorkload]:
-    """Those of a test that presses them together; the experiment's check lets nothing else into one."""
+    """The workloads of a test that runs them together; the experiment's check allows no others there."""
     found = []
     for name in names:
         found.append(expected(workloads[name], LoadWorkload))
@@ -19,20 +19,20 @@ def load_workloads(workloads: Mapping[str, Workload], names: Sequence[str]) -> l
 
 
 async def prepare_all(chosen: Sequence[LoadWorkload]) -> None:
-    """Prepares what presses."""
+    """Prepares the workloads of the test."""
     for workload in chosen:
         await workload.prepare_together()
 
 
 async def run_concurrently(bench: Bench, plan: TrialPlan, chosen: Sequence[LoadWorkload], rates: Mapping[str, float],
                          disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
-    """Each at its rate; those without one press as they do, consumers follow their producers."""
+    """Each at its rate; those without one ignore it, consumers follow their producers."""
     for workload in chosen:
         if (failed := await workload.warm_again()) is not None:
             return failed
     number = bench.runner.claim()
     parts: list[Part] = []
-    # What is followed is set up, and accounted for, before who follows it.
+    # A source is set up, and accounted for, before its follower.
     for workload in sorted(chosen, key=lambda one: one.source is not None):
         if workload.source is not None:
             parts.append(workload.following(number, plan, LoadSpec(rates.get(workload.source.name))))

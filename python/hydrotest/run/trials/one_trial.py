@@ -1,4 +1,4 @@
-"""Tests that are one trial: what the soak, the fault and the profile share."""
+"""Tests of one trial: the common part of the soak, the fault and the profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OneTrialTest(ABC):
 
     @property
     def phase(self) -> str:
-        """What the user is told that goes on."""
+        """The phase that is shown to the user."""
         return self.purpose
 
     @abstractmethod
@@ -58,7 +58,7 @@ class OneLevelTest(OneTrialTest):
         """See `TrialPlan`."""
 
     def disturbance(self) -> Disturbance | None:
-        """What is done to a system meanwhile; a new one for each attempt."""
+        """The disturbance of a system during the trial; a new one for each attempt."""
         return None
 
     async def attempt(self) -> Trial:

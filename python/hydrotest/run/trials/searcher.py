@@ -1,4 +1,4 @@
-"""Carries a limit search out, trial by trial, whatever is searched."""
+"""Carries out a limit search, trial by trial, whatever it searches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hydrotest.summary.base import finite
 
 
 class Searcher:
-    """One search: `attempt` presses at what is proposed, in a stage; `judge` says what came of it."""
+    """One search: `attempt` runs a trial at the proposed value, in a stage; `judge` gives its verdict."""
 
     def __init__(self, test: int, name: str, search: LimitSearch, bench: Bench,
                  attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict]) -> None:  # fmt: skip
@@ -33,7 +33,7 @@ class Searcher:
         self.voids = 0
 
     def replay(self, trial: Trial, proposed: float | None) -> None:
-        """Tells the search of a trial that an earlier run made, if it is the one that it asks for."""
+        """Gives the search a trial of an earlier run, if it is the one that the search asks for."""
         if proposed == self.search.propose():
             verdict, then = self.judge(trial), self.decided.of_trial(trial.number)
             if not self.retries.take(verdict) if then is None else not then.excused:
@@ -45,7 +45,8 @@ class Searcher:
         return self.search.propose() is None
 
     async def run_turn(self, turn: int) -> None:
-        """Goes on until this turn of the search is over: 0 is the whole main search, then each independent one has a trial."""
+        """Goes on until this round of the search is over: 0 is the complete main search, then each
+        independent one has a trial."""
         while (proposed := self.search.propose()) is not None and self.search.turn == turn:
             stage = self.search.stage
             self.bench.listener.phase(f"{self.name}: {stage} search")

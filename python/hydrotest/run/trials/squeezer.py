@@ -1,5 +1,8 @@
-"""Carries the squeeze of a workload's limit out: rounds until what binds is proven, nothing that can be squeezed binds, or the budget ends. Then what binds is relieved;
-where nothing does, the generators are doubled."""
+"""Carries out the squeeze of a workload's limit.
+
+Rounds go on until a bottleneck is proven, nothing that can be squeezed binds, or the budget ends.
+A bottleneck is then relieved; where there is none, the generators are doubled.
+"""
 
 from __future__ import annotations
 
@@ -40,27 +43,29 @@ from hydrotest.verdicts.figures import Squeezed
 
 RELIEF_TURNS = 3
 PAIRS = 5
-"""Of windows by the generators and by twice as many."""
+"""Pairs of windows: by the generators, and by twice as many."""
 PAIR_WINDOW_S = 4.0
 PASS = 0.8
-"""Of the mean time of a pass: passes differ."""
+"""Share of a pass's mean time: passes differ."""
 
 
 class Squeezable(Doubleable, Protocol):
-    """A workload that goes on for as long as it is let, whatever is taken from its hosts; with generators of its own, or none."""
+    """A workload that runs for as long as needed, whatever is taken from its hosts; with or without
+    generators of its own."""
 
     async def last(self, seconds: float) -> None:
-        """Returns after so many seconds or a little more, when what it does can be counted."""
+        """Returns after so many seconds or a little more, when its operations can be counted."""
 
 
 def skip_squeeze(bench: Bench, index: int, workload: str, why: NotSqueezed, how: str = NOT_SQUEEZED) -> None:
-    """Reports why a workload of the test `index` is not squeezed, or no further, and keeps it for the verdict."""
+    """Reports why a workload of the test `index` is not squeezed, or no further, and records it for the
+    verdict."""
     bench.runner.folder.journal(NOT_SQUEEZED, test=index, workload=workload, because=asdict(why))
     bench.listener.say(f"{workload} is {how}: {not_squeezed_words(why)}")
 
 
 class Squeezer:
-    """Proves what binds one workload of an isolated test."""
+    """Proves the bottleneck of one workload of an isolated test."""
 
     def __init__(
         self, index: int, workload: Squeezable, budget_s: float, bench: Bench, done: list[Trial], load_spec: LoadSpec = UNTHROTTLED
@@ -70,12 +75,15 @@ class Squeezer:
         self.workload = workload
         self.budget_s = budget_s
         self._block_s = 0.0
-        """The least that a turn must last."""
+        """The minimum length of a block."""
         self.bench = bench
         self.done = [trial for trial in done if trial.test == index and trial.purpose == Purpose.SQUEEZE and trial.is_about(workload.name)]
 
     async def run(self) -> None:
-        """Squeezes, and relieves what was proven to bind, where there is more to give. What cannot be pressed so costs its proof, not the run."""
+        """Squeezes, and relieves a proven bottleneck where there is more to give.
+
+        A workload that cannot run this way costs its proof, not the run.
+        """
         name = self.workload.name
         try:
             decision = await self._prove()
@@ -83,21 +91,24 @@ class Squeezer:
             is_relievable = all(self.bench.hosts[host].relievable for one in binds for host in one.hosts)
             if binds and is_relievable and not is_relieved(self._trials(), name):
                 await self._relieve(binds)
-            # By schedule twice as many do no more; that it is the schedule is known.
+            # By schedule, twice as many generators do no more: the schedule is known to be the bound.
             if decision.is_none and self.workload.generator_count and not self.load_spec.peak_per_s:
                 await run_pairs(self.bench, self.index, self.workload, PAIRS, PAIR_WINDOW_S, self._trials(), self.load_spec)
         except TrialsFailedError as error:
             self._skip(NotSqueezed(Unsqueezed.REFUSED, detail=error.message), "squeezed no further")
 
     async def _prove(self) -> Decision:
-        """Squeezes only; what that proves. Nothing binds, too, where nothing is used enough for it."""
+        """Only squeezes, and returns what that proves.
+
+        Also decides that nothing binds where nothing is used enough for it.
+        """
         name, folder = self.workload.name, self.bench.runner.folder
         windows = unthrottled_windows(folder, self._trials(), name)
         over = self._worth_it(uses_in(folder, windows, folder.read_json(layout.ENVIRONMENT)["hosts"], self._needed))
         if not over:
             self._skip(NotSqueezed(Unsqueezed.NOTHING_TO_TAKE))
             return Decision([], is_none=True)
-        # A turn ends with a pass through its tests: so that it is that of one, and not the one after.
+        # A block ends with a pass through the tests, so that it covers that pass and not the next one.
         self._block_s = PASS * max((pass_s(trial, name) for trial, _, _ in windows), default=0.0)
         chosen = within(over, self._peers, self.budget_s, self._block_s)
         if not chosen:
@@ -123,7 +134,10 @@ class Squeezer:
         return state.decide(is_last=True)
 
     def _goes_further(self, state: Squeezing) -> bool:
-        """True if nothing of what was tried binds, and something was not that is used enough while nothing is taken: it is tried from now on."""
+        """True if nothing tried so far binds, and another resource is used enough while nothing is taken.
+
+        That resource is tried from now on.
+        """
         if not state.decide().is_none:
             return False
         folder = self.bench.runner.folder
@@ -132,7 +146,7 @@ class Squeezer:
         return not state.decide().is_none
 
     def _worth_it(self, uses: Sequence[Use]) -> list[Candidate]:
-        """Of what was used, all that is worth squeezing."""
+        """All used resources that are worth squeezing."""
         hosts = self.bench.hosts.values()
         return candidates(uses, {host.name: host.squeezable for host in hosts}, [host.name for host in hosts if not host.relievable])
 
@@ -145,7 +159,10 @@ class Squeezer:
         return self.bench.experiment.peers(self.workload.name)
 
     async def _may_take(self, over: Sequence[Candidate]) -> bool:
-        """Tries once whether what is no share of an emulated host can be taken. Says so if not."""
+        """Tries once whether a resource that is not a share of an emulated host can be taken.
+
+        Reports if not.
+        """
         for host, resource in {(host, one.resource) for one in over for host in one.hosts if not self.bench.hosts[host].relievable}:
             try:
                 await self.bench.hosts[host].give(resource, LEFT[resource])
@@ -169,7 +186,8 @@ class Squeezer:
         )  # fmt: skip
 
     async def _relieve(self, binds: Sequence[Candidate]) -> None:
-        """Gives more of what binds, on all hosts where it does, to see how far the rate rises and what binds next."""
+        """Gives more of what binds, on all hosts where it does, to see how far the rate rises and what
+        binds next."""
         self.bench.listener.phase(f"{self.workload.name}: relieving what binds it")
         hosts, resource = [host for one in binds for host in one.hosts], binds[0].resource
         self.bench.listener.trial_ended(
@@ -178,7 +196,7 @@ class Squeezer:
 
 
 def _seconds(trial: Trial) -> float:
-    """Length of a round's turns."""
+    """Total length of a round's blocks."""
     return trial.turns[-1].end_wall_s - trial.turns[0].start_wall_s if trial.turns else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Levels pressed by the systems' own tools."""
+"""Levels of load applied by the systems' own tools."""
 
 from __future__ import annotations
 
@@ -24,27 +24,34 @@ from hydrotest.systems.java import find_java
 from hydrotest.systems.kafka.secured import TOOL_PROPERTIES, render_tool
 
 SATURATED_GUESS_PER_S = 600_000
-"""Records a second that ProducerPerformance is reckoned to make without a rate; it takes a number of records, not a time."""
+"""Assumed rate of ProducerPerformance without a rate limit, in records a second; it takes a number of
+records, not a time."""
 SATURATED_GUESS_BYTES_PER_S = 200e6
-"""Of large records it makes fewer, and their number takes the disk's room: so many bytes a second at most are reckoned with."""
+"""Assumed maximum in bytes a second: large records are slower, and their number takes free space of the
+disk."""
 RECORDS_PER_S_MIN, BYTES_PER_S_MIN = 1_000.0, 1e6
-"""Kafka's tools take a number of records, which takes as long as it takes; a broker with a tenth of a core brings more a second."""
+"""Assumed minimum rates.
+
+Kafka's tools take a number of records; a broker with a tenth of a core is faster than this.
+"""
 SILENCE = Patience.of(a_line_every_five_seconds=SLOW * 60.0)
 """ProducerPerformance prints its progress, and so does cassandra-stress once it is warm."""
 TOOL_S_MAX = SLOW * 100.0
-"""For a JVM to start, and to sum up."""
+"""Time for a JVM to start, and to sum up."""
 STRESS_WARM_UP_S_MAX = 2 * 50_000 / 100.0
-"""cassandra-stress warms each of its operations up by 50,000, of which a ring with a small part of a core answers hundreds a second."""
+"""cassandra-stress warms up each operation 50,000 times; a ring with a small part of a core answers
+hundreds a second."""
 JVM_WARM_UP_S = 10.0
-"""Left out of a stock tool's figures, where it can leave something out: its own code is compiled in that time."""
+"""Left out of a stock tool's figures, where it has an option for that: its own code is compiled in that
+time."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """What a tool is to do; neither rate nor number in flight: as fast as it can."""
+    """A stock tool's task; without a rate and a number in flight: as fast as it can."""
 
     number: int
-    """Of its trial."""
+    """Number of its trial."""
     rate: float | None
     in_flight: int | None
     log: Path
@@ -52,7 +59,7 @@ class Level:
 
 
 async def run_stock_level(bench: Bench, workload: Rated, plan: TrialPlan, rate: float | None, in_flight: int | None) -> Trial:
-    """One level by the stock client. Neither rate nor count: as fast as it can."""
+    """One level by the stock client. Without a rate and a count: as fast as it can."""
     number, kind = bench.runner.claim(), workload.spec.kind
     tool = WORKLOADS[kind].stock
     assert tool is not None  # the experiment's check refuses a stock client where there is none
@@ -72,7 +79,7 @@ def _kafka_classpath(bench: Bench) -> str:
 
 
 async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
-    """What a tool must know to be let in; beside the systems' own files, not in the run folder: it may hold a password."""
+    """A tool's credentials; next to the systems' own files, not in the run folder: it may hold a password."""
     host, tls = workload.host, workload.cluster.tls
     folder = host.scratch(bench.run)
     identity = None
@@ -84,7 +91,7 @@ async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
 
 
 def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_PER_S_MIN) -> Patience:
-    """For a tool of Kafka's that has so many records to write or to read."""
+    """For a Kafka tool that has so many records to write or to read."""
     slowest = min(planned_per_s, RECORDS_PER_S_MIN, BYTES_PER_S_MIN / source.spec.record_bytes)
     return Patience.of(its_records=records / slowest, the_tool_itself=TOOL_S_MAX)
 
@@ -113,7 +120,7 @@ async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Leve
     source = workload.source
     command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, await _tool_config(bench, source),
                                      workload.topic, workload.records, group)  # fmt: skip
-    # It prints nothing before its end, and ends itself where nothing comes for a minute.
+    # It prints nothing before its end, and ends itself when nothing arrives for a minute.
     patience = _for_records(workload.records, source)
     return parse_consumer(*await run_command(command.name, command.argv, workload.host, level.log, patience))
 

@@ -1,4 +1,4 @@
-"""Runs one trial: generators together, samples and results on disk when it ends, a record whatever happened."""
+"""Runs one trial: generators together, samples and results on disk at its end, a record in any case."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ class TrialPlan:
     pair: int | None = None
     subject: str | None = None
     patience_s: float = 2.0
-    """An open-loop trial whose oldest operation is this much older than the objective allows is hopeless and ends: far more
-    than 1 % of a window of seconds is late by then."""
+    """An open-loop trial ends as hopeless when its oldest operation exceeds the objective by so many seconds.
+
+    By then, far more than 1 % of a window of seconds is late.
+    """
 
     @property
     def seconds(self) -> float:
@@ -54,16 +56,16 @@ Loads = dict[str, Load]
 
 
 class Background(Protocol):
-    """Something that presses beside the generators, without a rate."""
+    """Load that runs next to the generators, without a rate."""
 
     async def ready(self) -> None:
         """Returns when it can begin at once. Raises `TrialFailedError`."""
 
     async def begin(self) -> None:
-        """Begins to press."""
+        """Begins to apply load."""
 
     async def end(self) -> Load:
-        """Ends, and says what it did. Also called after a failure of `begin`."""
+        """Ends, and reports what it did. Also called after a failure of `begin`."""
         ...
 
 
@@ -76,37 +78,42 @@ class Part:
     generators: list[Generator] = field(default_factory=list)
     set_up: Callable[[], Awaitable[None]] | None = None
     drain: Callable[[], Awaitable[None]] | None = None
-    """Called when what writes has ended, before what follows is told so."""
+    """Called when the writers have ended, before the followers are notified."""
     account: Callable[[Load, Loads], Awaitable[Load]] | None = None
-    """Adds what became of what was sent; it sees the other parts too."""
+    """Adds the account of the records sent; it sees the other parts too."""
     tear_down: Callable[[], Awaitable[None]] | None = None
     """Done after the trial is recorded, however it ended."""
     background: Background | None = None
 
     def nothing(self) -> Load:
-        """What is recorded if the trial fails."""
+        """The record of a failed trial."""
         generator = self.generators[0] if self.generators else None
         return Load(workload=self.workload, kind=self.kind, client=generator.client if generator else "native",
                     offered=generator.offered if generator else None, in_flight=generator.in_flight if generator else None)  # fmt: skip
 
 
 class Disturbance(Protocol):
-    """Something that is done to a system while generators press on it."""
+    """Something that is done to a system under load."""
 
     @property
     def records(self) -> Mapping[str, Any]:
-        """What was done, by the name of the trial's field that keeps it; empty before it is over."""
+        """What was done, by the name of the trial's field that keeps it; empty before it ends."""
         ...
 
     async def carry_out(self) -> None:
-        """Called when the generators begin; returns when the system serves again. Raises `SystemFailedError` if it does not."""
+        """Called when the generators begin; returns when the system serves again.
+
+        Raises `SystemFailedError` if it does not.
+        """
         ...
 
 
 @asynccontextmanager
 async def _disturbed(disturbance: Disturbance | None, begun: asyncio.Event) -> AsyncIterator[None]:
-    """Carries it out during the block, once `begun` is set, and waits for its end: also after a failed trial, since the next
-    one needs the system again."""
+    """Carries the disturbance out during the block, once `begun` is set, and waits for its end.
+
+    Also after a failed trial, since the next one needs the system again.
+    """
 
     async def body(disturbance: Disturbance) -> None:
         await begun.wait()
@@ -125,12 +132,12 @@ async def _disturbed(disturbance: Disturbance | None, begun: asyncio.Event) -> A
     else:
         await task
     finally:
-        await cancelled(task)  # what it failed with is raised above; where a run is being ended, its end is what is told
+        await cancelled(task)  # its failure is raised above; where a run is being ended, its end is reported
 
 
 @asynccontextmanager
 async def _pressing(backgrounds: Sequence[Background]) -> AsyncIterator[list[Load]]:
-    """Lets them press for the length of the block; what they did is in the list behind it."""
+    """Runs them for the length of the block; the list holds their loads after it."""
     did: list[Load] = []
     for background in backgrounds:
         await background.ready()
@@ -150,14 +157,14 @@ async def _end(background: Background, did: list[Load]) -> None:
 
 @dataclass
 class Overhead:
-    """The controller's own CPU while generators pressed."""
+    """The controller's own CPU while generators applied load."""
 
     cpu_s: float = 0.0
     wall_s: float = 0.0
 
     @property
     def cores(self) -> float | None:
-        """Cores used on average; None before anything was measured."""
+        """Cores used on average; None before any measurement."""
         return self.cpu_s / self.wall_s if self.wall_s else None
 
 
@@ -180,7 +187,8 @@ class TrialRunner:
         return number
 
     async def press(self, number: int, plan: TrialPlan, parts: list[Part], disturbance: Disturbance | None = None) -> Trial:
-        """Runs one trial of some workloads together: all set up, then all at once under load, then each accounted for.
+        """Runs one trial of some workloads together: all set up, then all at once under load, then each
+        accounted for.
 
         A generator's failure makes the trial a failed one; a system's death ends the run
         (`SystemFailedError`) after the trial is recorded.
@@ -223,7 +231,7 @@ class TrialRunner:
         except BaseException:
             try:
                 await each("what a trial made could not be removed", removals)
-            except HydrotestError as error:  # what came first is raised
+            except HydrotestError as error:  # the first error is raised
                 self.listener.say(error.message)
             raise
         await each("what a trial made could not be removed", removals)
@@ -241,7 +249,7 @@ class TrialRunner:
             loads = await self._unless_dead(body())
         except TrialFailedError as error:
             reason = error.message
-            # A service's death shows first as its clients' failure; give its supervisor time to say so.
+            # A service's death shows first as its clients' failure; its supervisor needs time to report it.
             await asyncio.wait([self.died], timeout=2.0)
         except asyncio.CancelledError:
             reason = "interrupted"
@@ -271,7 +279,7 @@ class TrialRunner:
         return trial
 
     async def _unless_dead(self, work: Awaitable[list[Load]]) -> list[Load]:
-        """The loads, unless a system or a sampler is gone first: what goes on without them is void."""
+        """The loads, unless a system or a sampler is gone first: then the rest of the trial is void."""
         task = asyncio.ensure_future(work)
         try:
             watched: set[asyncio.Future[list[Load]] | asyncio.Future[str]] = {task, self.died, self.sampling.lost}

@@ -1,4 +1,4 @@
-"""What every workload has in common: it is prepared once, takes part in trials, and is accounted for at the end."""
+"""What all workloads have in common: prepared once, part of trials, accounted for at the end."""
 
 from __future__ import annotations
 
@@ -27,32 +27,37 @@ from hydrotest.systems.base import System
 
 WARM_UP_CHUNK_S = 8.0
 SATURATED_WARM_UP_SHARE = 0.7
-"""Of the longest warm-up; the rest is left for load by schedule."""
+"""Share of the longest warm-up; the rest is left for load by schedule."""
 IN_FLIGHT_MARGIN_S = 1.0
-"""The in-flight cap lies this far beyond what can be in flight before the trial is given up."""
+"""The in-flight cap exceeds by this much what can be in flight before the trial is given up."""
 IN_FLIGHT_CAP_MIN = 10_000
 SCHEDULED_WARM_UP_RATE = 0.6
-"""Of the rate without a rate limit: surely below the limit, and near enough to it."""
+"""Share of the unthrottled rate: surely below the limit, and near enough to it."""
 
 
 @dataclass(frozen=True)
 class LoadSpec:
-    """How a workload is pressed: by schedule with a rate, with a number in flight, or with as many as saturate."""
+    """How a workload is loaded: by schedule with a rate, with a number in flight, or with as many as
+    saturate."""
 
     rate_per_s: float | None = None
     in_flight: int | None = None
     stretches: tuple[Stretch, ...] = ()
     """A rate that changes."""
     times: int = 1
-    """So many times as many generators as the workload has, each with as many in flight as one of its own; a schedule is kept by all of them together."""
+    """Multiplies the workload's generators.
+
+    Each has as many in flight as one of its own; a schedule is shared by all.
+    """
 
     @property
     def peak_per_s(self) -> float:
-        """The highest rate asked for; 0 without a schedule."""
+        """The highest offered rate; 0 without a schedule."""
         return max([self.rate_per_s or 0.0, *(max(stretch.rate, stretch.end_rate) for stretch in self.stretches)])
 
     def load(self, arrivals: Arrivals, seed: int, saturating: int) -> dict[str, Any]:
-        """`LoadModel` of rust/core/src/wire.rs; `saturating` in flight where nothing is asked for."""
+        """`LoadModel` of rust/core/src/wire.rs; without a rate or number in flight, `saturating` are in
+        flight."""
         if self.rate_per_s is not None:
             return {"open": {"rate_per_s": self.rate_per_s, "arrivals": arrivals.wire(seed)}}
         if self.stretches:
@@ -65,7 +70,7 @@ UNTHROTTLED = LoadSpec()
 
 
 class FaultTarget(Protocol):
-    """What can be taken away and brought back: a service, a host, a driver."""
+    """A fault target that can be taken away and brought back: a service, a host, a driver."""
 
     @property
     def name(self) -> str:
@@ -73,10 +78,10 @@ class FaultTarget(Protocol):
         ...
 
     async def inject(self, how: Any) -> None:
-        """Takes it away, and returns when it is."""
+        """Takes it away, and returns when it is gone."""
 
     async def heal(self, how: Any) -> None:
-        """Undoes that."""
+        """Undoes the fault."""
 
 
 @dataclass
@@ -90,28 +95,35 @@ class Bench:
     runner: TrialRunner
     listener: Listener
     without_cpu_quota: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Systems are warmed in it: under an emulated host's quota their code would be compiled for as long as it is measured."""
+    """Systems warm up inside this block: an emulated host's quota would make JIT compilation last into
+    the measurement."""
     background: dict[str, FaultTarget] = field(default_factory=dict)
-    """What is no service of a system, and can be taken away like one: drivers of dataflows."""
+    """Fault targets that are not services of a system: drivers of dataflows."""
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
         return plan.patience_s + max(self.experiment.objective(workload).latencies_ms().values(), default=0.0) / 1e3
 
     def in_flight_cap(self, workload: str, load_spec: LoadSpec, plan: TrialPlan) -> int:
-        """What an open loop may have in flight: never what stops it, unless the generator itself falls behind."""
+        """How many operations an open loop may have in flight.
+
+        The cap is never what stops it, unless the generator itself falls behind.
+        """
         spec = self.experiment.workloads[workload]
-        # A burst is due at once, and another may come before the one before it is answered.
+        # A burst is due at once, and another may come before the previous one is answered.
         bursts = 2 * spec.burst
         sustained = round(load_spec.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
         return max(IN_FLIGHT_CAP_MIN, sustained + bursts)
 
     def seed(self, workload: str, number: int) -> int:
-        """Of what a workload draws in a trial: another for each of both, so that nothing coincides that is said to be random."""
+        """The random seed of a workload in a trial.
+
+        It differs by workload and by trial, so that draws are independent.
+        """
         return number * len(self.experiment.workloads) + list(self.experiment.workloads).index(workload)
 
     def load_settings(self, workload: str, model: dict[str, Any], plan: TrialPlan, in_flight_cap: int) -> dict[str, object]:
-        """`LoadSettings` of rust/core/src/wire.rs, without what only the workload knows."""
+        """`LoadSettings` of rust/core/src/wire.rs, without the fields that only the workload knows."""
         give_up = self.give_up_s(workload, plan) if "closed" not in model else None
         return {"model": model, "seconds": plan.seconds, "give_up_s": give_up, "in_flight_max": in_flight_cap}
 
@@ -124,9 +136,9 @@ class Workload(ABC):
         self.spec = spec
         self.bench = bench
         self.hosts = [bench.hosts[host] for host in bench.experiment.generator_hosts(name)]
-        """One for each generator."""
+        """One host for each generator."""
         self.host = self.hosts[0]
-        """Questions are asked from here."""
+        """Requests to the system are sent from here."""
         self.is_prepared = False
 
     @classmethod
@@ -135,7 +147,10 @@ class Workload(ABC):
         return cls(name, spec, bench)
 
     async def prepare(self) -> None:
-        """Sets up and warms the system; once. Tried again while it fails: raises `TrialsFailedError` after some times."""
+        """Sets up and warms the system, once.
+
+        Retries when it fails; raises `TrialsFailedError` after some attempts.
+        """
         if not self.is_prepared:
             with self.bench.without_cpu_quota():
                 await until_through(self.bench, f"preparing {self.name}", self._prepare)
@@ -144,28 +159,30 @@ class Workload(ABC):
 
     @abstractmethod
     async def _prepare(self) -> None:
-        """Sets up, on emulated hosts that have all of the machine's cores meanwhile. May be called again after it has raised
-        `TrialFailedError`."""
+        """Sets up, while emulated hosts have all of the machine's cores.
+
+        May be called again after a `TrialFailedError`.
+        """
 
     async def _settle(self) -> None:  # noqa: B027 - most are warm by then
-        """What is to be done on hosts as they are measured later. May be called again, too."""
+        """What remains to be done on hosts as they are measured later. May be called again, too."""
 
     async def finish(self) -> None:  # noqa: B027 - most have nothing left to do
         """Accounts for what is left and removes what was made."""
 
 
 class LoadWorkload(Workload):
-    """One that can be pressed beside others, in one trial."""
+    """A workload that can run with others in one trial."""
 
     @abstractmethod
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
-        """Its part in trial `number`. What has no rate presses as it does, whatever is asked."""
+        """Its part in trial `number`. A workload without a rate ignores `load_spec`."""
 
     source: Rated | None = None
-    """What it follows: it presses as much as that, whose records it reads."""
+    """The workload whose records it reads; it applies as much load as that one."""
 
     def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
-        """Its part in a trial in which its source presses too."""
+        """Its part in a trial in which its source runs too."""
         return self.part(number, plan, load_spec)
 
     async def prepare_together(self) -> None:
@@ -173,16 +190,16 @@ class LoadWorkload(Workload):
         await self.prepare()
 
     async def warm_again(self) -> Trial | None:
-        """Warms what was started anew since it was warmed; the trial of it that failed, if one did."""
+        """Warms what was restarted since it was warmed; returns the trial that failed, if one did."""
         return None
 
 
 class Rated(LoadWorkload):
-    """A workload that can be pressed alone, by schedule or without."""
+    """A workload that can run alone, with a rate limit or without."""
 
     @property
     def generator_count(self) -> int:
-        """How many it has of its own."""
+        """Number of its own generators."""
         return len(self.hosts)
 
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
@@ -191,7 +208,7 @@ class Rated(LoadWorkload):
         return await self.bench.runner.press(number, plan, [self.part(number, plan, load_spec)], disturbance)
 
     async def last(self, seconds: float) -> None:
-        """Returns after so many seconds: what it does can be counted at any moment."""
+        """Returns after so many seconds: its operations can be counted at any moment."""
         await asyncio.sleep(seconds)
 
     async def open_loop(self, rate_per_s: float, plan: TrialPlan) -> Trial:
@@ -203,12 +220,15 @@ class Rated(LoadWorkload):
         return await self.trial(plan, LoadSpec(in_flight=in_flight))
 
     async def saturate(self, plan: TrialPlan) -> Trial:
-        """One trial that shows what goes through when more than enough is offered."""
+        """One trial that shows the throughput when more than enough is offered."""
         return await self.trial(plan, UNTHROTTLED)
 
     async def _warm(self, service_prefix: str) -> None:
-        """Presses in chunks until the system's CPU cost per operation has settled and its JIT compilers rest, within the experiment's bounds:
-        first without a rate limit, then by schedule as the trials will be, since other code is hot there."""
+        """Applies load in chunks until the CPU cost per operation has settled and the JIT compilers are idle.
+
+        Stays within the experiment's bounds. First without a rate limit, then by schedule as in the
+        trials, since other code is hot there.
+        """
         bounds = self.bench.experiment.warm_up
         buffer = self.bench.runner.sampling.buffer
         cpu, jit = buffer.service_cpu_us, buffer.service_jit_us
@@ -238,17 +258,20 @@ class Rated(LoadWorkload):
 
 
 class Follower(Rated):
-    """One that presses as much as another workload, whose records it reads."""
+    """A workload that reads another workload's records, at that workload's rate."""
 
     source: Rated
 
     @abstractmethod
     def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
-        """Its part in a trial in which its source presses too."""
+        """Its part in a trial in which its source runs too."""
 
 
 async def remove_quietly(bench: Bench, removal: Awaitable[None], what: str) -> None:
-    """Removes something of ours; where the system is gone, so is it, and the run's own error is the one to hear."""
+    """Removes something of ours.
+
+    If the system is gone, so is it, and the run's own error is the one to report.
+    """
     try:
         await removal
     except TrialFailedError as error:

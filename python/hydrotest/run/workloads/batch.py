@@ -1,4 +1,4 @@
-"""Workloads without a rate: Spark's batch tests, and neighbours that only use up the machine."""
+"""Workloads without a rate: Spark's batch tests, and neighbours that only use the machine's resources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hydrotest.store.records import Iteration, Load, Trial
 
 
 class Batch(LoadWorkload):
-    """Spark tests in turn, by a driver that stays up for the run."""
+    """Spark tests one after the other, by a driver that stays up for the run."""
 
     generator_count = 0
     """A batch workload is its own load."""
@@ -37,27 +37,28 @@ class Batch(LoadWorkload):
 
         properties: dict[str, PropertyValue] = {} if spec.cores is None else {"spark.cores.max": spec.cores}
         self._warm: Driver | None = None
-        """The one that was warmed up."""
+        """The driver that was warmed up."""
         self._ended: list[Iteration] = []
-        """Of the trial that runs."""
+        """Tests that ended in the current trial."""
         self.kept = LongLivedDriver(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
         await self.warmed()
 
     async def warmed(self) -> Driver:
-        """The driver, warm: also one that was started after the first, which another workload's or its own death has ended."""
+        """The warm driver. A new one is warmed up too, after another workload or a crash has ended the
+        first."""
         driver = await self.kept.running()
         if driver is not self._warm:
             with self.bench.without_cpu_quota():
                 await self._warm_up(driver)
-            # One that hung while it was cold has been ended.
+            # A driver that hung while it was cold has been ended.
             driver = self._warm = await self.kept.running()
         return driver
 
     async def _warm_up(self, driver: Driver) -> None:
         self.bench.listener.phase(f"warming up spark with {self.name}")
-        # Each test at least twice: the first runs of anything on a JVM say little.
+        # Each test at least twice: the first runs on a JVM are not representative.
         await driver.press()
         begun = time.monotonic()
         runs: list[Iteration] = []
@@ -65,7 +66,7 @@ class Batch(LoadWorkload):
             try:
                 runs.append(await self._next(driver))
             except JobHungError as hung:
-                # What hangs when it is cold is measured all the same: there it is told of.
+                # A test that hangs while it is cold is still measured; the trial reports it.
                 self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
                 await self.kept.leave()
                 return
@@ -97,7 +98,7 @@ class Batch(LoadWorkload):
         return await self.bench.runner.record(number, plan, [self.load([], None)], body)
 
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
-        """Its tests in turn, over and over, for as long as the disturbance takes, or as planned."""
+        """Its tests one after the other, repeatedly, for as long as the disturbance takes, or as planned."""
         number = self.bench.runner.claim()
         self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
 
@@ -122,14 +123,20 @@ class Batch(LoadWorkload):
         return await self.bench.runner.record(number, plan, [self.load([], None)], body, disturbance)
 
     async def _quieten(self, driver: Driver) -> None:
-        """After a failure: what it tells of a test that is cut short is not the next trial's. One that does not become idle is ended."""
+        """After a failure: the next trial must not count reports of a test that is cut short.
+
+        A driver that does not become idle is ended.
+        """
         try:
             await driver.rested()
-        except TrialFailedError:  # the failure that came first is told
+        except TrialFailedError:  # the first failure is the one to report
             await self.kept.leave()
 
     async def last(self, seconds: float) -> None:
-        """Returns after so many seconds, when each test has come to its end as often as the others. Raises `TrialFailedError` if one does not."""
+        """Returns after so many seconds, when all tests have ended equally often.
+
+        Raises `TrialFailedError` if one does not end.
+        """
         driver = await self.kept.running()
         until = time.monotonic() + seconds
         while True:
@@ -142,7 +149,7 @@ class Batch(LoadWorkload):
                 return
 
     async def _give_up(self, driver: Driver, hung: JobHungError) -> Iteration:
-        """Ends a driver whose test does not come to its end; what it did by then stands in its event log."""
+        """Ends a driver whose test does not end; its event log shows what it did until then."""
         self.bench.listener.say(f"{self.name}: {hung.message}")
         now, number = time.time(), driver.iterations
         await self.kept.leave()
@@ -151,7 +158,7 @@ class Batch(LoadWorkload):
                          error=hung.message)  # fmt: skip
 
     async def _next(self, driver: Driver) -> Iteration:
-        """The next to end; of one that Spark ended, what that means. Raises `JobHungError`."""
+        """The next test that ends; if Spark ended it, with the reason. Raises `JobHungError`."""
         ended = await driver.next_iteration(self.spec.budget)
         if ended.error is None:
             return ended
@@ -160,11 +167,11 @@ class Batch(LoadWorkload):
         return ended.model_copy(update={"error": told})
 
     def _all_fail(self, iterations: Sequence[Iteration]) -> bool:
-        """True if each test has been tried and none has ever come to its end: more would only take time."""
+        """True if each test was tried and none has ever ended: more trials would only take time."""
         return len(iterations) >= len(self.spec.tests) and not any(iteration.finished for iteration in iterations)
 
     def load(self, iterations: list[Iteration], driver: Driver | None) -> Load:
-        """What is recorded of it in a trial. Raises `TrialFailedError` if a test answered wrongly."""
+        """The record of this workload in a trial. Raises `TrialFailedError` if a test's answer was wrong."""
         wrong = next((i for i in iterations if not i.cut and i.finished and not i.correct), None)
         if wrong is not None:
             raise TrialFailedError(f"{self.name}: {wrong.test} failed: its answer was wrong")
@@ -198,7 +205,7 @@ class _Looping(Background):
         iterations = await self.driver.rested()
         failed = next((i for i in iterations if not i.cut and not i.finished), None)
         if failed is not None:
-            # Beside others, what fails does not press as it should.
+            # Next to other workloads, a test that fails does not apply the intended load.
             raise TrialFailedError(
                 f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.kept.system.names)}"
             )
@@ -206,14 +213,14 @@ class _Looping(Background):
 
 
 class Neighbour(LoadWorkload):
-    """Some program of the user's that runs beside the others."""
+    """A program of the user's that runs next to the other workloads."""
 
     def __init__(self, name: str, spec: Command, bench: Bench) -> None:
         super().__init__(name, spec, bench)
         self.spec: Command = spec
 
     async def _prepare(self) -> None:
-        """Nothing: it is started with each trial."""
+        """Does nothing: the program starts with each trial."""
 
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         log = self.bench.runner.folder.trial_path(number, plan.slug).resolve() / layout.stock_output(self.name)
@@ -221,7 +228,7 @@ class Neighbour(LoadWorkload):
 
 
 class _Running(Background):
-    """The program, for the length of a trial; started anew if it ends."""
+    """The program, for the length of a trial; restarted if it ends."""
 
     def __init__(self, neighbour: Neighbour, log: Path) -> None:
         self.neighbour = neighbour
@@ -249,7 +256,7 @@ class _Running(Background):
             if problem is not None:
                 raise TrialFailedError(f"{self.neighbour.name}: {problem}")
             if not has_lasted:
-                # It pressed nothing, or not to the end.
+                # It applied no load, or not until the end.
                 said = last_lines(await log_text(self.neighbour.host, self.log))
                 raise TrialFailedError(f"{self.neighbour.name} ended by itself: {said}")
         return Load(workload=self.neighbour.name, kind=self.neighbour.spec.kind, client="command")

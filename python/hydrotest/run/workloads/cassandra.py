@@ -24,7 +24,8 @@ class Store(Rated):
         super().__init__(name, spec, bench)
         self.spec: CassandraLoad = spec
         self.cluster = bench.systems["cassandra"].cluster
-        # The number keeps apart what a keyspace's name cannot: `a-b` from `a_b`, and long names that begin alike.
+        # The number distinguishes what a keyspace's name cannot: `a-b` from `a_b`, and long names with the
+        # same beginning.
         number = list(bench.experiment.workloads).index(name)
         self.keyspace = f"hydrotest_{bench.run}_{number}_{name}".replace("-", "_").lower()[:KEYSPACE_NAME_MAX]
         self.stock_keyspace = f"{self.keyspace[: KEYSPACE_NAME_MAX - 6]}_stock"
@@ -64,7 +65,8 @@ class Store(Rated):
                                     "whether rows are there is not checked")  # fmt: skip
 
     def _begin(self) -> None:
-        """Says that rows are written from here on, for which there must be an account: also where the run ends before it can be made."""
+        """Records that rows are written from here on and need an account: also where the run ends before
+        it can be made."""
         if not self._has_begun:
             self._has_begun = True
             self.bench.runner.folder.journal(ROWS_BEGUN, workload=self.name, keyspace=self.keyspace)
@@ -99,7 +101,7 @@ class Store(Rated):
         acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
         attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         if self.spec.statements:
-            # Tables of the user's own are not read back as a whole: the reads of the workload are what is checked.
+            # Tables of the user's own are not read back completely: the workload's reads are the check.
             told = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
             self._account(told, reason="tables of one's own are checked by the workload's reads alone")
             await self._drop(self.keyspace)

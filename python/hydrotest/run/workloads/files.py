@@ -22,12 +22,12 @@ from hydrotest.systems.properties import property_text
 
 HEAP = "-Xmx256m"
 BYTES_PER_S_MIN = 1e6
-"""Of one copy; no disk or link that is not made slower on purpose brings less."""
+"""Of one copy; only a disk or link that is slowed down on purpose is slower."""
 JVM_S_MAX = SLOW * 60.0
 
 
 class Files(Workload):
-    """Passes over a number of files, each pass with another number at once."""
+    """Passes over a number of files, each with another number of files at once."""
 
     @classmethod
     def bind(cls, name: str, spec: HdfsWrite | HdfsRead, bench: Bench, made: Mapping[str, Workload]) -> Workload:  # noqa: ARG003 - its settings suffice
@@ -53,7 +53,7 @@ class Files(Workload):
             await self._press("write", self.written.at_once)
 
     async def measure(self, plan: TrialPlan, at_once: int) -> Trial:
-        """One pass, as one trial. Files that are not what was written fail it."""
+        """One pass, as one trial. It fails if files differ from what was written."""
         number = self.bench.runner.claim()
         self.bench.listener.trial_started(number, f"{self.name}: {self.written.files} files, {at_once} at once", plan.seconds)
 
@@ -89,7 +89,7 @@ class Files(Workload):
         return output
 
     def _patience(self) -> Patience:
-        """For a pass over all files, by the slowest of the hosts."""
+        """Time for a pass over all files, on the slowest host."""
         shares = [host.shares for host in self.bench.experiment.hosts.values()]
         given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
         copies = self.written.replication or self.system.spec.replication

@@ -1,4 +1,5 @@
-"""Dataflows: a pipeline behind a producer's topic, made for each trial, accounted for step by step, and removed."""
+"""Dataflows: a pipeline behind a producer's topic, made for each trial, accounted for by step, and
+removed."""
 
 from __future__ import annotations
 
@@ -30,21 +31,31 @@ from hydrotest.units import show_rate
 
 WARM_UP_S = 8.0
 WARM_UP_RATE = 5_000.0
-"""Records a second of the first warm-up, and the most of those after it."""
+"""Records a second of the first warm-up, and the maximum of later ones."""
 SETTLED = 1.1
-"""Times what went through a second in the warm-up before, at the same rate: below it a pipeline is warm. A new driver and new executors with a quarter of
-a core took 20 to 30 s for their first batch, 4 s a batch in the next trial, and 2 s in the one after it."""
+"""A pipeline is warm when its throughput grows by less than this factor between equal warm-ups.
+
+A new driver and new executors with a quarter of a core took 20 to 30 s for their first batch,
+4 s a batch in the next trial, and 2 s in the one after it.
+"""
 SATURATING_RATE = 2.0
-"""Of the rate at which records last went through: more than that, since large batches go through faster, and not so much more that the rest takes minutes."""
+"""Multiple of the last throughput that is offered to saturate.
+
+More than 1, since large batches have a higher throughput. Not so much more that the rest takes minutes.
+"""
 KEPT_UP = 0.9
-"""Of what was offered: one that brings so much through in the window may bring through more."""
+"""Share of the offered rate: a pipeline that completes this much in the window may have a higher
+throughput."""
 ROSE = 1.2
-"""Times what went through a second when half as much was offered: so may one that brings so much more through until all is. What is in its last batches when
-the window ends can be a tenth of what was offered in it, and more."""
+"""Ratio of the throughput to that at half the offered rate.
+
+A pipeline that reaches it may complete more, until it completes all. When the window ends, its last
+batches can hold a tenth of what was offered in it, and more.
+"""
 
 
 class Flow(Follower):
-    """A pipeline; how much goes through it is told by who follows its last topic."""
+    """A pipeline; the follower of its last topic reports its throughput."""
 
     @classmethod
     def bind(cls, name: str, spec: Dataflow, bench: Bench, made: Mapping[str, Workload]) -> Workload:
@@ -58,22 +69,25 @@ class Flow(Follower):
         self._drained = True
         self._drained_at = 0.0
         self._warm_since: int | None = None
-        """The start of the engine since which it is warm."""
+        """The engine start since which it is warm."""
         self._through: float | None = None
-        """Records a second that went through in the last trial that had more than enough."""
+        """Records a second that it completed in the last trial that offered more than enough."""
 
     async def _prepare(self) -> None:
         await self.source.prepare()
         await self.engine.ready()
 
     async def _settle(self) -> None:
-        # What goes through then is where the search begins: on hosts as they are.
+        # The search begins at the throughput measured here: on hosts as they are.
         self.bench.listener.phase(f"warming up {self.name}")
         await until_done(self.bench, self._warm_up)
 
     async def _warm_up(self) -> Trial:
-        """Presses by the same rate until it is through no sooner than before. Again for each new driver: no trial may tell of cold code. The last
-        trial of it; the first that failed, if one did."""
+        """Applies the same rate until the throughput no longer rises.
+
+        Repeats for each new driver: no trial may measure cold code. Returns the last of its trials, or the
+        first that failed.
+        """
         start, known = self.engine.starts, self._through or 0.0
         trial = await self._warm_by(WARM_UP_RATE)
         pressed_s, before, rate = WARM_UP_S, 0.0, min(WARM_UP_RATE, SATURATING_RATE * (self._through or WARM_UP_RATE))
@@ -91,7 +105,7 @@ class Flow(Follower):
         return await self._pressed(TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_S), LoadSpec(rate_per_s=rate_per_s))
 
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
-        """Its source presses, and it follows."""
+        """Its source produces, and it follows."""
         if (failed := await self.warm_again()) is not None:
             return failed
         if load_spec == UNTHROTTLED and self._through is not None:
@@ -112,8 +126,11 @@ class Flow(Follower):
         return await self.bench.runner.press(number, replace(plan, subject=self.name), parts, disturbance)
 
     async def saturate(self, plan: TrialPlan) -> Trial:
-        """Kafka takes far more than a pipeline, which then would be at work for minutes after it: so ever more is offered, until no more goes through.
-        The trial in which most arrived: far too much lengthens the batches until hardly one of them ends in the window."""
+        """Offers ever more, until the throughput no longer rises. Returns the trial in which most arrived.
+
+        Kafka takes far more than a pipeline, which would then work for minutes after the trial. Far too
+        much load also lengthens the batches, until hardly one of them ends in the window.
+        """
         rate, before = (self._through or WARM_UP_RATE) * SATURATING_RATE, 0.0
         best, most = None, 0.0
         while True:
@@ -174,13 +191,15 @@ class Flow(Follower):
 
     def _places(self, number: int) -> Places:
         own = f"hydrotest-{self.bench.run}-{self.name}-{number}"
-        # As Hadoop's Path takes it: it would not undo the escapes of an URI, and write elsewhere.
+        # Written as Hadoop's Path expects it: Path does not undo the escapes of a URI, and would write
+        # elsewhere.
         local = f"file://{self.host.scratch(self.bench.run) / own}"
         folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
         if (hdfs := narrowed(self.bench.systems.get("hdfs"), HdfsSystem)) is not None:
             folders["hdfs"] = f"{hdfs.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
-        # Where the aggregate goes to HDFS, so do the checkpoints, as it would be where a driver may come up on another host.
+        # Where the aggregate goes to HDFS, so do the checkpoints: as where a driver may start on another
+        # host.
         checkpoints = f"{folders['hdfs' if 'hdfs' in files else 'directory']}/checkpoints"
         roots = sorted({path.rsplit("/", 1)[0] for path in (*files.values(), checkpoints)})
         branches = {level: f"{own}-{level}" for level in self.source.spec.levels}
@@ -199,7 +218,8 @@ class Flow(Follower):
         end_s = begin_s + plan.window_s
 
         def through(prefix: str, suffix: str = "") -> float | None:
-            """Records a second of the queries of these names by what they told in the window; None if they told nothing there."""
+            """Records a second of the queries with these names, from their reports in the window; None
+            without reports."""
             own: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
             for one in self.engine.progress:
                 if one["query"].startswith(prefix) and one["query"].endswith(suffix):
@@ -208,7 +228,8 @@ class Flow(Follower):
             return sum(rates) if rates else None
 
         def rate(found: Found, told: float | None) -> float:
-            """What the engine tells; where it tells nothing, of all until all were through."""
+            """The rate that the engine reports; without reports, the mean rate until all records were
+            completed."""
             return found.records / (self._drained_at - load_began_s) if told is None else told
 
         split = Found.of([await self._read(topic, level, number, plan) for level, topic in places.branches.items()])
@@ -244,7 +265,7 @@ class Flow(Follower):
         return load.model_copy(update={"hops": hops, "windowed": windowed, "fates": _fates(source, hops, last)})
 
     async def _windowed(self, length_s: float, places: Places, from_s: float, to_s: float) -> Windowed:
-        """What the windowed counts say, beside how many records there were to be counted."""
+        """The windowed counts, with the number of records that had to be counted."""
         assert self.source.last_read is not None
         told = await self.engine.windowed(places, from_s, to_s)
         of_query = [one for one in self.engine.progress if one["query"] == "windows"]
@@ -263,7 +284,7 @@ class Flow(Follower):
 
 
 def _fates(source: Load, hops: list[Hop], last: Hop) -> RecordAccounting:
-    """Those behind the whole pipeline; what is flawed behind any step is."""
+    """The account behind the last step; flaws behind any step count."""
     assert source.outcome is not None
     sent = sum(part["sent"] for part in source.outcome.extra["acked"])
     return RecordAccounting(unit="records", sent=sent, acked=last.acked, seen=last.arrived_once + last.arrived_more, lost=max(hop.lost for hop in hops),

@@ -1,4 +1,4 @@
-"""Kafka workloads: records into a topic of their own, and the reading of it."""
+"""Kafka workloads: records into a topic of their own, and reading it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_BYTES_MAX = 2 << 30
-"""What a generator holds must not take the memory of the system that it presses on; a cap that is hit is told."""
+"""A generator must not take the memory of the system under load; a cap that is hit is reported."""
 RETAINED_BYTES_MIN = 256 << 20
 RETAINED_S = 120.0
 """A soak's topic keeps at least this much of each partition."""
@@ -32,7 +32,7 @@ class Produce(Rated):
         self.spec: KafkaProduce = spec
         self.cluster = bench.systems["kafka"].cluster
         self.last_read: Outcome | None = None
-        """What the last reading back of all records found."""
+        """The result of the last reading back of all records."""
 
     async def _prepare(self) -> None:
         await self._warm("kafka")
@@ -51,10 +51,11 @@ class Produce(Rated):
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
-            # A squeeze asks what binds; reading its records back would take as long again, on the host that it was made slow by.
+            # A squeeze asks what binds. Reading its records back would take as long again, on the host that
+            # it slowed down.
             if Trait.UNREAD in plan.purpose.traits or load.outcome is None:
                 return load
-            if followers and followers[0].outcome is not None and not self._is_kept:  # it has read and checked every record already
+            if followers and followers[0].outcome is not None and not self._is_kept:  # the follower has checked every record
                 return load.model_copy(update={"fates": kafka_fates(load.outcome.extra, followers[0].outcome.extra)})
             return await self._verified(load, topic, number, plan.slug)
 
@@ -69,11 +70,11 @@ class Produce(Rated):
 
     @property
     def _is_kept(self) -> bool:
-        """True if a dataflow accounts for what lies in its topic, at the end."""
+        """True if a dataflow accounts for the records in its topic, at the end."""
         return any(flow.reads == self.name for _, flow in self.bench.experiment.workloads_of(Dataflow))
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
-        """So that a soak's disk does not fill: old segments go, long after a follower has read them."""
+        """Keeps a soak's disk from filling: old segments go, long after a follower has read them."""
         kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
@@ -109,7 +110,7 @@ class Produce(Rated):
 
 
 class Consume(Follower):
-    """Alone, it catches up on a topic that was filled beforehand; beside its producer, it follows."""
+    """Alone, it catches up on a topic that was filled beforehand; with its producer, it follows."""
 
     @classmethod
     def bind(cls, name: str, spec: KafkaConsume, bench: Bench, made: Mapping[str, Workload]) -> Workload:
@@ -122,11 +123,11 @@ class Consume(Follower):
         self.topic = source.topic(name)
         self._filled: Outcome | None = None
         self._fillings = 0
-        """How often it was tried to fill a topic."""
+        """Number of attempts to fill a topic."""
         self._reads_committed = spec.isolation == "read_committed"
 
     async def prepare_together(self) -> None:
-        """It only follows then, and needs no topic filled before."""
+        """Does nothing more: it only follows then, and needs no topic filled before."""
 
     async def _prepare(self) -> None:
         await self.source.prepare()
@@ -135,7 +136,8 @@ class Consume(Follower):
         self._filled = trial.load(self.source.name).outcome
 
     async def _fill(self) -> Trial:
-        """Fills a topic, another one each time: what a failed attempt has left in its own is in no account."""
+        """Fills a topic, another one each time: no account covers what a failed attempt has left in its
+        own."""
         if self._fillings:
             await self._remove()
             self.topic = self.source.topic(f"{self.name}-{self._fillings}")
@@ -151,11 +153,11 @@ class Consume(Follower):
 
     @property
     def records(self) -> int:
-        """Acknowledged records that lie in the topic."""
+        """Number of acknowledged records in the topic."""
         return 0 if self._filled is None else sum(size(normalised(part["runs"])) for part in self._filled.extra["acked"])
 
     async def catch_up(self, plan: TrialPlan) -> Trial:
-        """Reads for a window, from the first record on, again and again; every record is checked."""
+        """Reads for a window, from the first record on, repeatedly; every record is checked."""
         return await self.trial(plan, UNTHROTTLED)
 
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
@@ -170,11 +172,12 @@ class Consume(Follower):
         return Part(self.name, self.spec.kind, generators, account=account)
 
     def following(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
-        """Its part in a trial in which its producer presses too: it reads what comes, as it comes."""
+        """Its part in a trial in which its producer runs too: it reads records as they arrive."""
         topic, arrivals, transactions = self.source.topic(number), self.source.spec.arrivals, self.source.spec.transactions
         is_even, burst = arrivals.shape == "even", arrivals.size or 0
         if self._reads_committed and transactions is not None:
-            # A transaction's records can be read together, when it is committed; those of an aborted one never.
+            # A transaction's records become readable together, when it is committed; those of an aborted one
+            # never.
             is_even, burst = False, max(burst, round((load_spec.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", load_spec.rate_per_s,
                                           plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst)  # fmt: skip

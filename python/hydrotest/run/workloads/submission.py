@@ -1,4 +1,4 @@
-"""How a program of ours is submitted to the Spark under test, and its driver kept up."""
+"""Submits a program of `jobs/` to the Spark under test, and keeps its driver up."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ async def submission(
     jars: Sequence[PurePath] = (),
     extra: Mapping[str, PropertyValue] | None = None,
 ) -> Application:
-    """A program of `jobs/` as an application whose driver runs on `host`, with its files in `folder`. `jars`: folders of what it needs beside
-    Spark; `extra`: properties of its own; the experiment's `config`
-    has the last word."""
+    """A program of `jobs/` as an application whose driver runs on `host`, with its files in `folder`.
+
+    `jars`: folders of jars that it needs in addition to Spark's; `extra`: properties of its own. The
+    experiment's `config` takes precedence.
+    """
     events = (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
     await host.make_folder(events)
     await place(host, folder, {PROPERTIES: system.render_application(host, events, extra or {})})
@@ -43,11 +45,14 @@ async def submission(
 
 D = TypeVar("D", bound=Submitted)
 Needs = tuple[Sequence[PurePath], Mapping[str, PropertyValue]]
-"""Folders of jars beside Spark's own, and properties."""
+"""Folders of jars in addition to Spark's own, and properties."""
 
 
 class LongLivedDriver(Generic[D]):
-    """The driver of a workload's program, which stays up for the run and has Spark's workers for itself; a new one where the last has died."""
+    """The driver of a workload's program.
+
+    It stays up for the run and has Spark's workers for itself; restarted if it dies.
+    """
 
     def __init__(
         self,
@@ -58,7 +63,7 @@ class LongLivedDriver(Generic[D]):
         needs: Callable[[], Needs],
         start: Callable[[Application, PurePath, PurePath], Awaitable[D]],
     ) -> None:
-        """`needs` is asked before each start; `start` is given the application, its folder and its log."""
+        """`needs` is called before each start; `start` gets the application, its folder and its log."""
         self.name = name
         self.bench = bench
         self.host = host
@@ -68,10 +73,10 @@ class LongLivedDriver(Generic[D]):
         self.system = expected(bench.systems["spark"], SparkSystem)
         self.driver: D | None = None
         self.starts = 0
-        """How often it was started."""
+        """Number of starts."""
 
     async def running(self) -> D:
-        """It, started if need be. Raises `TrialFailedError` with its last words."""
+        """The driver, started if need be. Raises `TrialFailedError` with the end of its log."""
         if self.driver is None or not self.driver.is_alive:
             await self.system.take(self.leave)
             self.bench.listener.phase(f"starting the driver of {self.name}")
@@ -86,7 +91,7 @@ class LongLivedDriver(Generic[D]):
         return self.driver
 
     async def leave(self) -> None:
-        """Ends it; another may be started later."""
+        """Ends the driver; another may be started later."""
         if self.driver is not None:
             await self.driver.stop()
             await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))

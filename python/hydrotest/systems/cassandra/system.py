@@ -1,4 +1,4 @@
-"""Cassandra: a ring, or a node alone."""
+"""Cassandra: a ring, or a single node."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ JVM_OPTIONS = (
     *(part for name in _EXPORTS for part in ("--add-exports", f"{name}=ALL-UNNAMED")),
     *(part for name in _OPENS for part in ("--add-opens", f"{name}=ALL-UNNAMED")),
 )  # fmt: skip
-"""Those of Cassandra's own jvm-server.options and jvm17-server.options."""
+"""From Cassandra's own jvm-server.options and jvm17-server.options."""
 
 
 RING_DELAY_MS = 2_000
-"""How long a joining node waits for news of the others; Cassandra's own is 30 s."""
+"""How long a joining node waits for gossip of the others; Cassandra's own is 30 s."""
 FIRST_LOGIN_MS = 1_000
 """Between two attempts to make the first login; Cassandra's own is 10 s."""
 
@@ -64,19 +64,22 @@ FIRST_LOGIN = Login("PLAIN", "cassandra", "cassandra")
 RESOURCES = ("gauges.yaml", "logback.xml")
 SETTINGS, RACK = "cassandra.yaml", "cassandra-rackdc.properties"
 CREDENTIALS = "credentials"
-"""Their folder, in that of a node."""
+"""The folder of certificates and passwords, in that of a node."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node stands, by the names in cassandra-rackdc.properties."""
+    """A node's location, by the names in cassandra-rackdc.properties."""
 
     dc: str
     rack: str
 
 
 class CassandraSystem(System):
-    """A running Cassandra ring. All its nodes have the same ports: drivers know the others by their addresses alone."""
+    """A running Cassandra ring.
+
+    All its nodes have the same ports: drivers know the other nodes only by address.
+    """
 
     name = "cassandra"
 
@@ -125,7 +128,10 @@ class CassandraSystem(System):
             await self._change_password()
 
     async def add_node(self, host: Host, place: Place, say: ProgressCallback) -> None:
-        """Has one more node join the running ring, and returns when all know it. Raises `SystemFailedError`."""
+        """Lets one more node join the running ring, and returns when all know it.
+
+        Raises `SystemFailedError`.
+        """
         await self._find_programs(say)
         self.hosts.append(host)
         self.places.append(place)
@@ -142,7 +148,7 @@ class CassandraSystem(System):
         self._jamm, self._java, self._exporter = jamm[0], find_java(), exporter_jar(say)
 
     async def _join(self, index: int) -> None:
-        """One joins after the other: each takes its part of the ring from those that are there."""
+        """Nodes join one after the other: each takes its part of the ring from the existing ones."""
         host = self.hosts[index]
         self._exporter_ports.append(host.free_port())
         if self._authority is not None:
@@ -178,16 +184,17 @@ class CassandraSystem(System):
             f"-Dcassandra-rackdc.properties={(folder / RACK).as_uri()}",
             f"-Dlogback.configurationFile={(folder / 'logback.xml').as_uri()}", f"-Dcassandra.logdir={folder}",
             "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-            # Nothing has pressed yet, so the ring is quiet: news of a node need not half a minute to be everywhere.
+            # There is no load yet, so the ring is quiet: gossip does not need half a minute to be everywhere.
             f"-Dcassandra.ring_delay_ms={RING_DELAY_MS}",
-            # The first login is there at once, not after ten seconds; where other nodes have to agree, it is tried again each time, which must not keep a core busy.
+            # The first login is there at once, not after ten seconds. Where other nodes have to agree, it is
+            # tried again each time, which must not keep a core busy.
             f"-Dcassandra.superuser_setup_delay_ms={0 if len(self.hosts) == 1 else FIRST_LOGIN_MS}",
             "-cp", f"{self._jars}/*", "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
         return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
 
     async def _change_password(self) -> None:
-        """Nobody comes in by the password that everybody knows."""
+        """Replaces the well-known default password."""
         login = replace(FIRST_LOGIN, password=new_password())
         question = {"query": "set_password", "cluster": self.cluster.wire(), "user": login.user, "password": login.password}
         await ask(self.hosts[0], "query", {"cassandra": question})
@@ -203,14 +210,14 @@ class CassandraSystem(System):
         return Ready({"cassandra": {"query": "nodes", "cluster": alone.wire()}}, lambda answer: answer["nodes"] == count)
 
     def settings(self, index: int) -> dict[str, Any]:
-        """A node's cassandra.yaml; the experiment's `config` has the last word."""
+        """A node's cassandra.yaml; the experiment's `config` takes precedence."""
         host, folder = self.hosts[index], self._folder(index)
         seed = f"{self.hosts[0].address}:{self.storage_port}"
         copies = min(3, len(self.hosts))
         defaults: dict[str, Any] = {
             "cluster_name": "hydrotest",
             "num_tokens": 16,
-            # Parts of equal size for tables of that many copies, which random tokens do not give.
+            # Parts of equal size for tables with that many copies; random tokens do not give that.
             "allocate_tokens_for_local_replication_factor": copies,
             "default_keyspace_rf": copies,
             "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
@@ -221,7 +228,7 @@ class CassandraSystem(System):
             "storage_port": self.storage_port,
             "native_transport_port": self._client_port,
             "commitlog_sync": "periodic",
-            # Cassandra refuses it beside another way.
+            # Cassandra refuses it together with another mode.
             **({"commitlog_sync_period": "10000ms"} if self.spec.config.get("commitlog_sync", "periodic") == "periodic" else {}),
             "data_file_directories": [str(folder / "data")],
             "commitlog_directory": str(folder / "commitlog"),

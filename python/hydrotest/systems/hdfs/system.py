@@ -35,16 +35,19 @@ from hydrotest.systems.service import OnDeath
 NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 DEAD_AFTER_S = 30
-"""A DataNode that has not been heard of for so long is dead; HDFS's own is 10.5 min, in which no run would see its blocks copied."""
+"""A DataNode that has sent no heartbeat for so long is dead.
+
+With HDFS's own 10.5 min, no run would see its blocks copied.
+"""
 HEARTBEAT_S = 1
 HEARD_S = 3 * HEARTBEAT_S
 CLIENT: dict[str, PropertyValue] = {"dfs.client.use.datanode.hostname": True, "fs.permissions.umask-mode": "077"}
-"""What every client must have set. Whatever is made belongs to the run's user, who is the superuser, and to nobody else."""
+"""Settings that every client needs. All files belong only to the run's user, who is the superuser."""
 CONF = "conf"
 RESOURCES = ("log4j.properties", "gauges.yaml")
 PAGES = ("hdfs", "datanode")
 STATIC = f"{CONF}/webapps/static"
-"""An empty place of the web pages, without which a jar from Maven does not start."""
+"""An empty folder of the web pages: a jar from Maven does not start without it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Daemon:
     main: str
     heap: int
     data: str
-    """The folder of what it keeps, below its own."""
+    """The folder of its data, below its own folder."""
     own: Mapping[str, PropertyValue]
     """Properties that the others do not have."""
     exporter_port: int
@@ -85,7 +88,7 @@ class HdfsSystem(System):
 
     @property
     def url(self) -> str:
-        """What paths begin with."""
+        """The prefix of paths."""
         return f"hdfs://{self.endpoints[0]}"
 
     async def start(self, say: ProgressCallback) -> None:
@@ -133,19 +136,23 @@ class HdfsSystem(System):
         }, host.free_port())  # fmt: skip
 
     def _data(self, host: Host, name: str, data: str) -> str:
-        # As it is, not as an URI: a DataNode would take the escapes of one for the name, and write elsewhere.
+        # As it is, not as a URI: a DataNode would take a URI's escapes as part of the name, and write
+        # elsewhere.
         return str(self.folder_of(host, name) / data)
 
     async def _place_daemon(self, daemon: Daemon) -> None:
         await self._place(daemon.host, daemon.name, self.render(daemon), [daemon.data, STATIC])
 
     def render(self, daemon: Daemon) -> dict[str, str]:
-        """A daemon's files: its configuration, and what its web pages need, without which a jar from Maven does not start."""
+        """A daemon's files: its configuration, and the web pages' folder, without which a jar from Maven
+        does not start."""
         folder = self.folder_of(daemon.host, daemon.name)
         common: dict[str, PropertyValue] = {
             "dfs.replication": min(self.spec.replication, len(self.data_nodes)),
             "dfs.heartbeat.interval": HEARTBEAT_S,
-            # Else the NameNode takes the address that a DataNode's connection came from, which on one machine is not the one that it listens at.
+            # Else the NameNode uses the source address of a DataNode's connection. On one machine, the
+            # DataNode
+            # does not listen there.
             "dfs.datanode.use.datanode.hostname": True,
             **CLIENT,
             "dfs.permissions.enabled": True,
@@ -185,7 +192,7 @@ class HdfsSystem(System):
     def _is_ready(self, answer: Any) -> bool:
         for state in _beans(answer):
             nodes: dict[str, Any] = json.loads(state["LiveNodes"])
-            # One that is gone counts as live until it is long dead: who has not been heard of lately is not there.
+            # A dead node counts as live for long: one without a recent heartbeat is not counted.
             heard = [node for node in nodes.values() if node["lastContact"] <= HEARD_S]
             return not state["Safemode"] and len(heard) == len(self.data_nodes)
         return False
@@ -196,7 +203,7 @@ def _is_whole(answer: Any) -> bool:
 
 
 def _beans(answer: Any) -> list[dict[str, Any]]:
-    """The beans of an answer; none as long as the NameNode has not made them."""
+    """The beans of an answer; empty until the NameNode has made them."""
     beans: list[dict[str, Any]] = json.loads(answer["body"])["beans"]
     return beans
 

@@ -1,4 +1,5 @@
-"""A broker's client listener with encryption and logins, and what the stock tools need to pass it.
+"""A broker's client listener with encryption and logins, and the stock tools' access to it.
+
 Source: Kafka documentation, "Security" (PEM key stores: KIP-651).
 """
 
@@ -28,21 +29,22 @@ SCRAM_ITERATIONS = 4096
 
 @dataclass(frozen=True)
 class Secured:
-    """What was made for one run of a secured Kafka."""
+    """Credentials made for one run of a secured Kafka."""
 
     spec: KafkaSecurity
     authority: Authority | None
     brokers: list[Issued]
     """With encryption, each broker's certificate."""
     tls: TlsFiles | None
-    """What clients need."""
+    """The clients' settings."""
     client: dict[str, str]
-    """The files of it; `tls` says where."""
+    """The clients' files; `tls` has their paths."""
     login: Login | None
 
     @classmethod
     def make(cls, spec: KafkaSecurity, addresses: Sequence[str], folder: PurePath) -> Secured:
-        """Makes the certificates of brokers at these addresses, and the password; `folder` is where clients will find theirs."""
+        """Makes the password, and certificates for brokers at these addresses; `folder` is for the
+        clients' files."""
         login = Login(spec.sasl, USER, new_password()) if spec.sasl is not None else None
         if not spec.tls:
             return cls(spec, None, [], None, {}, login)
@@ -52,19 +54,22 @@ class Secured:
         return cls(spec, authority, brokers, tls, client, login)
 
     def render(self, index: int) -> dict[str, str]:
-        """The credentials on a broker's host: its own, and on the first one those of the clients."""
+        """The credentials on a broker's host: its own, and on the first one also the clients'."""
         own = {} if self.authority is None else self.authority.render() | self.brokers[index].render()
         return own | (self.client if index == 0 else {})
 
     @property
     def protocol(self) -> str:
-        """Kafka's name for it."""
+        """Kafka's name for the listener's protocol."""
         if self.spec.sasl is None:
             return "SSL"
         return "SASL_SSL" if self.spec.tls else "SASL_PLAINTEXT"
 
     def server_properties(self, index: int, folder: PurePath) -> dict[str, PropertyValue]:
-        """The client listener's part of a broker's properties; its credentials are in `folder`. With `PLAIN` the password is in them."""
+        """The client listener's part of a broker's properties, with credentials in `folder`.
+
+        With `PLAIN` it contains the password.
+        """
         out: dict[str, PropertyValue] = {}
         if self.authority is not None:
             out |= {
@@ -82,7 +87,7 @@ class Secured:
         return out
 
     def scram(self) -> dict[str, Any] | None:
-        """What the cluster has to know of the login before it is used; None where the properties say it."""
+        """The login that the cluster must get before it is used; None where the properties contain it."""
         if self.login is None or self.login.mechanism not in _SCRAM:
             return None
         number, digest = _SCRAM[self.login.mechanism]
@@ -98,7 +103,7 @@ class Secured:
 
 
 def _module(mechanism: str) -> str:
-    """Java's name for who carries a login out."""
+    """Java's name for the login's implementation."""
     return "org.apache.kafka.common.security." + ("plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule")
 
 
@@ -107,8 +112,10 @@ _TOOL_IDENTITY = "tool-identity.pem"
 
 
 def render_tool(cluster: Cluster, folder: PurePath, identity: str | None) -> dict[str, str]:
-    """The files, to be placed in `folder`, with what Kafka's own tools need to reach the cluster; none if it is nothing. `identity`: the
-    client's key and certificate, where it has one."""
+    """The files, to be placed in `folder`, that Kafka's own tools need for the cluster; empty if none.
+
+    `identity`: the client's key and certificate, where it has one.
+    """
     tls, login = cluster.tls, cluster.login
     if tls is None and login is None:
         return {}

@@ -40,25 +40,25 @@ JVM_OPTIONS = (
     "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
 )  # fmt: skip
-"""Those of Kafka's own start script."""
+"""From Kafka's own start script."""
 
 
 RELEASES = {"4.3": KAFKA, "3.9": KAFKA_3_9}
 PROPERTIES = "server.properties"
 RESOURCES = ("gauges.yaml", "log4j2.xml", "log4j.properties")
 CREDENTIALS = "kafka-credentials"
-"""Their folder, on each host."""
+"""The folder of credentials, on each host."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Those of one broker."""
+    """The ports of one broker."""
 
     client: int
     controller: int
     exporter: int
     internal: int
-    """For the brokers among themselves, where the clients' one is secured."""
+    """For traffic between brokers, where the clients' port is secured."""
 
 
 class KafkaSystem(System):
@@ -141,7 +141,7 @@ class KafkaSystem(System):
             ) from error
 
     async def _make_logins(self) -> None:
-        """Tells the cluster, by the brokers' own listener, of logins that its properties do not hold."""
+        """Gives the cluster, by the brokers' own listener, the logins that its properties do not contain."""
         scram = None if self._secured is None else self._secured.scram()
         if scram is None:
             return
@@ -160,7 +160,7 @@ class KafkaSystem(System):
         return Ready(question, lambda answer: len(answer["brokers"]) == len(self.hosts) and also(answer))
 
     def properties(self, index: int) -> dict[str, PropertyValue]:
-        """A broker's server properties; the experiment's `config` has the last word."""
+        """A broker's server properties; the experiment's `config` takes precedence."""
         host = self.hosts[index]
         own = self._ports[index]
         copies = min(3, len(self.hosts))
@@ -191,7 +191,8 @@ class KafkaSystem(System):
             "share.coordinator.state.topic.replication.factor": copies,
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
-            # Topics of ended trials leave the disk at once: or it fills, and their removal falls into the next trial.
+            # Topics of ended trials leave the disk at once: else it fills, and their removal falls into the
+            # next trial.
             "log.segment.delete.delay.ms": 0,
             # A soak's old segments go when they are due, not five minutes later.
             "log.retention.check.interval.ms": 10_000,
@@ -206,7 +207,10 @@ def _name(index: int) -> str:
 
 
 def cluster_id(seed: bytes) -> str:
-    """Sixteen bytes as Kafka writes an id: URL-safe base64, never beginning with a dash, which its tools would take for an option."""
+    """Sixteen bytes in Kafka's format of an id: URL-safe base64.
+
+    It never begins with a dash, which its tools would take as an option.
+    """
     return urlsafe_b64encode(bytes([seed[0] & 0x7F]) + seed[1:]).decode().rstrip("=")
 
 

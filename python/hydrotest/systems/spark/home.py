@@ -1,4 +1,5 @@
-"""Where Spark lies: the pyspark package beside hydrotest, an older release in the cache, or a distribution of the user's own."""
+"""Where Spark is: the installed pyspark package, an older release in the cache, or the user's own
+distribution."""
 
 from __future__ import annotations
 
@@ -19,18 +20,24 @@ from hydrotest.systems.fetch import ProgressCallback, version_in
 CORE_JARS = ("spark-core_2.13", "spark-core_2.12")
 """By the version of Scala; the package of Spark 3.5 is for 2.12."""
 OLDER = {"3.5": "pyspark-3.5.txt"}
-"""Releases beside the one that is installed with hydrotest, each pinned by version and SHA-256 in a file of pip's; each is a package of some 300 MB."""
+"""Releases in addition to the installed one, some 300 MB each.
+
+A pip file pins each by version and SHA-256.
+"""
 
 
 def needs_package(home: str | None, release: str | None) -> bool:
-    """True if Spark is the installed pyspark: neither a distribution of the user's own nor an older release in the cache."""
+    """True if Spark is the installed pyspark: neither the user's own distribution nor an older release in
+    the cache."""
     return (home or os.environ.get("SPARK_HOME")) is None and release not in OLDER
 
 
 def find_spark(home: str | None, release: str | None = None, say: ProgressCallback = lambda text: None) -> tuple[Path, str]:
-    """Spark's folder and version: `home:` of the experiment, else SPARK_HOME, else the older `release` from the cache, else the installed pyspark.
+    """Spark's folder and version.
 
-    Raises `BadInputError` for a folder that is no Spark, `MissingToolError` where there is none, `RunFailedError` if it cannot be fetched.
+    In this order: `home:` of the experiment, SPARK_HOME, the older `release` from the cache, the installed
+    pyspark. Raises `BadInputError` for a folder that is not a Spark, `MissingToolError` where there is
+    none, `RunFailedError` if it cannot be fetched.
     """
     own = home or os.environ.get("SPARK_HOME")
     if own is not None:
@@ -49,12 +56,12 @@ def find_spark(home: str | None, release: str | None = None, say: ProgressCallba
 
 
 def requirements(release: str) -> str:
-    """What pip is to install for an older release."""
+    """The requirements file for pip of an older release."""
     return resources.files("hydrotest.systems.spark").joinpath(OLDER[release]).read_text()
 
 
 def fetch_older(release: str, say: ProgressCallback) -> Path:
-    """A release's folder in the cache; fetched by pip, whole or not at all."""
+    """A release's folder in the cache; fetched by pip, completely or not at all."""
     wanted = requirements(release)
     version = wanted.split()[0].removeprefix("pyspark==")
     target = cache_home() / f"spark-{version}"
@@ -62,7 +69,7 @@ def fetch_older(release: str, say: ProgressCallback) -> Path:
     with Lock(target.with_name(target.name + ".lock")):
         if not target.exists():
             for left in target.parent.glob(f".{target.name}-*"):
-                shutil.rmtree(left)  # of a killed fetch: the lock is ours, so nobody works in it
+                shutil.rmtree(left)  # of a killed fetch: we hold the lock, so no other process works in it
             say(f"spark: fetching {version}")
             work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
             try:

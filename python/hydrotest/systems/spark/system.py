@@ -1,8 +1,9 @@
-"""Spark standalone: a master and its workers. Drivers are pressed by `load.spark`.
+"""Spark standalone: a master and its workers. `load.spark` runs the drivers.
 
-Whoever can submit an application runs code as the user of the workers. So master, workers, drivers and executors authenticate to each
-other by a secret of the run. It stands in property files that only their owner can read; a worker gives it to its executors in the
-environment. Source: Spark's "Security" page, "Spark RPC"; `SecurityManager` and `CommandUtils` of its deploy package.
+Any client that can submit an application runs code as the user of the workers. So master, workers,
+drivers and executors authenticate to each other by a secret of the run. It is kept in property files
+that only their owner can read; a worker gives it to its executors in the environment.
+Source: Spark's "Security" page, "Spark RPC"; `SecurityManager` and `CommandUtils` of its deploy package.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from hydrotest.systems.spark.home import find_spark
 CONF = "conf"
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 DAEMON: dict[str, PropertyValue] = {
-    # The REST server takes submissions without authentication, and the web pages take requests to end an application.
+    # The REST server takes submissions without authentication, and the web pages take requests to end an
+    # application.
     "spark.master.rest.enabled": False,
     "spark.ui.killEnabled": False,
 }
@@ -57,19 +59,22 @@ class SparkSystem(System):
         self.master = master
         self.workers = list(workers)
         self.names = {host.address: host.name for host in self.workers}
-        """By address, for what Spark says of its executors."""
+        """Host names by address, for Spark's reports of its executors."""
         self.version = "unknown"
         self.home = self.conf = self._java = PurePath()
         self._port = 0
         self._status_url = ""
         self._slots = 0
-        """Of all workers."""
+        """Slots of all workers."""
         self._authentication: dict[str, PropertyValue] = {"spark.authenticate": True, "spark.authenticate.secret": new_secret()}
         """For private files only."""
         self._holder: Callable[[], Awaitable[None]] | None = None
 
     async def take(self, leave: Callable[[], Awaitable[None]]) -> None:
-        """Makes room for an application: one at a time has the workers. Whoever has them leaves, as the new one will by `leave`."""
+        """Frees the workers for an application: only one has them at a time.
+
+        The current one leaves, as the new one later will by `leave`.
+        """
         if self._holder is not None:
             await self._holder()
         self._holder = leave
@@ -80,7 +85,7 @@ class SparkSystem(System):
 
     @property
     def url(self) -> str:
-        """What an application gives as its master."""
+        """The master's URL for applications."""
         return f"spark://{self.endpoints[0]}"
 
     async def start(self, say: ProgressCallback) -> None:
@@ -116,17 +121,18 @@ class SparkSystem(System):
         return {"http": {"url": self._status_url}}
 
     def ready(self) -> list[Ready]:
-        """What the master answers when it has all workers."""
+        """The master's answer when it has all workers."""
         return [Ready(self._question, lambda answer: _status(answer)["aliveworkers"] == len(self.workers))]
 
     async def _start_daemon(self, daemon: Daemon) -> None:
-        # Nobody else looks into it, besides that its files are private.
+        # No other user may look into it; its files are private, too.
         await daemon.host.make_folder(self.folder_of(daemon.host, daemon.name) / CONF, 0o700)
         await self._place(daemon.host, daemon.name, self.render())
         await self._start(daemon.host, daemon.name, self.command(daemon))
 
     def render(self) -> dict[str, str]:
-        """A daemon's files: a configuration folder of our own, since none of the distribution's or the user's settings may slip in."""
+        """A daemon's files: a configuration folder of our own, free of the distribution's and the user's
+        settings."""
         return {
             f"{CONF}/log4j2.properties": resource("hydrotest.systems.spark", "log4j2.properties"),
             f"{CONF}/spark-defaults.conf": Private(properties_text(DAEMON | self._authentication)),
@@ -142,9 +148,12 @@ class SparkSystem(System):
         return Command(argv, env)
 
     def environment(self, host: Host, conf: PurePath, folder: PurePath) -> dict[str, str]:
-        """What Spark's scripts read. SPARK_LOCAL_IP is the address that they listen on; nothing else may be. SPARK_LOCAL_DIRS, below the
-        process's own `folder`, is where shuffles and spills are written: by default /tmp, which is another disk than the one that is
-        measured and bounded, and where a killed executor leaves them."""
+        """The environment of Spark's scripts.
+
+        SPARK_LOCAL_IP is the only address that they listen on. SPARK_LOCAL_DIRS, below the process's own
+        `folder`, gets shuffles and spills. By default that is /tmp: another disk than the one that is
+        measured and bounded, and a killed executor leaves them there.
+        """
         java_home = self._java.parent.parent
         # Executors take their environment from their worker, so that they too know the cores of its host.
         cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
@@ -152,12 +161,15 @@ class SparkSystem(System):
                 "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
 
     def render_application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> Private:
-        """The properties file of an application on this cluster; its contents see `application`. They hold what authenticates it."""
+        """The private properties file of an application: the contents of `application`, and its
+        authentication."""
         return Private(properties_text(self.application(host, events, own) | self._authentication))
 
     def application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-        """Settings of an application on this cluster whose driver runs on `host`, with its `own`; the experiment's `config` has the last
-        word. Without what authenticates it."""
+        """Settings of an application whose driver runs on `host`, with its `own`; without its authentication.
+
+        The experiment's `config` takes precedence.
+        """
         defaults: dict[str, PropertyValue] = {
             "spark.master": self.url,
             "spark.submit.deployMode": "client",
@@ -165,12 +177,14 @@ class SparkSystem(System):
             "spark.driver.bindAddress": host.address,
             "spark.driver.memory": f"{self.spec.driver_memory // 2**20}m",
             "spark.executor.memory": f"{self.spec.memory // 2**20}m",
-            # No task starts before all executors are there (or half a minute is over): data that is kept in memory would lie where the first ones are, and
-            # later tasks go where their data is. The scheduler knows how many there are to be only by this maximum.
+            # No task starts before all executors are there (or half a minute is over). Otherwise data kept in
+            # memory would be where the first ones are, and later tasks go where their data is. Only this
+            # maximum
+            # gives the scheduler their number.
             "spark.cores.max": self._slots,
             "spark.scheduler.minRegisteredResourcesRatio": 1.0,
             "spark.ui.enabled": False,
-            # One plain file, complete line by line, so that what a killed driver left can be read.
+            # One plain file, complete line by line, so that the log of a killed driver can be read.
             "spark.eventLog.enabled": True,
             "spark.eventLog.dir": events.as_uri(),
             "spark.eventLog.rolling.enabled": False,

@@ -27,7 +27,8 @@ const KINDS: [ColumnType; 17] = [
 ];
 
 proptest! {
-    /// What is written for a row is what is expected of it, and of hardly any other; its length stands before it.
+    /// The value written for a row is expected for that row, and for hardly any other; its length precedes
+    /// it.
     #[test]
     fn values_follow_from_their_row(row in 0u64..1_000, which in 0usize..17) {
         let mut made = column(KINDS[which], None);
@@ -106,7 +107,7 @@ fn returning(note: ColumnHow, may_miss: Option<Reason>) -> BoundStatement {
     BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
 }
 
-/// What one row of these two cells, for row number 5, is worth.
+/// The result of one row with these two cells, for row number 5.
 fn judged(own: &mut BoundStatement, note: Option<&[u8]>) -> Found {
     let mut body = BytesMut::new();
     for cell in [note, Some(&[1][..])] {
@@ -146,7 +147,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
     assert_eq!(found(None, 0), Found::Missing);
     assert_eq!(found(Some(Reason::Deleted), 0), Found::Absent);
     assert_eq!(found(None, 2), Found::SeveralRows);
-    // An answer that is cut short.
+    // A truncated answer.
     assert_eq!(found(None, 1), Found::Corrupted);
     let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
     let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));

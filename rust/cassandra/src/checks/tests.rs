@@ -20,8 +20,8 @@ fn table(columns: &str) -> Table {
     }
 }
 
-/// What is checked of `read`, which returns these columns, where `writes` are executed, too, and the first has written
-/// each row before; `unique` are the columns that no two rows share.
+/// The checks of `read`, which returns these columns. `writes` are executed, too; the first has written each
+/// row before. `unique` are the columns without repeated values.
 struct Case<'a> {
     schema: Schema,
     writes: Vec<&'a str>,
@@ -51,7 +51,7 @@ impl<'a> Case<'a> {
         .check(&read, returned)
     }
 
-    /// Why a row may be missing, and what is known of each column.
+    /// Why a row may be missing, and the facts of each column.
     fn of(&self, read: &str, returned: &[&str]) -> (Option<Reason>, Vec<ColumnHow>) {
         let check = self.check(read, returned).unwrap();
         (
@@ -117,7 +117,7 @@ fn static_columns_are_checked_where_the_partition_is_the_row_s_own() {
     assert_eq!(shared, (None, vec![ColumnHow::Unchecked(Reason::Static), SURE]));
     let own = Case::new(columns, &["p"], &[put]).of(read, &["s", "v"]);
     assert_eq!(own, (None, vec![SURE, SURE]));
-    // What sets a static column alone changes no row …
+    // A statement that sets only a static column changes no row …
     let two = Case::new(columns, &["c"], &[put, "UPDATE t SET s = ? WHERE p = ?"]).of(read, &["s", "v"]);
     assert_eq!(two, shared);
     // … but makes one without a key, where a partition is read that has no other.
@@ -143,7 +143,7 @@ fn ranges_are_not_checked() {
         case.of("SELECT v FROM t WHERE p = ? AND c = ? LIMIT ?", &["v"]),
         (None, vec![SURE])
     );
-    // A partition of one row is read whole without its clustering key.
+    // A partition of one row is read completely without its clustering key.
     let own = Case::new("p p, c c, v r", &["p"], &["INSERT INTO t (p, c, v) VALUES (?, ?, ?)"]);
     assert_eq!(
         own.of("SELECT c, v FROM t WHERE p = ? LIMIT 9", &["c", "v"]),
@@ -170,7 +170,7 @@ fn what_is_not_asked_for_by_its_own_key_is_not_checked() {
     }
     let shared = Case::new("k p, v r", &[], &[PUT]);
     assert_eq!(shared.check(LOOK, &["v"]), Err(Reason::SharedKey));
-    // Every row's number writes to the row of number 5.
+    // Every row's number writes to the row with number 5.
     let literal = plain(&["INSERT INTO t (k, v) VALUES (5, ?)"]);
     assert_eq!(literal.check(LOOK, &["v"]), Err(Reason::SharedKey));
 }
@@ -223,7 +223,7 @@ fn what_nothing_has_written_before_may_be_missing() {
         second.of("SELECT v FROM u WHERE k = ?", &["v"]).0,
         Some(Reason::NotPopulated)
     );
-    // A row of an UPDATE alone is gone when its last value is null.
+    // A row that only an UPDATE made is gone when its last value is null.
     let update = plain(&["UPDATE t SET v = ? WHERE k = ?", "UPDATE t SET v = null WHERE k = ?"]);
     assert_eq!(update.of(LOOK, &["v"]).0, Some(Reason::NotPopulated));
 }
@@ -246,7 +246,7 @@ fn values_that_are_not_ours_are_not_checked() {
             ]
         )
     );
-    // Not the column of that name.
+    // An alias, not the column of that name.
     let alias = case.of("SELECT x AS v FROM t WHERE k = ?", &["v"]);
     assert_eq!(alias.1, [ColumnHow::Unchecked(Reason::Computed)]);
     assert_eq!(

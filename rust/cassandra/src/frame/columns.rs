@@ -1,4 +1,4 @@
-//! The metadata of a prepared statement and of its rows: the columns, as a node describes them.
+//! The metadata of a prepared statement and of its rows: the columns, as described by a node.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ const SET: u16 = 0x22;
 const UDT: u16 = 0x30;
 const TUPLE: u16 = 0x31;
 
-/// A column as a node describes it (`col_spec` in the protocol).
+/// A column as described by a node (`col_spec` in the protocol).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnSpec {
     pub(crate) name: String,
@@ -28,8 +28,7 @@ pub struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// The columns bound to its marks, the indices of those that are the partition key, and the columns that it
-    /// returns.
+    /// The columns bound to its marks, the indices of those in the partition key, and the returned columns.
     pub fn columns(mut self) -> Result<(Vec<ColumnSpec>, Vec<u16>, Vec<ColumnSpec>)> {
         let body = &mut self.rest;
         let (flags, count) = (body.i32()?, body.i32()?);
@@ -66,7 +65,7 @@ pub(super) fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result
         .collect()
 }
 
-/// Passes over what describes a type with parts, behind its number.
+/// Skips the description of a type with parts, behind its number.
 fn skip_parts(body: &mut Reader<'_>, option: u16) -> Result<()> {
     let one = |body: &mut Reader<'_>| {
         let option = body.u16()?;

@@ -24,7 +24,7 @@ fn rows_of(cells: &[Option<Vec<u8>>]) -> Vec<u8> {
 }
 
 proptest! {
-    /// However a stream of frames is cut, nothing is taken before it is whole, and then all of it.
+    /// However a stream of frames is split, a frame is taken only once it is complete, and then entirely.
     #[test]
     fn frames_are_taken_whole(stream: i16, cells in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..50)), 0..6), cut in 0usize..400) {
         let frame = answer(stream, 0, RESULT, &rows_of(&cells));

@@ -10,16 +10,16 @@ use hydrotest_core::background::{BackgroundTask, Finished};
 use crate::connection::{Connection, ConnectionConfig, Prepared};
 use crate::ring::Topology;
 
-/// Between two attempts at a lost connection.
+/// Interval between two attempts at a lost connection.
 const BACKOFF: Duration = Duration::from_millis(100);
 
-/// How many connections there are to each node.
+/// The number of connections to each node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolSize {
-    /// They take turns. Few are cheap: cost follows the operations per wake-up.
+    /// Used in rotation. Few are cheap: the cost depends on the operations per wake-up.
     pub(super) in_turn: usize,
-    /// All of them. Those beyond the first carry what finds no free stream there: a node that falls behind is to hold
-    /// the load's whole backlog, as one that keeps up would have held its load.
+    /// All of them. Those beyond the first carry operations without a free stream there. A node that falls
+    /// behind must hold the load's complete backlog, as one that keeps up would have held its load.
     pub(super) total: usize,
 }
 
@@ -31,7 +31,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// One that is reconnecting.
+    /// A slot that is reconnecting.
     fn connecting(address: SocketAddr, config: &ConnectionConfig) -> Self {
         let mut slot = Self {
             address,
@@ -46,18 +46,18 @@ impl Slot {
         let (address, config) = (self.address, config.clone());
         let round = move |sender: &Sender<Connection>| match Connection::open(address, &config) {
             Ok(connection) => {
-                // Nobody takes it where the trial is over.
+                // Without a receiver the trial is over.
                 drop(sender.send(connection));
                 true
             }
-            // The node is away, or not ready yet: that is what the rounds are for.
+            // The node is away, or not ready yet: the next round tries again.
             Err(_) => false,
         };
         self.reconnecting = Some(BackgroundTask::spawn(BACKOFF, round));
     }
 }
 
-/// A client's connections to the nodes of a cluster, whose changes they follow.
+/// A client's connections to the nodes of a cluster; they follow its changes.
 pub(super) struct ConnectionPool {
     all: Vec<Slot>,
     /// Indices of `all`, by the node's index in the topology.
@@ -100,26 +100,26 @@ impl ConnectionPool {
         self.all.len()
     }
 
-    /// The prepared statements, as a node described them.
+    /// The prepared statements, as described by a node.
     pub(super) fn prepared(&self) -> Result<&[Prepared]> {
         let connection = self.all.iter().find_map(|slot| slot.connection.as_ref());
         Ok(connection.context("there is no node to connect to")?.prepared())
     }
 
-    /// True if it makes a difference which node is asked.
+    /// True if the choice of a node makes a difference.
     pub(super) fn has_choice(&self) -> bool {
         self.topology.has_choice()
     }
 
-    /// A connection with room: to a node that holds the partition of this key, if any has one, else to any node. Nodes
-    /// take turns, and the connections to each.
+    /// A connection with a free stream: to a node that holds the partition of this key, if any has one, else
+    /// to any node. Nodes, and the connections to each, are used in rotation.
     pub(super) fn with_room(&self, key: Option<&[u8]>, turn: usize) -> Option<usize> {
         let holders = key.map_or(&[][..], |key| self.topology.holders(key));
         self.among(holders.len(), turn, |at| holders[at])
             .or_else(|| self.among(self.by_node.len(), turn, |at| at))
     }
 
-    /// A connection with room among those to `count` nodes.
+    /// A connection with a free stream among those to `count` nodes.
     fn among(&self, count: usize, turn: usize, node: impl Fn(usize) -> usize) -> Option<usize> {
         let turns = |at: usize| {
             let slots = &self.by_node[node(at)];
@@ -144,7 +144,7 @@ impl ConnectionPool {
         self.all[index].connection.as_mut()
     }
 
-    /// Takes the connection away for a while, until it is put back.
+    /// Takes the connection out for a while, until it is put back.
     pub(super) fn take(&mut self, index: usize) -> Option<Connection> {
         self.all[index].connection.take()
     }
@@ -165,7 +165,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Takes over the connections that were found, and what has become of the cluster.
+    /// Takes over new connections, and changes of the cluster.
     pub(super) fn refresh(&mut self) {
         if let Some(Ok(Some(topology))) = self.changes.as_ref().map(BackgroundTask::poll) {
             self.follow(topology);
@@ -182,7 +182,7 @@ impl ConnectionPool {
         }
     }
 
-    /// The cluster has changed: connections to what is new are looked for, to what has left no longer.
+    /// The cluster has changed: connects to new nodes, and stops connecting to those that have left.
     fn follow(&mut self, topology: Topology) {
         for &node in &topology.nodes {
             if !self.all.iter().any(|slot| slot.address == node) {
@@ -209,7 +209,7 @@ fn by_node(topology: &Topology, slots: &[Slot]) -> Vec<Vec<usize>> {
     topology.nodes.iter().map(of).collect()
 }
 
-/// All of `count` slots, beginning with that whose turn it is.
+/// All of `count` slots, in rotation from `turn` on.
 fn in_turn(count: usize, turn: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |step| (turn + step) % count)
 }

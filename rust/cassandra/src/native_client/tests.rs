@@ -13,7 +13,8 @@ use crate::rows::RowShape;
 use crate::settings::{Client, Content};
 use crate::stub::{Reply, Stub};
 
-/// Presses a stub with `operations` by 16 in flight; what was found, and the operations that were completed.
+/// Loads a stub with `operations`, 16 in flight; returns the findings, and the number of completed
+/// operations.
 fn press(operations: u64, timeout_ms: u64, reply: impl Fn(u64) -> Reply + Send + Sync + 'static) -> (Findings, u64) {
     press_by(16, operations, timeout_ms, reply)
 }
@@ -79,7 +80,7 @@ fn every_operation_is_answered_and_every_row_checked() {
         (completed, found.answered.iter().sum::<u64>(), total(&found)),
         (2_000, 2_000, 0)
     );
-    // The stub knows no checksum: none of its rows is one of ours.
+    // The stub does not compute checksums: none of its rows is one of ours.
     assert_eq!((found.corrupted, found.missing), (found.answered[READ], 0));
     assert_eq!(found.unanswered, 0);
 }
@@ -90,7 +91,7 @@ fn what_finds_no_free_stream_goes_by_a_connection_beyond_the_first() {
     assert_eq!((completed, total(&found)), (100_000, 0));
 }
 
-/// What a core of ours does when no server is in the way. Printed, not judged:
+/// The throughput of one core without a server in the way. Printed, not judged:
 /// `cargo test --release -p hydrotest-cassandra --lib -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement, for benchmarks/RESULTS.md"]

@@ -1,5 +1,5 @@
-//! Answers that come back to a record accumulator: what is stored, what is sent again, what is refused; and how
-//! transactions go on.
+//! Answers to a record accumulator: batches are stored, sent again, or refused; and the progress of
+//! transactions.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ impl RecordAccumulator {
         Ok(true)
     }
 
-    /// True if a batch was refused only because the one before it was, which will be sent again.
+    /// True if a batch was refused only because the previous one was, which will be sent again.
     fn is_out_of_turn(&self, batch: &Batch, code: i16) -> bool {
         let waits = |earlier: &Records| {
             earlier.partition == batch.records.partition && earlier.first_sequence < batch.records.first_sequence

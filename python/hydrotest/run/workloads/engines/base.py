@@ -1,4 +1,4 @@
-"""What carries a dataflow from topic to topic: what all engines have in common."""
+"""The engines that carry a dataflow from topic to topic: what they have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hydrotest.spec.dataflow import Dataflow
 from hydrotest.systems.cassandra.system import CassandraSystem
 
 BEGIN_S_MAX = 120.0
-"""For a pipeline to take records."""
+"""Time for a pipeline to begin to take records."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Places:
 
     @property
     def topics(self) -> list[str]:
-        """That the pipeline writes to."""
+        """The topics that the pipeline writes to."""
         return [*self.branches.values(), self.aggregate, *([self.windows] if self.windows is not None else [])]
 
 
@@ -44,7 +44,7 @@ class Engine(ABC):
     """Begins and ends a pipeline for each trial."""
 
     reads_committed = False
-    """True if what it writes counts only once it is committed."""
+    """True if its output counts only once it is committed."""
 
     def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
         self.name = name
@@ -53,22 +53,22 @@ class Engine(ABC):
         self.host = host
         self.cluster = bench.systems["kafka"].cluster
         self.progress: list[dict[str, Any]] = []
-        """Of each batch, as far as it tells: query, wall_s, rows, …."""
+        """Reports by batch, as far as the engine gives them: query, wall_s, rows, …."""
         self.endings: list[dict[str, Any]] = []
-        """Of each query that an error has ended: query, wall_s, error."""
+        """Reports by query that an error has ended: query, wall_s, error."""
 
     @property
     def brokers(self) -> str:
-        """What clients are given."""
+        """The brokers' addresses for clients."""
         return ",".join(self.cluster.addresses)
 
     @property
     def starts(self) -> int:
-        """How often what stays up was started; it is cold after each."""
+        """Number of starts of the engine's long-lived part; it is cold after each."""
         return 0
 
-    async def ready(self) -> None:  # noqa: B027 - most have nothing that stays up
-        """Starts what stays up for the whole run."""
+    async def ready(self) -> None:  # noqa: B027 - most engines have no long-lived part
+        """Starts the part that stays up for the whole run."""
 
     @abstractmethod
     async def begin(self, places: Places) -> None:
@@ -76,34 +76,37 @@ class Engine(ABC):
 
     @abstractmethod
     async def drained(self, places: Places) -> float | None:
-        """Waits until all that lies in its topics is through; when it was, wall time. None if it still is at work after `spec.drain`. Raises
-        `TrialFailedError` if it has died."""
+        """Waits until all records in its topics are through; returns the wall time.
+
+        None if it is still at work after `spec.drain`. Raises `TrialFailedError` if it has died.
+        """
 
     @abstractmethod
     def promise(self, sink: str) -> str | None:
-        """What is promised of a sink; None where nobody knows."""
+        """The guarantee of a sink; None where it is unknown."""
 
     @abstractmethod
     async def end(self) -> None:
         """Stops the pipeline."""
 
     async def counted(self, sink: dict[str, Any], levels: Sequence[str], from_s: float, to_s: float) -> dict[str, Any]:
-        """What lies in a sink of files or rows, with the latencies of what was intended between these wall times."""
+        """The content of a sink of files or rows, with the latencies of records intended between these
+        wall times."""
         raise TrialFailedError(f"{self.name} has no such sink as {sink}")
 
     async def windowed(self, places: Places, from_s: float, to_s: float) -> dict[str, Any]:
-        """What the topic of windowed counts says, with the delays of what was intended between these wall times."""
+        """The topic of windowed counts, with the delays of records intended between these wall times."""
         raise TrialFailedError(f"{self.name} counts no windows")
 
     async def removed(self, places: Places) -> None:  # noqa: B027 - most leave no files
         """Removes the files of a trial."""
 
     async def leave(self) -> None:
-        """Ends what stays up."""
+        """Ends the part that stays up."""
         await self.end()
 
     def sink(self, name: str, places: Places) -> dict[str, Any]:
-        """A sink in the words of jobs/flow."""
+        """A sink in the format of jobs/flow."""
         if name == "kafka":
             return {"name": name, "kind": "kafka", "topic": places.aggregate}
         if name == "cassandra":

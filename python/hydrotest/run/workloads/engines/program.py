@@ -28,15 +28,18 @@ from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.system import SparkSystem
 
 PAUSES = 2.0
-"""Times the longest pause that was seen."""
+"""Multiple of the longest pause that was seen."""
 QUIET_S = 8.0
-"""A pipeline of which we see only its topics has come to its end when nothing has come out of it for so long."""
+"""A pipeline of which only the topics are visible has ended when nothing has come out of it for so long."""
 POLL_S = 0.5
 
 
 class ProgramEngine(Engine):
-    """A program that is started for each trial, and given the path of a JSON file: brokers, group, input, branches (topic by level), aggregate, tasks, checkpoints, and
-    `ready`, a file that it makes once it takes records."""
+    """A program that is started for each trial with the path of a JSON file.
+
+    The file holds brokers, group, input, branches (topic by level), aggregate, tasks, checkpoints, and
+    `ready`, a file that the program creates once it takes records.
+    """
 
     def __init__(self, name: str, spec: Dataflow, bench: Bench, host: Host) -> None:
         super().__init__(name, spec, bench, host)
@@ -76,7 +79,7 @@ class ProgramEngine(Engine):
             raise TrialFailedError(f"{error.message}: {await self._said()}") from error
 
     async def drained(self, places: Places) -> float | None:
-        """Nothing came for longer than its batches ever kept us waiting: then all is through."""
+        """All records are through when nothing arrives for longer than the longest pause between batches."""
         last, came, longest = -1, time.time(), QUIET_S / PAUSES
 
         async def look() -> float | None:
@@ -89,7 +92,7 @@ class ProgramEngine(Engine):
             if found != last:
                 longest = max(longest, now - came) if last >= 0 else longest
                 last, came = found, now
-            # Silence before anything came is no end.
+            # Silence before the first record is not the end.
             elif found and now - came >= PAUSES * longest:
                 return came
             return None
@@ -98,7 +101,7 @@ class ProgramEngine(Engine):
         try:
             return await until(look, patience, self.name, "become idle", POLL_S)
         except OverdueError as error:
-            if error.who != self.name:  # a question that was not answered
+            if error.who != self.name:  # a request that was not answered
                 raise
             return None
 
@@ -107,7 +110,7 @@ class ProgramEngine(Engine):
             raise TrialFailedError(f"{self.name} ended by itself: {await self._said()}")
 
     async def _said(self) -> str:
-        """Its last words, and before them what they mean where that is known."""
+        """The end of its log, preceded by the cause where that is known."""
         said = await log_text(self.host, self._log)
         meaning = means(said)
         return ("" if meaning is None else f"{meaning}: ") + last_lines(said)

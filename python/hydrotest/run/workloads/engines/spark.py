@@ -29,7 +29,7 @@ END_S_MAX = 60.0
 ACCOUNT_S_MAX = 900.0
 DRAIN_MARGIN_S = 10.0
 PROMISES = {"kafka": "at least once", "directory": "exactly once", "hdfs": "exactly once", "cassandra": "at least once"}
-"""Of Structured Streaming's sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
+"""Guarantees of Structured Streaming's sinks. Source: Spark's Structured Streaming guide, "Output Sinks"."""
 
 
 class SparkEngine(Engine):
@@ -42,7 +42,7 @@ class SparkEngine(Engine):
         """Set while neither the driver nor a query is taken away."""
         self._whole.set()
         self._places: Places | None = None
-        """Of the pipeline that runs."""
+        """Of the current pipeline."""
         bench.background[self.driver_name] = DriverTarget(self)
         source = expected(bench.experiment.workloads[spec.reads], KafkaProduce)
         for query in spec.queries(source.levels):
@@ -50,7 +50,7 @@ class SparkEngine(Engine):
 
     @property
     def driver_name(self) -> str:
-        """Its driver's, among the services."""
+        """Its driver's name, among the services."""
         return driver_service(self.name)
 
     @property
@@ -82,7 +82,7 @@ class SparkEngine(Engine):
         await self._pipe(driver, places)
 
     async def _pipe(self, driver: FlowDriver, places: Places) -> None:
-        """Starts the queries, or has them go on from where their checkpoints say."""
+        """Starts the queries, or resumes them from their checkpoints."""
         self._places = places
         windows = None
         if places.windows is not None and self.spec.windows is not None:
@@ -100,11 +100,11 @@ class SparkEngine(Engine):
         self._whole.clear()
         await self._kept.driver.signal("stop" if how == "pause" else "term" if how == "stop" else "kill")
         if how != "pause" and self._kept.driver.is_alive:
-            # One that takes its time to end would be taken for the one that comes after it.
+            # A driver that takes its time to end would be mistaken for its successor.
             await self._kept.driver.stop()
 
     async def restore(self, how: str) -> None:
-        """Has a driver go on: the one that was paused, or a new one, from the checkpoints."""
+        """Resumes the paused driver, or starts a new one from the checkpoints."""
         assert self._kept.driver is not None
         assert self._places is not None
         try:
@@ -118,7 +118,7 @@ class SparkEngine(Engine):
             driver.endings[:0] = ended
             await self._pipe(driver, self._places)
         finally:
-            # Also where none can be had: nobody is to wait for it.
+            # Also on failure: nothing may wait for it.
             self._whole.set()
 
     async def halt(self, query: str) -> None:
@@ -127,12 +127,12 @@ class SparkEngine(Engine):
         self._whole.clear()
         try:
             await self._kept.driver.ask("halt", END_S_MAX, query=query)
-        except BaseException:  # a query that could not be taken away, or a run that is being ended: nobody will bring it back
+        except BaseException:  # a query that could not be taken away, or a run that is being ended: nothing will bring it back
             self._whole.set()
             raise
 
     async def resume(self, query: str) -> None:
-        """Has it go on from its checkpoint."""
+        """Resumes it from its checkpoint."""
         assert self._kept.driver is not None
         try:
             await self._kept.driver.ask("resume", BEGIN_S_MAX, query=query)
@@ -140,7 +140,7 @@ class SparkEngine(Engine):
             self._whole.set()
 
     async def drained(self, places: Places) -> float | None:
-        # One that was taken away on purpose comes back.
+        # A driver or query that was taken away on purpose comes back.
         patience = Patience.of(a_driver_to_start=READY_S_MAX, its_queries_to_begin=BEGIN_S_MAX)
         await within(self._whole.wait(), patience, self.driver_name, "come back")
         driver = self._kept.driver
@@ -185,7 +185,7 @@ class SparkEngine(Engine):
 
 @dataclass(frozen=True)
 class DriverTarget:
-    """The driver, as what a fault takes away."""
+    """The driver as a fault target."""
 
     engine: SparkEngine
 
@@ -205,7 +205,7 @@ class DriverTarget:
 
 @dataclass(frozen=True)
 class QueryTarget:
-    """One of its queries, as what a fault takes away: its batch is broken off."""
+    """One of its queries as a fault target: its batch is cut short."""
 
     engine: SparkEngine
     query: str
