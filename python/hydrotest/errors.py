@@ -8,6 +8,11 @@ EXIT_DONE = 0
 EXIT_MISSED = 1
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 3
+EXIT_BROKEN_PIPE = 141
+"""What shells show of a program that SIGPIPE ended."""
+
+OTHERS_READ = "Remove this trial's folder; the others are read then."
+"""Hint at a file of a trial that is damaged."""
 
 
 class HydrotestError(Exception):

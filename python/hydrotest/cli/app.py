@@ -3,7 +3,9 @@ So `--help` does not pay for the analysis, nor `check` for the systems."""
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +13,7 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from hydrotest import __version__
-from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_FAILED, HydrotestError
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, HydrotestError
 
 app = App(
     name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
@@ -135,6 +137,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code of the contract."""
     try:
         result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except CycloptsError as error:
         _print_error(error)
         print("See hydrotest --help.", file=sys.stderr)
@@ -142,8 +146,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HydrotestError as error:
         _print_error(error)
         return error.exit_code
+    except BrokenPipeError:
+        # Who read has had enough, as `| head` has. Python must not flush into the pipe at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
     except OSError as error:
         _print_error(error)
+        return EXIT_FAILED
+    except Exception:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
+        traceback.print_exc()
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
 

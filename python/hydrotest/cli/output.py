@@ -20,7 +20,13 @@ else:
 
 def out_console() -> console.Console:
     """A terminal's own width, or the one in `COLUMNS`; elsewhere one that is enough for most tables."""
-    return console.Console(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
+
+    class Out(console.Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would exit with 1, which says that an objective was missed."""
+            raise BrokenPipeError
+
+    return Out(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
 
 
 def err_console() -> console.Console:

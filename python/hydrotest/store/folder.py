@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hydrotest.clock import Clock, SystemClock, iso
-from hydrotest.errors import BadInputError
+from hydrotest.errors import OTHERS_READ, BadInputError
 from hydrotest.store import layout
 from hydrotest.store.lock import Lock, is_held
 from hydrotest.store.merging import merged_seconds
@@ -35,6 +35,8 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """An existing run folder. Raises `BadInputError` if it is not one, or has a newer format."""
+        if not path.exists():
+            raise BadInputError("is not there", "Name a folder that `hydrotest run` made.", file=path)
         if not (path / layout.EXPERIMENT).is_file():
             raise BadInputError("is not a run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
         folder = cls(path)
@@ -115,12 +117,18 @@ class RunFolder:
         return at
 
     def read_journal(self) -> list[dict[str, Any]]:
-        """All entries; a last line that was cut by a crash is left out."""
+        """All entries; lines that were cut by a crash are left out. Raises `BadInputError` at one that no run has written."""
         path = self.path / layout.JOURNAL
         entries = []
-        for line in path.read_text().splitlines() if path.exists() else []:
+        for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
+            # A run writes ASCII: a line that is cut stays text.
+            if not line.isascii():
+                raise BadInputError("is damaged: it is not text", REBUILT, file=path, line=number)
             with contextlib.suppress(ValueError):
-                entries.append(json.loads(line))
+                entry = json.loads(line)
+                if not isinstance(entry, dict) or "what" not in entry:
+                    raise BadInputError("is damaged: it is not an entry with the key 'what'", REBUILT, file=path, line=number)
+                entries.append(entry)
         return entries
 
     def trial_path(self, number: int, slug: str) -> Path:
@@ -142,10 +150,8 @@ class RunFolder:
         for path in paths:
             try:
                 trials.append(Trial.model_validate_json(path.read_text()))
-            except ValidationError as error:
-                raise BadInputError(
-                    f"is damaged: {error.errors()[0]['msg']}", "Remove this trial's folder; the others are read then.", file=path
-                ) from error
+            except ValueError as error:
+                raise BadInputError(f"is damaged: {_reason(error)}", OTHERS_READ, file=path) from error
         return sorted(trials, key=lambda trial: trial.number)
 
     def folder_of(self, trial: Trial) -> Path:
@@ -159,8 +165,16 @@ class RunFolder:
 
 
 def _read_seconds(path: Path) -> Iterator[Second]:
-    for line in path.read_text().splitlines():
-        yield Second.model_validate_json(line)
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            yield Second.model_validate_json(line)
+        except ValueError as error:
+            raise BadInputError(f"is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
+
+
+def _reason(error: ValueError) -> str:
+    """What is wrong with what was read, in a line."""
+    return error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from hydrotest.errors import OTHERS_READ, BadInputError
 from hydrotest.store import layout
 
 
@@ -66,4 +67,7 @@ def read_samples(folder: Path, name: str) -> pl.DataFrame:
 @lru_cache(maxsize=512)
 def _read(path: Path, _changed_ns: int) -> pl.DataFrame:
     """Cached: a summary needs the file for each host of a lab, and for each of its tests."""
-    return pl.read_parquet(path, glob=False)
+    try:
+        return pl.read_parquet(path, glob=False)
+    except pl.exceptions.PolarsError as error:
+        raise BadInputError(f"is damaged: {str(error).splitlines()[0]}", OTHERS_READ, file=path) from error

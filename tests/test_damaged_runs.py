@@ -1,0 +1,86 @@
+"""What the command line says of run folders with damaged files, and of an output that nobody reads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hydrotest.cli import main
+from hydrotest.errors import EXIT_BROKEN_PIPE, EXIT_FAILED
+from hydrotest.store import layout
+from tests.test_recorded_runs import unpacked
+
+RECORDED = Path(__file__).parent / "data" / "runs" / "squeeze.tar.xz"
+
+
+def _journal_with(line: bytes) -> Callable[[Path], None]:
+    def damage(run: Path) -> None:
+        journal = run / layout.JOURNAL
+        journal.write_bytes(journal.read_bytes() + line + b"\n")
+
+    return damage
+
+
+def _cut(name: str | Path) -> Callable[[Path], None]:
+    def damage(run: Path) -> None:
+        file = next((run / layout.TRIALS).glob(f"*/{name}"))
+        file.write_bytes(file.read_bytes()[:50])
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (_journal_with(b"[1, 2]"), "journal.jsonl:"),
+        (_journal_with(b"{}"), "journal.jsonl:"),
+        (_journal_with(b"\xff\xfe"), "journal.jsonl:"),
+        (_cut(layout.HOST_SAMPLES), layout.HOST_SAMPLES),
+        (_cut(layout.seconds("ingest")), "ingest.jsonl:1:"),
+    ],
+)
+def test_a_damaged_file_of_a_run_is_named(
+    damage: Callable[[Path], None], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    damage(run)
+    assert main(["report", str(run)]) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_a_binary_trial_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    next((run / layout.TRIALS).glob(f"*/{layout.TRIAL}")).write_bytes(b"\xff\xfe")
+    assert main(["show", str(run)]) == 2
+    assert layout.TRIAL in capsys.readouterr().err
+
+
+def test_a_defect_does_not_exit_as_a_missed_objective(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def flawed(*_: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("hydrotest.cli.commands.compare.compare", flawed)
+    assert main(["compare", "one", "another"]) == EXIT_FAILED
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["show"], ["show", "--json"], ["report"]])
+def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", "import sys; from hydrotest.cli import main; sys.exit(main())", *argv, str(run)],
+            stdout=writes,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writes)
+    assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
