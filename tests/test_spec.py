@@ -209,6 +209,8 @@ CASES = {
     "a tag": ("name: good", "name: !!python/object/apply:os.system ['true']", 1, "tag"),
     "a name with a slash": ("name: good", "name: ../good", 1, "is not a valid name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
+    "a test's kind misspelt": ("- isolated: [ingest", "- isolatd: [ingest", 14, "'isolatd' is not known"),
+    "acks that there are not": ("partitions: 6", "partitions: 6, acks: 1.5", 8, "write all, 1 or 0"),
     "a kind that there is not": ("kind: kafka-consume, reads: ingest", "kind: hdfs-append", 9, "is not known"),
     "a fault of no service": (
         "- isolated: [ingest, drain, store]",

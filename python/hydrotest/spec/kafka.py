@@ -64,7 +64,10 @@ class Kafka(JavaSystem):
 
 
 def _acks(value: object) -> object:
-    return {"all": -1, -1: -1, 1: 1, "1": 1, 0: 0, "0": 0}.get(value, value) if isinstance(value, (str, int)) else value
+    known = {"all": -1, -1: -1, "-1": -1, 1: 1, "1": 1, 0: 0, "0": 0}
+    if not isinstance(value, (str, int)) or value not in known:
+        raise ValueError(f"{value!r} is not known; write all, 1 or 0")
+    return known[value]
 
 
 Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)]

@@ -99,6 +99,8 @@ def _tests(value: Any) -> Any:
         ((kind, body),) = item.items()
         if kind in TESTS and TESTS[kind].is_short and isinstance(body, list):
             body = {"workloads": body}
+        if kind not in TESTS:
+            body = {}  # That it is not known goes before what it lacks.
         if not isinstance(body, dict):
             raise ValueError(f"the test {kind!r} needs settings, e.g. `- levels: {{workload: ingest, rates: [100K]}}`")
         out.append({"test": kind, **body})
