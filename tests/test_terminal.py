@@ -27,6 +27,13 @@ def test_tables_and_lines_are_as_they_were_written() -> None:
     assert out.getvalue().count(NAME) == 7
 
 
+def test_no_column_is_left_out_on_a_narrow_terminal() -> None:
+    out = io.StringIO()
+    cells = [str(number) * 8 for number in range(10)]
+    print_sheet(Table("narrow", cells, [cells]), Console(file=out, width=30))
+    assert {digit: out.getvalue().count(digit) for digit in "0123456789"} == dict.fromkeys("0123456789", 16)
+
+
 def test_a_runs_name_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = SyntheticRun(tmp_path)
     made.search()

@@ -12,6 +12,9 @@ from hydrotest.report.table import Table
 from hydrotest.report.tables import sheets
 from hydrotest.summary.model import Summary
 
+COLUMN_LEAST = 4
+"""Columns have as many characters, or as many as they need: on a narrower terminal a table's lines are wrapped, but no column is left out."""
+
 
 def print_text(text: str, console: Console) -> None:
     """Prints a line unchanged: neither markup, nor names of emojis between colons."""
@@ -32,8 +35,11 @@ def print_sheet(sheet: Table, console: Console) -> None:
         table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
     for row in sheet.rows:
         table.add_row(*map(Text, row))
+    least = sum(3 + min(COLUMN_LEAST, max(map(len, (head, *(row[index] for row in sheet.rows))))) for index, head in enumerate(sheet.heads))
+    if console.width <= least:
+        table.width = least + 1
     console.print()
-    console.print(table)
+    console.print(table, crop=False)
 
 
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
