@@ -80,3 +80,13 @@ def test_a_shown_rate_is_within_half_a_percent(value: float) -> None:
 @pytest.mark.parametrize(("seconds", "shown"), [(12, "12 s"), (60, "1 min"), (185, "3 min 5 s"), (3720, "1 h 2 min")])
 def test_durations_for_people(seconds: float, shown: str) -> None:
     assert units.show_duration(seconds) == shown
+
+
+@pytest.mark.parametrize(("value", "expected"), [(999.4, "999"), (999.5, "1,000"), (999.96, "1,000"), (1000, "1,000")])
+def test_rates_that_round_up_to_a_thousand(value: float, expected: str) -> None:
+    assert units.show_rate(value) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(999_400, "999 kB"), (999_960, "1 MB"), (999_960_000, "1 GB"), (1_000_000, "1 MB")])
+def test_bytes_that_round_up_to_the_next_unit(value: float, expected: str) -> None:
+    assert units.show_bytes(value) == expected

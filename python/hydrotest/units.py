@@ -103,7 +103,8 @@ def fraction(text: object) -> float:
 def show_bytes(value: float) -> str:
     """Bytes for people, decimal: 1.50 GB."""
     for name, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(value) >= factor:
+        # What rounds up to a unit is written in it.
+        if abs(value) >= 0.9995 * factor:
             return f"{value / factor:.3g} {name}"
     return f"{value:.0f} B"
 
@@ -120,7 +121,7 @@ def show_duration(seconds: float) -> str:
 
 def show_rate(value: float) -> str:
     """Operations per second for people, three significant digits and thousands marked: 123,000."""
-    if value >= 1000:
+    if value >= 999.5:  # rounds up to 1,000
         digits = max(0, len(str(int(value))) - 3)
         return f"{round(value, -digits):,.0f}"
     return f"{value:.3g}"
