@@ -84,3 +84,12 @@ def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path
     finally:
         os.close(writes)
     assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
+
+
+def test_a_pipe_that_broke_elsewhere_is_a_failure(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("hydrotest.cli.commands.compare.compare", broken)
+    assert main(["compare", "one", "another"]) == EXIT_FAILED
+    assert "error:" in capfd.readouterr().err

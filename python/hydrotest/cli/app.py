@@ -4,6 +4,7 @@ So `--help` does not pay for the analysis, nor `check` for the systems."""
 from __future__ import annotations
 
 import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -146,17 +147,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HydrotestError as error:
         _print_error(error)
         return error.exit_code
-    except BrokenPipeError:
-        # Who read has had enough, as `| head` has. Python must not flush into the pipe at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and _is_reader_gone():
+            # Python must not flush into the pipe at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_BROKEN_PIPE
         _print_error(error)
         return EXIT_FAILED
     except Exception:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
         traceback.print_exc()
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
+
+
+def _is_reader_gone() -> bool:
+    """True if nobody reads stdout any more, as after `| head`; the pipe that broke may be a child's."""
+    output = select.poll()
+    output.register(sys.stdout, 0)
+    return bool(output.poll(0))
 
 
 def _print_error(error: Exception) -> None:
