@@ -155,11 +155,11 @@ class SyntheticRun:
     def search(self, refused: int = 0) -> None:
         """A complete isolated test. `refused`: operations of each second of its trials that fail at once."""
         saturated = self.trial("saturated", None)
-        search = LimitSearch(self.measured(saturated).achieved, self.experiment.search.precision)
+        settings = self.experiment.search
+        search = LimitSearch(self.measured(saturated).achieved, settings.precision, settings.trials)
         self.folder.journal(SEARCH_BEGAN, test=0, name="ingest", saturated=search.saturated, thresholds=thresholds())
         while (rate := search.propose()) is not None:
-            stage = search.stage
-            trial = self.trial("search" if stage == "main" else "repeat", rate, search=stage, refused=refused)
+            trial = self.trial("search", rate, refused=refused)
             verdict = judge(self.measured(trial), self.experiment.objective("ingest"))
             self.folder.journal(JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=None, excused=False,
                                 stopped_by=verdict.stopped_by)  # fmt: skip

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 from hydrotest.analysis.bottleneck.evidence import PAYLOAD, service_lines
 from hydrotest.analysis.limits.headroom import Headroom
 from hydrotest.analysis.limits.rows import Limits
-from hydrotest.analysis.limits.search import RETRIES_MAX, LimitSearch, RetryBudget
+from hydrotest.analysis.limits.search import RETRIES_MAX, RetryBudget
 from hydrotest.analysis.limits.verdict import Verdict
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.intervals import paired_change
-from hydrotest.analysis.together.combined import FRACTION_UNIT, Together, TogetherVerdict, proposed_of, safe_search, why_ours
+from hydrotest.analysis.together.combined import Together, why_ours
+from hydrotest.analysis.together.search import TogetherVerdict, safe_search
 from hydrotest.analysis.together.starvation import starved
 from hydrotest.report.narrative import contested_sentences, starved_sentences
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
-from hydrotest.store.purposes import Purpose
-from hydrotest.store.records import Iteration, Load, Trial
+from hydrotest.store.records import Iteration, Load
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
@@ -80,13 +80,6 @@ def test_fewer_than_five_pairs_are_never_significant() -> None:
 
 def test_a_tiny_change_is_no_finding_however_sure() -> None:
     assert not paired_change([(1000.0 + i * 0.01, 1002.0 + i * 0.01) for i in range(8)]).significant
-
-
-@given(st.floats(0.02, 0.5))
-def test_every_proposed_fraction_is_known_again_on_replay(precision: float) -> None:
-    search = LimitSearch(FRACTION_UNIT, precision, ceiling=FRACTION_UNIT)
-    for step in range(search.step(FRACTION_UNIT) + 1):
-        assert proposed_of(search.rate(step) / FRACTION_UNIT) == search.rate(step)
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=2, max_size=20))
@@ -239,19 +232,15 @@ def load_experiment_with(tmp_path: Path, made: SyntheticRun, host: str) -> Exper
     return load_experiment(file)[0]
 
 
-def test_an_earlier_search_is_replayed_from_where_it_began(tmp_path: Path) -> None:
-    """Whatever its first guess was: another version's, or of another number of systems."""
+def test_the_search_together_expects_an_equal_share(tmp_path: Path) -> None:
     file = tmp_path / "experiment.yaml"
     file.write_text(TWO_SYSTEMS)
     experiment, _ = load_experiment(file)
     test = experiment.tests[1]
     assert isinstance(test, Combined)
-    fresh = safe_search(experiment, test, [])
-    assert fresh.propose() == fresh.rate(fresh.step(500))  # two systems on one machine: half each
-    for step in range(10, fresh.step(FRACTION_UNIT) + 1):
-        begun = Trial(number=1, slug="s", purpose=Purpose.SEARCH, tenancy="combined", warm_up_s=1, window_s=3, prepared_wall_s=0, ended_wall_s=1,
-                      status="done", fraction=fresh.rate(step) / FRACTION_UNIT, loads=[])  # fmt: skip
-        assert safe_search(experiment, test, [begun]).propose() == fresh.rate(step)
+    first = safe_search(experiment, test).propose()
+    assert first is not None
+    assert 0.3 < first < 0.7  # two systems on one machine: half each
 
 
 def interference_of(run: SyntheticRun, starved: int, pairs: int = 5) -> dict[str, Interference]:

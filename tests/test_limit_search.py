@@ -1,14 +1,21 @@
-"""The limit search against simulated systems whose limit is known."""
+"""The limit search against simulated systems whose limit is known. benchmarks/limits.py has more of them."""
 
 from __future__ import annotations
 
-import random
+import math
+import statistics
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrotest.analysis.limits.search import TRIALS_MAX, LimitSearch
+from hydrotest.analysis.limits.posterior import Posterior
+from hydrotest.analysis.limits.search import ALL, TRIALS_MIN, LimitSearch
+from tests.limit_systems import KINDS, Outcome, searched
+
+SYSTEMS = 25
+PRECISION, BUDGET = 0.075, 60
 
 
 def run(search: LimitSearch, sustained: object) -> list[float]:
@@ -20,6 +27,45 @@ def run(search: LimitSearch, sustained: object) -> list[float]:
     return tried
 
 
+@cache
+def outcomes(name: str) -> list[Outcome]:
+    return [searched(KINDS[name], seed, PRECISION, BUDGET) for seed in range(SYSTEMS)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_interval_holds_the_limit_as_often_as_it_claims(name: str) -> None:
+    """Of 300 it does 85 to 100 % (benchmarks/limits.py); of 25 at least 20 do with probability 0.97 where it is 0.9."""
+    found = outcomes(name)
+    held = sum(one.limit.estimate is not None and one.limit.estimate.low <= one.true <= one.limit.estimate.high for one in found)
+    assert held >= 20
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("slope 0.01", 0.02), ("slope 0.03", 0.025), ("slope 0.03, lapse 0.10", 0.03), ("a cliff", 0.02)]
+)
+def test_the_limit_is_near_the_true_one(name: str, error: float) -> None:
+    found = outcomes(name)
+    assert statistics.median(abs(math.log(one.limit.estimate.value / one.true)) for one in found if one.limit.estimate) <= error
+
+
+def test_a_limit_that_stands_is_seldom_said_to_move_and_one_that_rises_is() -> None:
+    still = outcomes("slope 0.03")
+    assert sum(one.limit.drifts >= 0.3 for one in still) <= 1
+    rising = outcomes("drift +50 %")
+    assert sum(one.limit.drifts >= 0.3 for one in rising) >= 12
+
+
+def test_windows_that_fail_at_any_rate_are_counted_as_such() -> None:
+    found = outcomes("slope 0.05, lapse 0.50")
+    assert abs(statistics.mean(one.limit.lapse.value for one in found) - 0.5) <= 0.15
+    assert sum(one.limit.safe is None for one in found) >= 21
+    clean = outcomes("slope 0.01")
+    assert all(one.limit.safe is not None for one in clean)
+    # Nine of ten windows hold at most at limit / exp(2.2 slope).
+    assert sum((one.limit.safe or 0) <= one.true * 1.03 for one in clean) >= 23
+
+
+@settings(max_examples=25, deadline=None)
 @given(st.floats(50, 5e6), st.floats(0.2, 1.3), st.sampled_from([0.05, 0.1]))
 def test_a_sharp_limit_is_found_to_the_precision(saturated: float, share: float, precision: float) -> None:
     """Whatever share of the saturated rate an objective leaves, the interval holds the true limit and is as narrow as asked."""
@@ -27,120 +73,97 @@ def test_a_sharp_limit_is_found_to_the_precision(saturated: float, share: float,
     search = LimitSearch(saturated, precision)
     tried = run(search, lambda rate: rate <= true)
     limit = search.limit()
-    assert limit.low is not None
-    assert limit.high is not None
-    assert limit.low <= true < limit.high
-    assert limit.high / limit.low <= (1 + precision) * 1.001
-    assert limit.repeats == 3
-    assert len(tried) <= TRIALS_MAX
+    assert limit.estimate is not None
+    assert limit.is_precise
+    assert limit.estimate.low <= true * 1.01
+    assert true <= limit.estimate.high * 1.01
+    assert TRIALS_MIN <= len(tried) <= 25
 
 
-@settings(max_examples=50)
-@given(st.integers(0, 10_000))
-def test_noise_near_the_limit_moves_the_answer_little(seed: int) -> None:
-    """Within 10 % of the limit the verdict is a gamble, and one trial in 50 fails for no reason."""
-    noise = random.Random(seed)
-    true = 40_000.0
-
-    def sustained(rate: float) -> bool:
-        return rate <= true * noise.uniform(0.93, 1.07) and noise.random() > 0.02
-
-    search = LimitSearch(70_000, 0.1)
-    run(search, sustained)
-    limit = search.limit()
-    assert limit.low is not None
-    assert 0.7 * true <= limit.low <= 1.25 * true
+def test_a_search_is_known_again_by_its_windows() -> None:
+    """A resumed run gives the search what the journal holds; equal windows give equal answers and the same next rate."""
+    first = LimitSearch(1000, 0.1)
+    for _ in range(9):
+        rate = first.propose()
+        assert rate is not None
+        first.record(rate < 700)
+    again = LimitSearch(1000, 0.1)
+    for rate, held in first.windows:
+        again.record(held, rate)
+    assert again.propose() == first.propose()
+    assert again.limit() == first.limit()
 
 
-def test_one_false_rejection_does_not_send_the_search_wrong() -> None:
-    calls = 0
-
-    def sustained(rate: float) -> bool:
-        nonlocal calls
-        calls += 1
-        return calls != 1 and rate <= 1000
-
-    search = LimitSearch(1500, 0.1)
-    run(search, sustained)
-    limit = search.limit()
-    assert limit.low is not None
-    assert limit.low <= 1000 < limit.low * 1.1 * 1.001
-
-
-def test_nothing_sustained_is_no_limit() -> None:
+def test_windows_at_any_rate_count() -> None:
+    """Those of another version's search, too."""
     search = LimitSearch(1000, 0.1)
-    run(search, lambda rate: False)
-    assert search.limit().low is None
+    for rate in (701.3, 555.0, 640.2, 780.0, 699.9, 601.0, 650.0, 660.0):
+        search.record(rate < 650.1, rate)
+    estimate = search.limit().estimate
+    assert estimate is not None
+    assert estimate.low < 655 < estimate.high
 
 
-def test_a_stride_stops_at_the_saturated_rate_first() -> None:
+def test_rates_lie_on_a_grid_that_all_searches_share() -> None:
+    one, other = (run(LimitSearch(saturated, 0.1), lambda rate: rate < 650) for saturated in (1000, 1100))
+    grid = set(Posterior(1000, 0.1).asked()) | set(Posterior(1100, 0.1).asked())
+    assert set(one) | set(other) <= grid
+    assert set(one) & set(other)
+
+
+def test_nothing_above_the_ceiling_is_tried_and_a_limit_above_it_is_said_to_be() -> None:
+    search = LimitSearch(1.0, 0.15, ceiling=1.0, centre=0.5)
+    tried = run(search, lambda _: True)
+    assert max(tried) == 1.0
+    assert search.limit().is_above
+    assert len(tried) < 12
+
+
+def test_a_system_that_holds_nothing_has_no_limit() -> None:
     search = LimitSearch(1000, 0.1)
-    tried = run(search, lambda rate: rate <= 950)
-    assert max(tried) <= 1000 * 1.1
+    tried = run(search, lambda _: False)
+    assert search.limit().estimate is None
+    assert search.limit().safe is None
+    assert len(tried) <= search.budget
 
 
-def test_more_than_the_saturated_rate_can_be_found() -> None:
-    search = LimitSearch(1000, 0.1)
-    run(search, lambda rate: rate <= 2500)
-    limit = search.limit()
-    assert limit.low is not None
-    assert limit.high is not None
-    assert limit.low <= 2500 < limit.high
+def test_the_budget_ends_a_search_with_a_wider_interval() -> None:
+    found = searched(KINDS["slope 0.12"], 3, 0.02, 12)
+    assert found.trials == 12
+    assert not found.limit.is_precise
+    assert found.limit.estimate is not None
 
 
-def test_a_ceiling_is_never_passed() -> None:
-    search = LimitSearch(1000, 0.1, ceiling=500)
-    tried = run(search, lambda rate: True)
-    assert max(tried) <= 500
-    assert search.limit().high is None
+def test_each_of_several_workloads_has_a_curve_of_its_own_from_the_same_windows() -> None:
+    search = LimitSearch(1.0, 0.15, 40, ceiling=1.0, centre=0.33, subjects=("weak", "strong"))
+    while (fraction := search.propose()) is not None:
+        failed = [name for name, limit in (("weak", 0.3), ("strong", 0.7)) if fraction > limit]
+        search.record(not failed, failed=failed)
+    weak, strong, both = (search.limit(name).estimate for name in ("weak", "strong", ALL))
+    assert weak is not None
+    assert strong is not None
+    assert both is not None
+    assert weak.low <= 0.3 <= weak.high
+    assert strong.low <= 0.7 <= strong.high
+    assert both.low <= 0.3 <= both.high
 
 
-def test_searches_are_independent_and_on_one_grid() -> None:
-    """Two searches from other saturated rates answer on the same grid, so that their intervals can be compared."""
-    limits = []
-    for saturated in (1400.0, 1733.0):
-        search = LimitSearch(saturated, 0.1)
-        run(search, lambda rate: rate <= 1000)
-        limits.append(search.limit())
-    assert (limits[0].low, limits[0].high) == (limits[1].low, limits[1].high)
+def test_a_workload_that_fails_at_any_fraction_does_not_hide_the_others_limit() -> None:
+    """The 3 % of the quickstart: one objective is missed now and then whatever the rate, which is not the limit of all."""
+    search = LimitSearch(1.0, 0.3, 30, ceiling=1.0, centre=0.33, subjects=("stalls", "store"))
+    number = 0
+    while (fraction := search.propose()) is not None:
+        number += 1
+        failed = ["stalls"] * (number % 5 in (0, 2)) + ["store"] * (fraction > 0.5)
+        search.record(not failed, failed=failed)
+    store, stalls = search.limit("store").estimate, search.limit("stalls")
+    assert store is not None
+    assert store.low <= 0.5 <= store.high
+    assert stalls.lapse.value > 0.2
+    assert stalls.safe is None
 
 
-def test_a_saturated_rate_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="positive"):
-        LimitSearch(0, 0.1)
-
-
-def test_a_majority_decides() -> None:
-    """Accepted by two of three searches is low; rejected by two of three is high."""
-    answers = {"main": 1000.0, "repeat-1": 900.0, "repeat-2": 1000.0, "repeat-3": 1100.0}
-    search = LimitSearch(1500, 0.05)
-    while (rate := search.propose()) is not None:
-        search.record(rate <= answers[search.stage])
-    limit = search.limit()
-    assert limit.low is not None
-    assert limit.high is not None
-    assert limit.low <= 1000 < limit.high
-
-
-@pytest.mark.parametrize("disturbed", range(1, 6))
-def test_what_lasts_a_turn_does_not_move_the_limit(disturbed: int) -> None:
-    """Every trial of one round is rejected; each is repeated in the next one, when the disturbance has
-    passed."""
-    search = LimitSearch(1500, 0.1)
-    while (rate := search.propose()) is not None:
-        search.record(rate <= 1000 and search.turn != disturbed)
-    limit = search.limit()
-    assert limit.low is not None
-    assert limit.low <= 1000 < limit.low * 1.1 * 1.001
-
-
-def test_independent_searches_take_turns() -> None:
-    """In each round all unfinished searches have one trial, and each of them begins some round."""
-    search = LimitSearch(1500, 0.1)
-    turns: dict[int, list[str]] = {}
-    while (rate := search.propose()) is not None:
-        turns.setdefault(search.turn, []).append(search.stage)
-        search.record(rate <= 1000)
-    assert set(turns.pop(0)) == {"main"}
-    assert all(len(set(stages)) == len(stages) for stages in turns.values())
-    assert [stages[0] for stages in turns.values()][:3] == ["repeat-1", "repeat-2", "repeat-3"]
+def test_bad_saturated_rates_are_refused() -> None:
+    for bad in (0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="saturated"):
+            LimitSearch(bad, 0.1)

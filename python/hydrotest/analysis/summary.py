@@ -220,13 +220,13 @@ def _sum(values: Iterable[int | None]) -> int | None:
 def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], limits: list[Limit]) -> list[Generator]:
     """Each workload's generator in its last trial at the limit; without one, in its last open-loop trial or
     its last trial."""
-    at_limit = {(row.workload, row.tenancy): row.limit for row in limits}
+    at_limit = {(row.workload, row.tenancy): row.at_limit for row in limits}
     best: dict[tuple[str, Tenancy], tuple[tuple[bool, bool, int], Trial]] = {}
     for trial in measured_trials(trials):
         for load in trial.loads if trial.purpose != Purpose.ALL_OUT else []:
             key = load.workload, trial.tenancy
-            is_open, limit = load.offered is not None, at_limit.get(key)
-            rank = (is_open and limit is not None and math.isclose(load.offered or 0.0, limit), is_open, trial.number)
+            is_open = load.offered is not None
+            rank = (is_open and trial.number in at_limit.get(key, ()), is_open, trial.number)
             if load.is_generated and (key not in best or rank > best[key][0]):
                 best[key] = rank, trial
     rows = []

@@ -88,13 +88,13 @@ def curve_figure(curve: Curve, limit: Limit | None) -> Figure:
         layers.append(
             alt.Chart(line).mark_text(align="left", dx=4, dy=-6, color="#e76f51").encode(y="objective:Q", x=alt.value(0), text="label:N")
         )
-    if limit is not None and limit.low is not None:
-        band = data([{"low": limit.low, "high": limit.high or limit.low}])
+    if limit is not None and limit.low is not None and limit.limit is not None:
+        band = data([{"low": limit.low, "limit": limit.limit, "high": limit.high or limit.low}])
         layers.append(alt.Chart(band).mark_rect(opacity=0.18, color="#2a9d8f").encode(x="low:Q", x2="high:Q"))
-        layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="low:Q"))
+        layers.append(alt.Chart(band).mark_rule(color="#2a9d8f", size=2).encode(x="limit:Q"))
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "verdict"]
     rows = [[f"{p['offered']:,.0f}", f"{p['achieved']:,.0f}", decimal(p["p50"], 2), decimal(p["p99"], 2), p["verdict"]] for p in points]
-    caption = "Each point is a trial. The line marks the limit, the band reaches to the lowest rate that was rejected."
+    caption = "Each point is a trial. The line marks the limit, the band its interval."
     return Figure(
         f"curve-{curve.workload}-{curve.tenancy}",
         f"{curve.workload}, {curve.tenancy}: response against offered rate",
@@ -105,18 +105,49 @@ def curve_figure(curve: Curve, limit: Limit | None) -> Figure:
     )
 
 
+def chance_figure(limit: Limit, curve: Curve | None) -> Figure | None:
+    """The chance that a window holds, by rate, with its band; every trial that counted a point at 0 or 1. None without a search."""
+    if not limit.chances or limit.limit is None:
+        return None
+    by_rate = [{"rate": one.rate, "holds": one.holds, "low": one.low, "high": one.high} for one in limit.chances]
+    trials = [
+        {"rate": point.offered, "holds": 1.0 if point.accepted else 0.0, "trial": point.trial,
+         "verdict": "sustained" if point.accepted else "rejected", "why": "; ".join(point.reasons)}
+        for point in (curve.points if curve is not None else []) if point.trial in limit.trials
+    ]  # fmt: skip
+    verdicts = alt.Scale(domain=["sustained", "rejected"], range=["#2a9d8f", "#e76f51"])
+    x = alt.X("rate:Q", title="offered, per second", scale=alt.Scale(zero=False), axis=alt.Axis(format="~s", tickCount=8))
+    y = alt.Y("holds:Q", title="chance that a window holds", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    curve_of = alt.Chart(data(by_rate))
+    layers: list[alt.Chart] = [
+        curve_of.mark_area(opacity=0.18, color="#264653").encode(x=x, y=alt.Y("low:Q", title="chance that a window holds"), y2="high:Q"),
+        curve_of.mark_line(color="#264653").encode(x=x, y=y),
+        alt.Chart(data([{"rate": limit.limit}])).mark_rule(color="#2a9d8f", size=2).encode(x="rate:Q"),
+    ]
+    if limit.safe is not None:
+        layers.append(alt.Chart(data([{"rate": limit.safe}])).mark_rule(color="#2a9d8f", strokeDash=[4, 4]).encode(x="rate:Q"))
+    if trials:
+        layers.append(
+            alt.Chart(data(trials)).mark_point(filled=True, size=70, opacity=0.6)
+            .encode(x="rate:Q", y="holds:Q", tooltip=["rate:Q", "trial:O", "verdict:N", "why:N"],
+                    color=alt.Color("verdict:N", scale=verdicts, title=None, legend=alt.Legend(orient="top")))
+        )  # fmt: skip
+    heads = ["rate/s", "chance", "90 % interval"]
+    rows = [[f"{one.rate:,.4g}", f"{one.holds:.0%}", f"{one.low:.0%} … {one.high:.0%}"] for one in limit.chances]
+    caption = "The line is the chance that a window holds, the band its 90 % interval. Points are trials: above held, below failed. "
+    caption += "The full vertical line is the limit" + (", the dashed one the safe rate." if limit.safe is not None else ".")
+    return Figure(
+        f"chance-{limit.workload}-{limit.tenancy}", f"{limit.workload}, {limit.tenancy}: chance that a window holds", caption,
+        spec_of(alt.layer(*layers)), heads, rows,
+    )  # fmt: skip
+
+
 def percentile_figure(run: RunFolder, summary: Summary, trials: list[Trial]) -> Figure | None:
     """Response times at the limit on a percentile axis (distance to 100 % on a log scale)."""
     by_number = {trial.number: trial for trial in trials}
     values, rows = [], []
     for limit in summary.limits:
-        numbers = [
-            p.trial
-            for c in summary.curves
-            if (c.workload, c.tenancy) == (limit.workload, limit.tenancy)
-            for p in c.points
-            if p.accepted and p.trial is not None and limit.limit and math.isclose(p.offered or 0.0, limit.limit)
-        ]
+        numbers = limit.at_limit
         if not numbers:
             continue
         histogram = merged(Measured.read(run, by_number[number], limit.workload).histogram() for number in numbers)

@@ -58,7 +58,9 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
 def _figures(folder: RunFolder, summary: Summary) -> list[Figure]:
     trials = folder.trials()
     limits = {(row.workload, row.tenancy): row for row in summary.limits}
-    figures: list[Figure | None] = [charts.curve_figure(curve, limits.get((curve.workload, curve.tenancy))) for curve in summary.curves]
+    curves = {(curve.workload, curve.tenancy): curve for curve in summary.curves}
+    figures: list[Figure | None] = [charts.chance_figure(limit, curves.get((limit.workload, limit.tenancy))) for limit in summary.limits]
+    figures += [charts.curve_figure(curve, limits.get((curve.workload, curve.tenancy))) for curve in summary.curves]
     figures.append(together.interference_figure(summary))
     figures += [figure for kind in TESTS.values() for figures_of in kind.figures for figure in figures_of.load()(summary)]
     figures.append(charts.percentile_figure(folder, summary, trials))

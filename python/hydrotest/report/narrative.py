@@ -26,7 +26,7 @@ from hydrotest.summary.model import Summary
 from hydrotest.summary.profile import Profile
 from hydrotest.summary.soak import Soak, SoakWorkload
 from hydrotest.summary.spark import JobTest
-from hydrotest.summary.together import Doubling, Interference, Starved
+from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Starved
 from hydrotest.units import show_duration, show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 
@@ -98,7 +98,7 @@ def _how_much(summary: Summary) -> list[str]:
 
 
 def limit_sentence(row: Limit) -> str:
-    """One limit: how much, and what was too much."""
+    """One limit: how much, how sure, how safe."""
     name, unit = row.workload, row.unit
     if row.limit is None:
         return f"{name}: no limit was found ({'; '.join(row.invalid_because) or 'nothing was sustained'})."
@@ -108,7 +108,25 @@ def limit_sentence(row: Limit) -> str:
     if row.kind == "kafka-consume":
         spread = f" ({rate(row.low)} to {rate(row.high)} over {row.repeats} repeats)" if row.low is not None else ""
         return f"{name} reads {amount}{spread}."
-    return f"{name} sustains {amount}" + (f"; {show_rate(row.high)} was too much." if row.high is not None else ".")
+    return f"{name} sustains {amount}{_interval(row)}.{_safe_sentence(row)}"
+
+
+def _interval(row: Limit) -> str:
+    if row.low is None or row.high is None:
+        return ""
+    if row.interval != "90 % credible":
+        return f"; {show_rate(row.high)} was too much"
+    return f" (90 % sure: {show_rate(row.low)} to {show_rate(row.high)})"
+
+
+def _safe_sentence(row: Limit) -> str:
+    """At which rate most windows hold; where windows fail at any rate, what they failed by."""
+    if row.lapse is None or row.confidence is None:
+        return ""
+    if row.safe is not None:
+        return f" {row.confidence:.0%} of the windows hold at {show_rate(row.safe)}."
+    causes = ", ".join(f"{cause} {count}×" for cause, count in sorted(row.lapse.causes.items(), key=lambda one: -one[1]))
+    return f" At any rate {row.lapse.share:.0%} of the windows fail{f' ({causes})' if causes else ''}."
 
 
 def _latency_sentence(summary: Summary) -> str:
@@ -176,10 +194,7 @@ def together_sentences(summary: Summary) -> list[str]:
         return ["Together: no fraction of the isolated limits was sustained by all at once."] if combined else []
     out = []
     if point is not None:
-        rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point.rates.items())
-        least, cause = ("at least ", "our own generators had no headroom") if point.at_least else ("", "some objective was missed")
-        upper = f"; at {point.high:.1%} {cause}" if point.high < 1 else ""
-        out.append(f"Together all hold their objectives up to {least}{point.fraction:.1%} of their isolated limits ({rates}){upper}.")
+        out += point_sentences(point)
         out += contested_sentences(combined)
     telling = [row for row in summary.interference if row.significant or row.starved_pairs]
     if telling:
@@ -189,6 +204,29 @@ def together_sentences(summary: Summary) -> list[str]:
         pairs = max(row.n for row in summary.interference)
         out.append(f"Beside the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
     out += starved_sentences(summary.together.starved)
+    return out
+
+
+def point_sentences(point: SafeWorkingPoint) -> list[str]:
+    """Up to which fraction all hold together, who fails first, what would hold where an objective is missed at any fraction."""
+    rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in point.rates.items())
+    least = "at least " if point.at_least else ""
+    sure = f", 90 % sure: {point.low:.0%} to {point.high:.0%}" if point.confidence is not None else ""
+    out = [f"Together all hold their objectives up to {least}{point.fraction:.0%} of their isolated limits ({rates}{sure})."]
+    if point.safe is not None and point.confidence is not None:
+        out.append(f"{point.confidence:.0%} of the windows hold at {point.safe:.0%} of them.")
+    if point.first is not None:
+        others = ", ".join(
+            f"{one.workload} {'100' if one.fraction is None or one.at_least else f'{one.fraction * 100:.0f}'} %"
+            for one in point.workloads if one.workload != point.first and (one.fraction is not None or one.at_least)
+        )  # fmt: skip
+        out.append(f"{point.first} gives way first" + (f"; the others hold up to {others}." if others else "."))
+    for one in point.workloads:
+        if one.safe is None and one.lapse.causes:
+            out.append(f"{one.workload} misses its objective in {one.lapse.share:.0%} of the windows at any fraction.")
+    for easier in point.relaxed:
+        held = f"all hold up to {easier.fraction:.0%}" if easier.fraction is not None else "it would hold"
+        out.append(f"With {easier.workload} {easier.percentile} ≤ {easier.bound_ms:g} ms instead of {easier.asked_ms:g} ms {held}.")
     return out
 
 

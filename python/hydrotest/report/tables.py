@@ -59,7 +59,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
 
 
 def limits_sheet(summary: Summary) -> Table:
-    """Limit, range of its searches' results, latency at the limit, what stopped and bound it."""
+    """Limit with its interval, safe rate, lapses, latency at the limit, what stopped and bound it."""
     rows = []
     for row in summary.limits:
         latency = row.latency_ms or Latency()
@@ -71,13 +71,27 @@ def limits_sheet(summary: Summary) -> Table:
                 row.unit,
                 f"≥ {limit}" if row.at_least else limit,
                 f"{rate(row.low)} … {rate(row.high)}",
+                rate(row.safe),
+                NONE if row.lapse is None else f"{row.lapse.share:.0%}",
                 rate(row.saturated),
                 *(decimal(latency.get(one.name)) for one in BRIEF),
                 _stopped(row),
                 _bound(row.bound_by),
             ]
         )
-    columns = ["workload", "tenancy", "unit", "limit", "low … high", "saturated", *heads(every=False), "stopped by", "bound by"]
+    columns = [
+        "workload",
+        "tenancy",
+        "unit",
+        "limit",
+        "low … high",
+        "safe",
+        "lapse",
+        "saturated",
+        *heads(every=False),
+        "stopped by",
+        "bound by",
+    ]
     return Table("Limits", columns, rows)
 
 

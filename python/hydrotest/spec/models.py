@@ -67,11 +67,17 @@ class Objective(_Bounds):
 class Search(Model):
     """How limits are searched."""
 
-    precision: Fraction = Field(0.05, description="Relative precision of limits.")
+    precision: Fraction = Field(
+        0.05, description="A search ends when the 90 % interval of its limit reaches at most so far to each side, as a share of the limit."
+    )
     window: DurationS = Field(10.0, description="Measured window of a trial.")
     warm_up: DurationS = Field(2.0, description="Warm-up before each window; its figures are discarded.")
     saturated: DurationS = Field(6.0, description="Measured window of the saturated rate.")
-    repeats: int = Field(3, ge=3, le=9, description="Independent searches around the limit that was found.")
+    repeats: int = Field(
+        3, ge=3, le=9, description="Repeats of what is not searched: catch-up rates, times of batch tests, passes over files."
+    )
+    trials: int = Field(40, ge=8, le=200, description="Most trials of one search. One that ends here gives a wider interval.")
+    confidence: Fraction = Field(0.9, description="Share of the windows that hold at the safe rate.")
 
 
 class WarmUp(Model):

@@ -27,7 +27,7 @@ class LimitBy(StrEnum):
     """How an `isolated` test finds a workload's limit."""
 
     SEARCH = "search"
-    """The highest rate that meets its objective, by bracket and bisection."""
+    """The rate that half of the windows hold, by a search."""
     CATCH_UP = "catch-up"
     """How fast it reads what was written before."""
     TIMES = "times"
@@ -138,11 +138,10 @@ class Workload(Model):
     def limit_step(self, name: str, experiment: Experiment) -> Step:
         """The step that is its `isolated` test."""
         search = experiment.search
-        # Bracket and bisect over a factor of about two, then short searches of three trials each.
-        bisect = math.ceil(math.log2(math.log(2.0) / math.log(1 + search.precision))) + 2
-        trials = 1 + bisect + 3 * search.repeats
+        # As simulated, of edges of 1 to 6 % (benchmarks/limits.py): a few to find it, then by the inverse of the precision.
+        trials = 1 + min(search.trials, math.ceil(8 + 0.8 / search.precision))
         bounds = ", ".join(f"{key} ≤ {bound:g} ms" for key, bound in experiment.objective(name).latencies_ms().items()) or "none on latency"
-        detail = f"limit to {search.precision:.0%}, {search.repeats} independent searches, objective {bounds}"
+        detail = f"limit to ±{search.precision:.0%}, objective {bounds}"
         return Step(test="isolated", workload=name, trials=trials, seconds=trials * self.trial_s(experiment), detail=detail)
 
     def trial_s(self, experiment: Experiment) -> float:

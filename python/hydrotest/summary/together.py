@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hydrotest.summary.base import IN_WORDS, WORKLOAD, Count, Number, Row
+from hydrotest.summary.limits import Lapse
 from hydrotest.verdicts.trial import OfWorkload
 
 
@@ -48,15 +49,45 @@ class Doubling(_Raised, Change, _Doubled):
     """Whether the generator was the limit: the rate of twice as many generators on the same system."""
 
 
+class FractionOf(Row):
+    """What a workload holds next to the others, as a fraction of its isolated limit."""
+
+    workload: str = Field(description=WORKLOAD)
+    fraction: Number | None = Field(description="The fraction that half of its windows hold, apart from lapses; null: no window held.")
+    low: Number | None = Field(description="Lower end of its 90 % credible interval.")
+    high: Number | None = Field(description="Upper end of it; null: above all that was tried.")
+    safe: Number | None = Field(description="The fraction at which `confidence` of its windows hold; null: none, or not known.")
+    lapse: Lapse = Field(description="Windows that fail whatever the fraction.")
+    at_least: bool = Field(description="True: it holds its whole isolated limit.")
+
+
+class Relaxed(Row):
+    """Where an objective is missed at any fraction: the latency at which it would hold."""
+
+    workload: str = Field(description=WORKLOAD)
+    percentile: str = Field(description="Which latency.")
+    asked_ms: Number = Field(description="The objective.")
+    bound_ms: Number = Field(description="The latency that nine of ten windows at the lower fractions held.")
+    fraction: Number | None = Field(description="The fraction up to which all objectives would then hold together.")
+    low: Number | None = Field(description="Lower end of its 90 % credible interval.")
+    high: Number | None = Field(description="Upper end of it.")
+    safe: Number | None = Field(description="The fraction at which `confidence` of the windows would hold.")
+
+
 class SafeWorkingPoint(Row):
-    """The largest common fraction of the isolated limits at which all objectives hold at once."""
+    """The largest common fraction of the isolated limits at which all objectives hold at once: in half of the windows, apart from lapses."""
 
     fraction: Number = Field(description="Fraction of the isolated limits.")
-    low: Number = Field(description="Lower end of where the searches ended.")
+    low: Number = Field(description="Lower end of its 90 % credible interval.")
     high: Number = Field(description="Upper end of where the searches ended.")
     at_least: bool = Field(False, description="True: it is a lower bound only.")
     rates: dict[str, Number] = Field(description="Operations a second, by workload.")
-    repeats: Count = Field(0, description="Independent searches that ended.")
+    safe: Number | None = Field(None, description="The fraction at which `confidence` of the windows hold; null: lapses alone exceed that.")
+    confidence: Number | None = Field(None, description="Share of the windows that hold at the safe fraction.")
+    workloads: list[FractionOf] = Field(default_factory=list, description="Each workload's own fraction, from the same windows.")
+    first: str | None = Field(None, description="The workload that gives way first; null: none does, or it is not clear which.")
+    relaxed: list[Relaxed] = Field(default_factory=list, description="Objectives that are missed at any fraction, and what would hold.")
+    repeats: Count = Field(0, description="Windows that counted.")
     stopped_by: dict[str, str] = Field(default_factory=dict, description="The rule that stopped each workload most often.")
     because: list[OfWorkload] = Field(
         default_factory=list, description="Why the next higher fractions were rejected, as codes and figures."

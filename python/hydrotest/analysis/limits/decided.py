@@ -9,6 +9,7 @@ from typing import Any
 from hydrotest.analysis.bottleneck import use as resource_use
 from hydrotest.analysis.limits import headroom as room
 from hydrotest.analysis.limits import verdict
+from hydrotest.analysis.limits.search import Judged, RetryBudget
 from hydrotest.store.folder import RunFolder
 
 JUDGED = "judged"
@@ -74,6 +75,11 @@ class Decided:
     def of_trial(self, number: int) -> Judgement | None:
         """What was decided of it; None where that was not kept."""
         return self.judgements.get(number)
+
+    def counts(self, number: int, judged: Judged, retries: RetryBudget) -> bool:
+        """False if a trial counts neither way, by what was decided of it; where that was not kept, by `retries`."""
+        then = self.of_trial(number)
+        return not (retries.take(judged) if then is None else then.excused)
 
     def saturated(self, test: int, name: str) -> float | None:
         """The rate that a search's grid lies below; None where that was not kept."""

@@ -13,8 +13,9 @@ from hydrotest.analysis.bottleneck.proof import proven
 from hydrotest.analysis.bottleneck.suspicion import bound_by
 from hydrotest.analysis.bottleneck.windows import uses_in
 from hydrotest.analysis.limits.decided import Decided
+from hydrotest.analysis.limits.estimate import Window, estimated, flaws_of, near_limit
 from hydrotest.analysis.limits.headroom import judge_headroom
-from hydrotest.analysis.limits.search import Limit, LimitSearch, RetryBudget
+from hydrotest.analysis.limits.search import LimitSearch, RetryBudget
 from hydrotest.analysis.limits.verdict import Verdict, judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.intervals import t_interval
@@ -27,7 +28,6 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.base import Latency
-from hydrotest.summary.limits import Bracket
 from hydrotest.summary.limits import Limit as LimitRow
 from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
@@ -81,36 +81,31 @@ class Limits:
             return self._nothing(workload)
         objective = self.experiment.objective(workload)
         judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, Purpose.SEARCH, Purpose.REPEAT)]
-        limit, counted, strays = self._replay(saturated, judged)
-        at_limit = [(m, v) for m, v in counted if limit.low is not None and v.accepted and m.load.offered == limit.low]
-        above = [(m, v) for m, v in counted if limit.high is not None and m.load.offered == limit.high and not v.accepted]
+        search, counted = self._replay(saturated, judged)
+        limit = search.limit()
+        windows = [Window(m.trial, rate, v.accepted, v.stopped_by) for m, v, rate in counted]
+        near = near_limit(windows, limit)
+        of = {m.trial.number: (m, v) for m, v, _ in counted}
+        at_limit, above = ([of[trial.number] for trial in trials] for trials in near)
         stopped_by = _most(above) if above else Stop.SEARCH_END
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         lacks = why_no_room(v for _, v in above)
         suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], lacks, stopped_by)
-        flaws = []
-        if limit.low is None:
-            flaws.append(LimitFlaw(Flawed.NONE_SUSTAINED, limit.majority, limit.repeats))
-        if strays:
-            flaws.append(LimitFlaw(Flawed.STRAY_TRIALS, strays, len(judged)))
-        if limit.repeats < self.experiment.search.repeats:
-            flaws.append(LimitFlaw(Flawed.FEW_SEARCHES, limit.repeats, self.experiment.search.repeats))
-        lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [Lower.NONE_REJECTED] if limit.high is None else []
+        lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [] if above else [Lower.NONE_REJECTED]
+        flaws = flaws_of(search)
         return self.common(workload)(
-            limit=limit.low, low=limit.low, high=limit.high, interval="searches", repeats=limit.repeats,
-            at_least=limit.low is not None and (limit.high is None or stopped_by == "generator"),
+            **estimated(search, windows), at_least=limit.estimate is not None and bool(lower),
             saturated=saturated, latency_ms=Latency.of(latency), stopped_by=stopped_by,
             latency_includes_failed=sum(m.failed for m, _ in at_limit) if at_limit else None,
             lower_bound=list(lower), at_least_because=[],
             bound_by=self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
             valid=not flaws, flaws=flaws, invalid_because=[],
-            trials=[m.trial.number for m, _ in judged],
-            searches=[self._bracket(limit, i, saturated) for i in range(len(limit.searches))],
+            trials=[m.trial.number for m, _ in judged], at_limit=[m.trial.number for m, _ in at_limit],
         )  # fmt: skip
 
     def _nothing(self, workload: str) -> LimitRow:
         return self.common(workload)(
-            limit=None, low=None, high=None, interval="searches", repeats=0, at_least=False, saturated=0.0, latency_ms=None,
+            limit=None, low=None, high=None, interval="90 % credible", repeats=0, at_least=False, saturated=0.0, latency_ms=None,
             stopped_by=Stop.SEARCH_END, bound_by=BoundBy(Kind.UNKNOWN, (NothingCompleted(),)), valid=False,
             flaws=[LimitFlaw(Flawed.NOTHING_COMPLETED)], invalid_because=[],
         )  # fmt: skip
@@ -130,26 +125,21 @@ class Limits:
         verdict, then = judge(measured, objective), self.decided.of_trial(measured.trial.number)
         return verdict if then is None else replace(verdict, then=(then.accepted, then.stopped_by))
 
-    def _replay(self, saturated: float, judged: list[tuple[Measured, Verdict]]) -> tuple[Limit, list[tuple[Measured, Verdict]], int]:
-        """The limit, and the trials that counted: those that were repeated tell of something else. Last, how many are none that the search asks for."""
-        search = LimitSearch(saturated, self.experiment.search.precision, self.experiment.search.repeats)
+    def _replay(
+        self, saturated: float, judged: list[tuple[Measured, Verdict]]
+    ) -> tuple[LimitSearch, list[tuple[Measured, Verdict, float]]]:
+        """The search, and the trials that counted with their rates: those that were repeated were disturbed."""
+        settings = self.experiment.search
+        search = LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
         retries = RetryBudget()
-        counted, strays = [], 0
+        counted = []
         for measured, verdict in judged:
             then = self.decided.of_trial(measured.trial.number)
-            proposed = measured.load.offered if then is None else then.proposed
-            if search.propose() != proposed:
-                strays += 1
-            elif not (retries.take(verdict) if then is None else then.excused):
-                search.record(verdict.accepted)
-                counted.append((measured, verdict))
-        return search.limit(), counted, strays
-
-    def _bracket(self, limit: Limit, index: int, saturated: float) -> Bracket:
-        grid = LimitSearch(saturated, self.experiment.search.precision)
-        bracket = limit.searches[index]
-        return Bracket(accepted=None if bracket.accepted is None else grid.rate(bracket.accepted),
-                       rejected=None if bracket.rejected is None else grid.rate(bracket.rejected))  # fmt: skip
+            rate = measured.load.offered if then is None else then.proposed
+            if rate is not None and self.decided.counts(measured.trial.number, verdict, retries):
+                search.record(verdict.accepted, rate)
+                counted.append((measured, verdict, rate))
+        return search, counted
 
     def suspect(self, trials: list[Measured], lacks: Sequence[Lack], stopped_by: str) -> BoundBy:
         """What may bind, by what was used and full in some trials, on hosts that the workload needs."""

@@ -1,56 +1,40 @@
-"""The limit search: a pure state machine that proposes the next rate and is told how it went.
+"""The limit search: proposes the next rate, and is given what came of it; until the limit is known.
 
-Rates lie on a fixed geometric grid (… 1.1⁰, 1.1¹, 1.1² … for 10 % precision, as preferred-number
-series do), so that independent searches answer in the same terms and "accepted in two of three" is
-a count, not a comparison of reals. First the bracket below the saturated rate is bisected; one
-rejection is tried again before it counts. Then independent searches start around the answer, each
-from a bracket of its own and with no memory of the others. They take turns, a trial each, so that all
-of them meet what the machine does for a while, and a rejection is tried again a turn later, when it may
-have passed.
+Each rate is asked for where it tells most of the threshold (`posterior.py`). The search ends at the
+asked precision, or when its budget of trials is used up: then the interval is wider, and says so. It
+takes any windows at any rates, so that a resumed run, or a report, gives it what the journal holds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hydrotest.verdicts.trial import Disturbance
+import numpy as np
 
-TRIALS_MAX = 60
-"""A bound for a system that answers at random."""
+from hydrotest.analysis.limits.posterior import CENTRE, Estimate, Posterior
+from hydrotest.verdicts.trial import Disturbance
 
 RETRIES_MAX = 20
 """Trials of one search that are repeated because they were disturbed."""
 
-FIRST_SHARE = 0.7
-"""Of the saturated rate; a first guess at what an objective leaves of it."""
+TRIALS_MIN = 8
+"""Windows of a search at least: with fewer, the slope of the edge is the prior's and not the system's."""
 
-Steps = Generator[float, bool, "Bracket"]
+BEYOND_P = 0.9
+"""Probability that the limit is above all that may be tried, or below, at which the search ends with that as its answer."""
 
+LAPSE_SEEN, LAPSE_SD_MAX = 0.12, 0.1
+"""Where more windows than this fail by themselves, the search goes on until it knows the share of them this well (standard deviation)."""
 
-@dataclass(frozen=True)
-class Bracket:
-    """What one search found, as grid steps: the highest accepted, the lowest rejected. None: none was."""
+LAPSE_EVERY = 3
+"""Every so many trials one is spent on a rate that surely holds but for lapses, while their share is not known."""
 
-    accepted: int | None
-    rejected: int | None
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The answer: `low` was accepted, and `high` rejected, in a majority of the independent searches."""
-
-    low: float | None
-    high: float | None
-    repeats: int
-    searches: list[Bracket]
-
-    @property
-    def majority(self) -> int:
-        """So many of the independent searches decide."""
-        return self.repeats // 2 + 1
+SAME_MAX = 4
+"""Windows in a row at one rate at most: what happens for a while must not answer for the system."""
 
 
 class Judged(Protocol):
@@ -78,8 +62,8 @@ class Judged(Protocol):
 
 
 class RetryBudget:
-    """Which trials count neither way. A rejection while a service compiled, or while the machine itself was taken away, is
-    excused a bounded number of times: a system that never stops compiling has that as its limit."""
+    """Which trials count neither way. A rejection while a service compiled, or while cores were stolen, is repeated a
+    bounded number of times: a system that never stops compiling has that as its limit."""
 
     def __init__(self) -> None:
         self.left = RETRIES_MAX
@@ -94,131 +78,119 @@ class RetryBudget:
         return True
 
 
+@dataclass(frozen=True)
+class Limit:
+    """The answer of a search."""
+
+    estimate: Estimate | None
+    """The rate that half of the windows hold, apart from lapses. None: no window held."""
+    safe: float | None
+    """The rate at which `confidence` of the windows hold; None where lapses alone exceed that, or no window held."""
+    lapse: Estimate
+    drifts: float
+    """Probability that the limit moved during the search."""
+    windows: int
+    is_precise: bool
+    """The interval is within the asked precision."""
+    is_above: bool
+    """The limit is above all that may be tried."""
+
+
+ALL = ""
+"""The subject of a search that has one; of several workloads together: all of them hold."""
+
+
 @dataclass
 class LimitSearch:
-    """Ask `propose` for a rate, run it, `tell` whether it was sustained; until `propose` returns None."""
+    """Ask `propose` for a rate, run it, `record` whether it was sustained; until `propose` returns None.
+
+    A window of several workloads answers for each: they are `subjects`, next to `ALL`, which holds where all do.
+    """
 
     saturated: float
     precision: float
-    repeats: int = 3
+    budget: int = 40
+    """Windows at most."""
     ceiling: float | None = None
-    """No rate above this is proposed: the highest that the generator can offer."""
-    first: float | None = None
-    """A guess at the answer, where there is a better one than a share of the saturated rate."""
-    _steps: Generator[float, bool, None] = field(init=False)
+    """No rate above this is proposed: the highest that may be tried."""
+    centre: float = CENTRE
+    """Where the limit is expected, as a share of the saturated rate."""
+    confidence: float = 0.9
+    """Share of windows that hold at the safe rate."""
+    subjects: tuple[str, ...] = ()
+    posteriors: dict[str, Posterior] = field(init=False)
+    windows: list[tuple[float, bool]] = field(init=False, default_factory=list)
+    """Rates and whether all held, in order."""
+    _some: set[str] = field(init=False, default_factory=set)
+    """Subjects of which a window held."""
     _next: float | None = field(init=False)
-    _done: dict[int, Bracket] = field(init=False, default_factory=dict)
-    """By search: 0 is the main one."""
-    _stage: str = field(init=False, default="main")
-    _turn: int = field(init=False, default=0)
-    _trials: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        if not (self.saturated > 0 and math.isfinite(self.saturated)):
-            raise ValueError(f"the saturated rate must be positive, not {self.saturated}")
-        self._steps = self._plan()
-        self._next = next(self._steps)
-
-    @property
-    def stage(self) -> str:
-        """Which search runs: `main`, `repeat-1`, …"""
-        return self._stage
-
-    @property
-    def turn(self) -> int:
-        """0 in the main search; then how often each independent search that is not over has had its trial, this one included."""
-        return self._turn
+        names = (ALL, *self.subjects) if len(self.subjects) > 1 else (ALL,)
+        self.posteriors = {name: Posterior(self.saturated, self.precision, self.centre) for name in names}
+        self._asked = self.posteriors[ALL].asked(self.ceiling)
+        self._next = self._choose()
 
     def propose(self) -> float | None:
         """The next rate to try; None when the search is over."""
         return self._next
 
-    def record(self, accepted: bool) -> None:
-        """How the proposed rate went."""
-        self._trials += 1
-        try:
-            self._next = self._steps.send(accepted)
-        except StopIteration:
-            self._next = None
-        if self._trials >= TRIALS_MAX:
-            self._next = None
+    def record(self, held: bool, rate: float | None = None, failed: Collection[str] = ()) -> None:
+        """How the proposed rate went, or another one. `failed`: the subjects that did not hold."""
+        at = self._next if rate is None else rate
+        if at is None:
+            raise ValueError("the search is over: name the rate of this window")
+        self.windows.append((at, held))
+        for name, posterior in self.posteriors.items():
+            own = held if name == ALL else name not in failed
+            posterior.observe(at, own)
+            if own:
+                self._some.add(name)
+        self._next = self._choose()
 
-    def limit(self) -> Limit:
+    def limit(self, subject: str = ALL) -> Limit:
         """The answer so far; complete once `propose` returns None."""
-        searches = [self._done[number] for number in sorted(self._done)]
-        repeats = searches[1:]
-        majority = len(repeats) // 2 + 1
-        if not repeats:
-            return Limit(None, None, 0, searches)
-        # "Accepted in m of n" holds for every step up to the m-th highest of the accepted ones.
-        accepted = sorted((b.accepted for b in repeats if b.accepted is not None), reverse=True)
-        rejected = sorted(b.rejected for b in repeats if b.rejected is not None)
-        low = self.rate(accepted[majority - 1]) if len(accepted) >= majority else None
-        high = self.rate(rejected[majority - 1]) if len(rejected) >= majority else None
-        return Limit(low, high, len(repeats), searches)
+        name = subject if subject in self.posteriors else ALL
+        posterior, some = self.posteriors[name], name in self._some
+        return Limit(
+            posterior.limit if some else None,
+            posterior.safe(self.confidence, self.ceiling) if some else None,
+            posterior.lapse,
+            posterior.drifts,
+            len(self.windows),
+            self._is_precise(posterior),
+            self._is_above(posterior),
+        )
 
-    def rate(self, step: int) -> float:
-        """The rate of a grid step, to five significant digits, so that it reads well."""
-        exact = (1 + self.precision) ** step
-        digits = 4 - math.floor(math.log10(exact))
-        return round(exact, digits)
+    def posterior(self, subject: str = ALL) -> Posterior:
+        """What is known of a subject."""
+        return self.posteriors.get(subject, self.posteriors[ALL])
 
-    def step(self, rate: float) -> int:
-        """The highest grid step that is not above a rate."""
-        return math.floor(math.log(rate) / math.log(1 + self.precision) + 1e-6)
+    def _is_precise(self, posterior: Posterior) -> bool:
+        estimate = posterior.limit
+        return math.log(estimate.high / estimate.low) <= 2 * math.log1p(self.precision)
 
-    def _plan(self) -> Generator[float, bool, None]:
-        main = yield from self._search(self.step(self.first or self.saturated * FIRST_SHARE), max(1, self.step(1.25)))
-        self._done[0] = main
-        middle = (main.accepted if main.accepted is not None else main.rejected) or 0
-        # Each begins at another place beside the answer, so that none inherits its luck.
-        searches = {number: self._search(middle + number % 3 - 1, 1) for number in range(1, self.repeats + 1)}
-        asked = {number: next(search) for number, search in searches.items()}
-        while asked:
-            self._turn += 1
-            # Another one begins each turn: whoever does presses just after something else did.
-            order = sorted(asked, key=lambda number: (number - self._turn) % self.repeats)
-            for number in order:
-                self._stage = f"repeat-{number}"
-                accepted = yield asked[number]
-                try:
-                    asked[number] = searches[number].send(accepted)
-                except StopIteration as over:
-                    self._done[number] = over.value
-                    del asked[number]
+    def _is_above(self, posterior: Posterior) -> bool:
+        return posterior.above(self._asked[-1]) >= BEYOND_P
 
-    def _search(self, start: int, stride: int) -> Steps:
-        """From `start`, strides that double until an accepted and a rejected step are known, then bisection."""
-        highest = self.step(self.ceiling) if self.ceiling is not None else None
-        full = self.step(self.saturated)
-        accepted: int | None = None
-        rejected: int | None = None
-        step = start if highest is None else min(start, highest)
-        while True:
-            if (yield from self._try(step)):
-                accepted = step
-            else:
-                rejected = step
-            if accepted is not None and accepted == highest:
-                return Bracket(accepted, rejected)
-            if accepted is not None and rejected is not None:
-                if rejected - accepted <= 1:
-                    return Bracket(accepted, rejected)
-                step = (accepted + rejected) // 2
-                continue
-            # A stride upwards stops at the saturated rate, and goes on from there step by step: hardly anything is sustained
-            # beyond it, and a trial far beyond costs the system more than it tells.
-            if rejected is None and step >= full:
-                stride = 1
-            wanted = step + stride if rejected is None else step - stride
-            step = full if step < full < wanted else wanted
-            step = step if highest is None else min(step, highest)
-            stride *= 2
-            if self.rate(step) < 1.0:
-                return Bracket(accepted, rejected)
-
-    def _try(self, step: int) -> Generator[float, bool, bool]:
-        """One rejection is tried again: machines hiccup, and one false rejection must not send a bisection wrong."""
-        if (yield self.rate(step)):
+    def _is_known(self, posterior: Posterior) -> bool:
+        if self._is_above(posterior) or posterior.above(self._asked[1]) <= 1 - BEYOND_P:
             return True
-        return (yield self.rate(step))
+        return len(self.windows) >= TRIALS_MIN and self._is_precise(posterior) and _knows_lapse(posterior)
+
+    def _choose(self) -> float | None:
+        number = len(self.windows)
+        open_ = [one for one in self.posteriors.values() if not (number and self._is_known(one))]
+        if not open_ or number >= self.budget:
+            return None
+        unsure = [one for one in open_ if not _knows_lapse(one)]
+        if number >= TRIALS_MIN and unsure and number % LAPSE_EVERY == 0:
+            return min(unsure[0].sure(), self._asked[-1])
+        tells = sum(one.entropies()[: len(self._asked)] for one in open_)
+        recent = [rate for rate, _ in self.windows[-SAME_MAX:]]
+        tired = {rate for rate, times in Counter(recent).items() if times == SAME_MAX}
+        return next(self._asked[int(at)] for at in np.argsort(tells, kind="stable") if self._asked[int(at)] not in tired)
+
+
+def _knows_lapse(posterior: Posterior) -> bool:
+    return posterior.lapse.value < LAPSE_SEEN or posterior.lapse_sd <= LAPSE_SD_MAX

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from hydrotest.analysis.bottleneck.evidence import PAYLOAD, service_lines, uses
 from hydrotest.analysis.bottleneck.windows import names_of
 from hydrotest.analysis.limits.decided import Decided
+from hydrotest.analysis.limits.estimate import Window, estimated, near_limit
 from hydrotest.analysis.limits.rows import Limits, why_no_room
-from hydrotest.analysis.limits.search import Limit, LimitSearch, RetryBudget
+from hydrotest.analysis.limits.search import ALL, LAPSE_SEEN, LimitSearch, RetryBudget
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.spark.event_log import EventLog, read_event_log
 from hydrotest.analysis.statistics.intervals import geometric_mean, paired_change
 from hydrotest.analysis.statistics.latency import latency_ms, merged
+from hydrotest.analysis.together.relaxed import relaxed
+from hydrotest.analysis.together.search import TogetherVerdict, first_to_fail, judge_together, safe_search
 from hydrotest.analysis.together.starvation import service_shares
 from hydrotest.spec.choice import expected
 from hydrotest.spec.models import Experiment
@@ -28,83 +31,15 @@ from hydrotest.store.records import Iteration, Load, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
 from hydrotest.summary.limits import Limit as LimitRow
-from hydrotest.summary.together import Interference, SafeWorkingPoint
+from hydrotest.summary.together import FractionOf, Interference, Relaxed, SafeWorkingPoint
 from hydrotest.verdicts import binding
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.evidence import ServiceLine
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
-from hydrotest.verdicts.trial import Disturbance, OfWorkload, SlowJob, TooLong
-
-FRACTION_UNIT = 1000.0
-"""Fractions of the isolated limits are searched in thousandths: the search's grid is for rates above 1."""
+from hydrotest.verdicts.trial import OfWorkload
 
 COMBINED_SKIPPED = "combined skipped"
 """In the journal, with `workloads`: a combined test was left out, since these have no isolated limit. Older runs have its `reason` in words."""
-
-
-def proposed_of(fraction: float) -> float:
-    """What the search proposed for a fraction. It proposes five digits, so rounding undoes what dividing and multiplying did
-    to the last bit; without it a replayed trial would not be known again."""
-    return round(fraction * FRACTION_UNIT, 6)
-
-
-def safe_search(experiment: Experiment, test: Combined, trials: Sequence[Trial]) -> LimitSearch:
-    """The search of the largest common fraction, in thousandths. It begins at an equal share: where three systems have one
-    machine, a third of what each takes alone; or where the search of these `trials` began."""
-    begun = next((trial.fraction for trial in trials if trial.purpose == Purpose.SEARCH and trial.fraction is not None), None)
-    if begun is not None:
-        # A proposal is rounded to five digits: a little more, so that it falls on its own step and not on the one below.
-        first = proposed_of(begun) * (1 + 1e-4)
-        return LimitSearch(FRACTION_UNIT, test.precision, experiment.search.repeats, ceiling=FRACTION_UNIT, first=first)
-    systems: dict[str, set[str]] = defaultdict(set)
-    for name in test.workloads:
-        for system, machines in experiment.machines(name).items():
-            for machine in machines:
-                systems[machine].add(system)
-    first = FRACTION_UNIT / max(len(sharing) for sharing in systems.values())
-    return LimitSearch(FRACTION_UNIT, test.precision, experiment.search.repeats, ceiling=FRACTION_UNIT, first=first)
-
-
-@dataclass(frozen=True)
-class TogetherVerdict:
-    """A combined trial judged: it is sustained if every workload's part is."""
-
-    accepted: bool
-    void: TooLong | None
-    because: tuple[OfWorkload, ...]
-    stopped_by: dict[str, str]
-    """Rule that failed, by workload."""
-    disturbed: tuple[Disturbance, ...] = ()
-
-    @property
-    def is_ours(self) -> bool:
-        """True if it failed by our own generators alone."""
-        return set(self.stopped_by.values()) == {"generator"}
-
-
-def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> TogetherVerdict:
-    """Judges every part of a trial by its own objective."""
-    because: list[OfWorkload] = []
-    stopped: dict[str, str] = {}
-    void: TooLong | None = None
-    disturbed: tuple[Disturbance, ...] = ()
-    for load in trial.loads:
-        objective = experiment.objective(load.workload)
-        if load.outcome is not None and load.offered is not None:
-            verdict = judge(Measured.read(run, trial, load.workload), objective)
-            void = void or verdict.void
-            disturbed = disturbed or verdict.disturbed
-            because += [OfWorkload(load.workload, failure) for failure in verdict.because]
-            if verdict.stopped_by is not None:
-                stopped[load.workload] = verdict.stopped_by
-        elif load.iterations is not None and objective.total is not None:
-            slow = [i for i in load.iterations if not i.cut and i.seconds > objective.total]
-            ended = [i for i in load.iterations if not i.cut]
-            if slow or (not ended and trial.warm_up_s + trial.window_s > objective.total):
-                seconds = max(i.seconds for i in slow) if slow else None
-                because.append(OfWorkload(load.workload, SlowJob(seconds, objective.total)))
-                stopped[load.workload] = "latency"
-    return TogetherVerdict(void is None and not because, void, tuple(because), stopped, disturbed)
 
 
 def why_ours(rejected: Sequence[TogetherVerdict]) -> tuple[OfWorkload, ...]:
@@ -139,50 +74,81 @@ class Together:
         return [trial for trial in self.trials if trial.purpose in purposes]
 
     @cached_property
-    def _searched(self) -> tuple[Limit, list[tuple[Trial, TogetherVerdict]]] | None:
-        judged = [(trial, self._verdict(trial)) for trial in self._of(Purpose.SEARCH, Purpose.REPEAT)]
+    def _searched(self) -> tuple[LimitSearch, list[tuple[Trial, TogetherVerdict]]] | None:
+        """The search, and the trials that counted."""
+        judged = [(trial, self._verdict(trial)) for trial in self._of(Purpose.SEARCH, Purpose.REPEAT) if trial.fraction is not None]
         if not judged:
             return None
-        search = safe_search(self.experiment, self.test, self.trials)
+        search = safe_search(self.experiment, self.test)
         retries = RetryBudget()
-        for trial, verdict in judged:
-            then = self.decided.of_trial(trial.number)
-            is_excused = retries.take(verdict) if then is None else then.excused
-            if trial.fraction is not None and search.propose() == proposed_of(trial.fraction) and not is_excused:
-                search.record(verdict.accepted)
-        return search.limit(), judged
+        counted = [(trial, verdict) for trial, verdict in judged if self.decided.counts(trial.number, verdict, retries)]
+        for trial, verdict in counted:
+            search.record(verdict.accepted, trial.fraction, tuple(verdict.stopped_by))
+        return search, counted
 
     def _verdict(self, trial: Trial) -> TogetherVerdict:
         """What the run decided of it, with today's figures beside it."""
         verdict, then = judge_together(self.run, self.experiment, trial), self.decided.of_trial(trial.number)
         return verdict if then is None else replace(verdict, accepted=then.accepted, stopped_by=then.stopped_by)
 
-    @cached_property
-    def _lower_bound(self) -> Sequence[LowerBound]:
-        """Why the fraction is a lower bound only; empty if it is none."""
+    def _lower_bound(self, subject: str = ALL) -> Sequence[LowerBound]:
+        """Why a fraction is a lower bound only; empty if it is none."""
         if self._searched is None:
             return []
-        limit, judged = self._searched
-        if limit.high is None:
+        search, counted = self._searched
+        limit = search.limit(subject)
+        if limit.is_above or all(verdict.accepted for _, verdict in counted):
             return [Lower.NONE_TRIED]
-        return why_ours([verdict for trial, verdict in judged if not verdict.accepted and trial.fraction == limit.high / FRACTION_UNIT])
+        near = {trial.number for trial in near_limit(self._windows(subject), limit)[1]}
+        return why_ours([verdict for trial, verdict in counted if trial.number in near])
+
+    def _windows(self, subject: str = ALL) -> list[Window]:
+        """The windows of the search, as a workload held or failed in them; of all together by default."""
+        assert self._searched is not None
+        out = []
+        for trial, verdict in self._searched[1]:
+            stopped = verdict.stopped_by.get(subject) if subject != ALL else next(iter(verdict.stopped_by.values()), None)
+            held = verdict.accepted if subject == ALL else stopped is None
+            assert trial.fraction is not None
+            out.append(Window(trial, trial.fraction, held, stopped))
+        return out
 
     def safe_working_point(self) -> SafeWorkingPoint | None:
         """The contract's object; null where nothing was sustained together, or nothing searched."""
         found = self._searched
-        if found is None or found[0].low is None:
+        if found is None or (estimate := found[0].limit().estimate) is None:
             return None
-        limit, judged = found
-        fraction = found[0].low / FRACTION_UNIT
-        # Nothing above the isolated limits is tried, so there the interval ends.
-        high = 1.0 if limit.high is None else limit.high / FRACTION_UNIT
-        above = [verdict for trial, verdict in judged if not verdict.accepted and trial.fraction is not None and trial.fraction <= high]
+        search, counted = found
+        limit = search.limit()
+        near = {trial.number for trial in near_limit(self._windows(), limit)[1]}
+        above = [verdict for trial, verdict in counted if trial.number in near and not verdict.accepted]
+        shares = [self._share(name) for name in search.subjects]
         return SafeWorkingPoint(
-            fraction=fraction, low=fraction, high=high, at_least=bool(self._lower_bound),
-            rates={name: rate * fraction for name, rate in self._rates().items()},
-            repeats=limit.repeats, stopped_by=_most_often([dict(v.stopped_by) for v in above]),
+            fraction=estimate.value, low=estimate.low, high=1.0 if limit.is_above else min(1.0, estimate.high),
+            at_least=bool(self._lower_bound()), safe=limit.safe, confidence=search.confidence,
+            rates={name: rate * estimate.value for name, rate in self._rates().items()},
+            repeats=limit.windows, stopped_by=_most_often([dict(v.stopped_by) for v in above]),
             because=list(dict.fromkeys(failure for verdict in above[-3:] for failure in verdict.because)), reasons=[],
+            workloads=shares, first=first_to_fail(shares),
+            relaxed=[one for name in search.subjects if (one := self._relaxed(name)) is not None],
         )  # fmt: skip
+
+    def _share(self, subject: str) -> FractionOf:
+        """What a workload holds next to the others, by its own windows."""
+        assert self._searched is not None
+        fields = estimated(self._searched[0], self._windows(subject), subject)
+        return FractionOf(
+            workload=subject, fraction=fields["limit"], low=fields["low"], high=fields["high"], safe=fields["safe"], lapse=fields["lapse"],
+            at_least=self._searched[0].limit(subject).is_above,
+        )  # fmt: skip
+
+    def _relaxed(self, subject: str) -> Relaxed | None:
+        """Where windows of a workload fail whatever the fraction: the latency at which it would hold, and up to where."""
+        assert self._searched is not None
+        search, counted = self._searched
+        if search.limit(subject).lapse.value < LAPSE_SEEN:
+            return None
+        return relaxed(self.run, self.experiment, self.test, subject, counted)
 
     def _rates(self) -> dict[str, float]:
         """The isolated limit of each workload of the test; a consumer that follows has its producer's."""
@@ -199,35 +165,30 @@ class Together:
         found = self._searched
         if found is None:
             return []
-        limit, judged = found
+        search, judged = found
         rows = []
         for name, isolated in self._rates().items():
-            low = None if limit.low is None else isolated * limit.low / FRACTION_UNIT
-            high = None if limit.high is None else isolated * limit.high / FRACTION_UNIT
-            at_limit = [
-                trial
-                for trial, verdict in judged
-                if limit.low is not None and verdict.accepted and trial.fraction == limit.low / FRACTION_UNIT
-            ]
+            windows, limit = self._windows(name), search.limit(name)
+            at_limit, above = near_limit(windows, limit)
             measured = [Measured.read(self.run, trial, name) for trial in at_limit]
             histogram = merged(one.histogram() for one in measured)
-            causes = [
-                verdict.stopped_by for trial, verdict in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT
-            ]
-            above = [trial for trial, _ in judged if limit.high is not None and trial.fraction == limit.high / FRACTION_UNIT]
+            failed = {trial.number for trial in above}
+            causes = [verdict.stopped_by for trial, verdict in judged if trial.number in failed]
             own = [stopped[name] for stopped in causes if name in stopped]
-            others = sorted({other for stopped in causes for other in stopped if other != name})
+            others = sorted({other for _, verdict in judged for other in verdict.stopped_by if other != name})
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of(Purpose.ALL_OUT)]
-            flaws = [] if limit.low is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
+            flaws = [] if limit.estimate is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
+            lower = self._lower_bound(name) if limit.estimate is not None else []
             rows.append(limits.common(name, "combined")(
-                limit=low, low=low, high=high, interval="searches", repeats=limit.repeats,
-                at_least=low is not None and bool(self._lower_bound), lower_bound=list(self._lower_bound), at_least_because=[],
+                **estimated(search, windows, name, isolated),
+                at_least=bool(lower), lower_bound=list(lower), at_least_because=[],
                 saturated=sum(achieved) / len(achieved) if achieved else None,
                 latency_ms=Latency.of(latency_ms(histogram)) if at_limit else None,
                 latency_includes_failed=sum(one.failed for one in measured) if at_limit else None, stopped_by=stopped_by,
                 bound_by=self._bound(limits, name, above or at_limit, stopped_by, others if not own else []),
                 valid=not flaws, flaws=flaws, invalid_because=[], trials=[trial.number for trial, _ in judged],
+                at_limit=[trial.number for trial in at_limit],
             ))  # fmt: skip
         return rows
 

@@ -13,13 +13,15 @@ def flaw_words(flaw: LimitFlaw) -> str:
         case Flawed.NOTHING_COMPLETED:
             return "nothing was completed without a rate limit"
         case Flawed.NONE_SUSTAINED:
-            return f"no rate was sustained in {flaw.count} of {flaw.of} searches"
+            return f"{flaw.count} of {flaw.of} windows failed: no rate was sustained"
         case Flawed.NONE_SUSTAINED_TOGETHER:
             return "no fraction of the isolated limits was sustained together"
         case Flawed.STRAY_TRIALS:
             return f"{flaw.count} of {flaw.of} trials are none that the search of this version would have made; they are left out"
         case Flawed.FEW_SEARCHES:
             return f"only {flaw.count} of {flaw.of} independent searches ended"
+        case Flawed.FEW_WINDOWS:
+            return f"the search has only {flaw.count} windows, of {flaw.of} at least"
         case Flawed.FEW_REPEATS:
             return f"only {flaw.count} repeats ended"
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from hydrotest.analysis.limits.rows import isolated_limits
 from hydrotest.analysis.limits.verdict import disturbance
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.together.combined import COMBINED_SKIPPED, FRACTION_UNIT, TogetherVerdict, judge_together, proposed_of, safe_search
+from hydrotest.analysis.together.combined import COMBINED_SKIPPED
+from hydrotest.analysis.together.search import TogetherVerdict, judge_together, safe_search, working_fraction
 from hydrotest.report.wording.problem import problem_words
 from hydrotest.report.wording.trial import disturbances_words
 from hydrotest.run.lifecycle.attempts import until_done
@@ -63,12 +64,10 @@ class CombinedTest:
 
     async def _safe_working_point(self, limits: dict[str, float]) -> float | None:
         settings = self.bench.experiment.search
-        search = safe_search(self.bench.experiment, self.test, self.done)
+        search = safe_search(self.bench.experiment, self.test)
 
-        async def attempt(value: float, stage: str) -> Trial:
-            fraction = value / FRACTION_UNIT
-            purpose = Purpose.SEARCH if stage == "main" else Purpose.REPEAT
-            plan = TrialPlan(f"{purpose}-combined", purpose, settings.warm_up, self._window(settings.window), self.index, stage, "combined",
+        async def attempt(fraction: float) -> Trial:
+            plan = TrialPlan("search-combined", Purpose.SEARCH, settings.warm_up, self._window(settings.window), self.index, None, "combined",
                              fraction=fraction)  # fmt: skip
             return await run_concurrently(self.bench, plan, self.load_workloads, {name: rate * fraction for name, rate in limits.items()})
 
@@ -78,13 +77,10 @@ class CombinedTest:
         searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge)
         for trial in self.done:
             if trial.purpose.is_searched and trial.fraction is not None:
-                searcher.replay(trial, proposed_of(trial.fraction))
-        turn = 0
+                searcher.replay(trial, trial.fraction)
         while not searcher.over:
-            await searcher.run_turn(turn)
-            turn += 1
-        low = search.limit().low
-        return None if low is None else low / FRACTION_UNIT
+            await searcher.run_turn()
+        return working_fraction(search)
 
     async def _interference(self, rates: dict[str, float]) -> None:
         """Pairs of windows at the same rates: each workload alone, and all together, in random order

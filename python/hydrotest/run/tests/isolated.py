@@ -63,10 +63,10 @@ class IsolatedTest:
         for files in self._of(LimitBy.PASSES, Files):
             await self._passes(files)
         repeats = self.bench.experiment.search.repeats
-        for turn in count():
+        for turn in count(1):
             for searcher in searchers:
-                await searcher.run_turn(turn)
-            for consumer in consumers if 1 <= turn <= repeats else []:
+                await searcher.run_turn()
+            for consumer in consumers if turn <= repeats else []:
                 await self._catch_up(consumer, turn)
             if turn >= repeats and all(searcher.over for searcher in searchers):
                 break
@@ -109,17 +109,16 @@ class IsolatedTest:
         settings = self.bench.experiment.search
         objective = self.bench.experiment.objective(workload.name)
 
-        async def attempt(rate: float, stage: str) -> Trial:
-            purpose = Purpose.SEARCH if stage == "main" else Purpose.REPEAT
+        async def attempt(rate: float) -> Trial:
             settle = 0.0 if self._pressed == workload.name else SETTLE_S
             self._pressed = workload.name
-            plan = TrialPlan(f"{purpose}-{workload.name}", purpose, settings.warm_up + settle, settings.window, self.index, stage)
+            plan = TrialPlan(f"search-{workload.name}", Purpose.SEARCH, settings.warm_up + settle, settings.window, self.index)
             return await workload.open_loop(rate, plan)
 
         def verdict(trial: Trial) -> Verdict:
             return judge(Measured.read(self.bench.runner.folder, trial, workload.name), objective)
 
-        search = LimitSearch(saturated, settings.precision, settings.repeats)
+        search = LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
         return Searcher(self.index, workload.name, search, self.bench, attempt, verdict)
 
     async def _times(self, batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""Carries out a limit search, trial by trial, whatever it searches."""
+"""Carries a limit search out, trial by trial, whatever is searched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from hydrotest.analysis.limits.decided import JUDGED, SEARCH_BEGAN, Decided, thresholds
 from hydrotest.analysis.limits.search import LimitSearch, RetryBudget
 from hydrotest.analysis.limits.verdict import Verdict
-from hydrotest.analysis.together.combined import TogetherVerdict
+from hydrotest.analysis.together.search import TogetherVerdict
 from hydrotest.errors import RunFailedError
 from hydrotest.report.wording.trial import disturbances_words, failures_words
 from hydrotest.run.lifecycle.attempts import VOID_MAX, until_done
@@ -15,12 +15,16 @@ from hydrotest.run.workloads.base import Bench
 from hydrotest.store.records import Trial
 from hydrotest.summary.base import finite
 
+TURN_TRIALS = 4
+"""Trials of one workload in a row, where several are searched in turns: each change of the workload costs a longer warm-up, and all
+are to meet what the machine does for a while."""
+
 
 class Searcher:
-    """One search: `attempt` runs a trial at the proposed value, in a stage; `judge` gives its verdict."""
+    """One search: `attempt` runs a trial at what is proposed; `judge` states what came of it."""
 
     def __init__(self, test: int, name: str, search: LimitSearch, bench: Bench,
-                 attempt: Callable[[float, str], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict]) -> None:  # fmt: skip
+                 attempt: Callable[[float], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict]) -> None:  # fmt: skip
         self.name = name
         self.search = search
         self.decided = Decided.read(bench.runner.folder)
@@ -32,38 +36,46 @@ class Searcher:
         self.retries = RetryBudget()
         self.voids = 0
 
-    def replay(self, trial: Trial, proposed: float | None) -> None:
-        """Gives the search a trial of an earlier run, if it is the one that the search asks for."""
-        if proposed == self.search.propose():
-            verdict, then = self.judge(trial), self.decided.of_trial(trial.number)
-            if not self.retries.take(verdict) if then is None else not then.excused:
-                self.search.record(verdict.accepted if then is None else then.accepted)
+    def replay(self, trial: Trial, rate: float | None) -> None:
+        """Gives the search a trial that an earlier run made at this rate."""
+        verdict, then = self.judge(trial), self.decided.of_trial(trial.number)
+        if rate is not None and self.decided.counts(trial.number, verdict, self.retries):
+            held, stopped = (verdict.accepted, verdict.stopped_by) if then is None else (then.accepted, then.stopped_by)
+            self.search.record(held, rate, _failed(stopped))
 
     @property
     def over(self) -> bool:
         """Nothing is left to try."""
         return self.search.propose() is None
 
-    async def run_turn(self, turn: int) -> None:
-        """Goes on until this round of the search is over: 0 is the complete main search, then each
-        independent one has a trial."""
-        while (proposed := self.search.propose()) is not None and self.search.turn == turn:
-            stage = self.search.stage
-            self.bench.listener.phase(f"{self.name}: {stage} search")
-            value = proposed
-            trial = await until_done(self.bench, lambda: self.attempt(value, stage))  # noqa: B023 - awaited here
-            verdict = self.judge(trial)
-            excused = self.retries.take(verdict)
-            words = "sustained" if verdict.accepted else "; ".join(failures_words(verdict.because))
-            if excused and verdict.disturbed:
-                words = f"repeated, since {disturbances_words(verdict.disturbed)}: {words}"
-            self.bench.listener.trial_ended(trial, verdict.accepted, words)
-            self.bench.runner.folder.journal(
-                JUDGED, trial=trial.number, proposed=value, accepted=verdict.accepted, void=verdict.void is not None, excused=excused,
-                stopped_by=verdict.stopped_by, because=finite(list(verdict.because)),
-            )  # fmt: skip
-            if not excused:
-                self.search.record(verdict.accepted)
-            self.voids += verdict.void is not None
-            if self.voids >= VOID_MAX:
-                raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {failures_words(verdict.because)[0]}")
+    async def run_turn(self) -> None:
+        """Some trials in a row, until the turn or the search is over."""
+        for _ in range(TURN_TRIALS):
+            proposed = self.search.propose()
+            if proposed is None:
+                return
+            await self._run_trial(proposed)
+
+    async def _run_trial(self, rate: float) -> None:
+        self.bench.listener.phase(f"{self.name}: limit search, trial {len(self.search.windows) + 1} of at most {self.search.budget}")
+        trial = await until_done(self.bench, lambda: self.attempt(rate))
+        verdict = self.judge(trial)
+        excused = self.retries.take(verdict)
+        words = "sustained" if verdict.accepted else "; ".join(failures_words(verdict.because))
+        if excused and verdict.disturbed:
+            words = f"repeated, since {disturbances_words(verdict.disturbed)}: {words}"
+        self.bench.listener.trial_ended(trial, verdict.accepted, words)
+        self.bench.runner.folder.journal(
+            JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=verdict.void is not None, excused=excused,
+            stopped_by=verdict.stopped_by, because=finite(list(verdict.because)),
+        )  # fmt: skip
+        if not excused:
+            self.search.record(verdict.accepted, failed=_failed(verdict.stopped_by))
+        self.voids += verdict.void is not None
+        if self.voids >= VOID_MAX:
+            raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {failures_words(verdict.because)[0]}")
+
+
+def _failed(stopped_by: object) -> list[str]:
+    """The workloads that did not hold, of several."""
+    return list(stopped_by) if isinstance(stopped_by, dict) else []

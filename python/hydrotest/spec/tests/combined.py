@@ -14,8 +14,8 @@ from hydrotest.spec.tests.base import WINDOW_S_MIN, AllAtOnce
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
-COMBINED_TRIALS = 6
-"""Trials of one search of the safe working point, as seen on two cores."""
+COMBINED_TRIALS = 16
+"""Trials of a search of the safe working point, as seen on two cores."""
 
 
 class Combined(AllAtOnce):
@@ -29,7 +29,10 @@ class Combined(AllAtOnce):
     )
     pairs: int = Field(5, ge=5, le=50, description="Pairs of isolated and combined windows.")
     window: DurationS = Field(5.0, description="Measured window of each half of a pair.")
-    precision: Fraction = Field(0.15, description="Relative precision of the safe working point.")
+    precision: Fraction = Field(
+        0.15, description="The search ends when the 90 % interval of each workload's fraction reaches at most so far to each side."
+    )
+    trials: int = Field(20, ge=8, le=200, description="Most trials of the search of the safe working point.")
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check_times(index, experiment, checker)
@@ -39,9 +42,7 @@ class Combined(AllAtOnce):
     def steps(self, experiment: Experiment) -> list[Step]:
         alone = len(self.workloads) + 1
         pair_s = alone * (self.window + experiment.search.warm_up + OVERHEAD_S)
-        # Begins at an equal share, with each rejection twice: the first search takes about as many trials
-        # as each independent one.
-        searched = 0 if self.rates else COMBINED_TRIALS * (1 + experiment.search.repeats)
+        searched = 0 if self.rates else min(COMBINED_TRIALS, self.trials)
         search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
         all_out = 0 if self.rates else experiment.search.repeats
         seconds = search_s + self.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)
