@@ -59,11 +59,11 @@ def test_a_run_is_not_told_apart_from_itself(base: SyntheticRun) -> None:
 
 
 def test_a_higher_limit_is_faster(base: SyntheticRun, tmp_path: Path) -> None:
-    better = finished(SyntheticRun(tmp_path, limit=15_000.0))
+    better = finished(SyntheticRun(tmp_path, limit=17_000.0))
     limit = row(compare(read(base), read(better)), "limit")
     assert limit.word == "faster"
     assert limit.change_pct is not None
-    assert 40 < limit.change_pct < 60
+    assert 55 < limit.change_pct < 85
     assert row(compare(read(better), read(base)), "limit").word == "slower"
 
 
@@ -156,7 +156,7 @@ def test_another_question_gets_no_verdict(base: SyntheticRun, tmp_path: Path) ->
 
 
 def test_the_command_prints_differences_first(base: SyntheticRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = finished(SyntheticRun(tmp_path, limit=15_000.0, cores=4))
+    other = finished(SyntheticRun(tmp_path, limit=17_000.0, cores=4))
     assert main(["compare", str(base.folder.path), str(other.folder.path)]) == 0
     out = capsys.readouterr().out
     assert out.index("hardware: cores") < out.index("Compared")

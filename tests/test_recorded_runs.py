@@ -37,6 +37,10 @@ RENAMED = {"the machine that hosts are emulated on": "(machine)"}
 """Names that were words before they were codes."""
 
 
+SEARCHED = {"limit", "low", "high", "interval", "repeats", "at_least", "latency_ms", "latency_includes_failed", "searches"}
+"""Fields of a limit that an older search found by bracket and bisection: its windows are read by the posterior now."""
+
+
 def unpacked(run: Path, into: Path) -> Path:
     """The folder of a recorded run."""
     with tarfile.open(run) as tar:
@@ -64,7 +68,12 @@ def test_a_recorded_run_shows_the_same_figures(run: Path, tmp_path: Path, capsys
     assert main(["show", str(folder), "--json"]) == 0
     now = dict(leaves(json.loads(capsys.readouterr().out)))
     then = dict(leaves(json.loads((folder / layout.SUMMARY).read_text())))
-    assert {path: (value, now.get(path, "nothing")) for path, value in then.items() if now.get(path, "nothing") != value} == {}
+    searched = {path[:2] for path, value in then.items() if path[0] == "limits" and path[-1] == "interval" and value == "searches"}
+    others = {path: value for path, value in then.items() if path[:2] not in searched or path[2] not in SEARCHED}
+    assert {path: (value, now.get(path, "nothing")) for path, value in others.items() if now.get(path, "nothing") != value} == {}
+    for row in searched:
+        assert now[*row, "low"] <= then[*row, "high"]
+        assert then[*row, "low"] <= now[*row, "high"]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name.partition(".")[0])

@@ -256,15 +256,25 @@ def test_an_old_run_shows_what_it_decided_whatever_the_rules_are_today(tmp_path:
     assert (anew.limit, anew.valid) == (None, False)
 
 
-def test_trials_that_the_search_would_not_have_made_are_counted_not_dropped_in_silence(tmp_path: Path) -> None:
+def test_a_window_at_any_rate_counts(tmp_path: Path) -> None:
+    """Such as those of another version's search."""
     made = SyntheticRun(tmp_path)
     made.search()
-    clean, _ = limit_of(made)
-    assert clean.flaws == []
-    made.trial("search", 3_333.0, search="main")
+    before, _ = limit_of(made)
+    made.trial("search", 3_333.0)
+    after, _ = limit_of(made)
+    assert after.flaws == before.flaws == []
+    assert after.repeats == before.repeats + 1
+
+
+def test_a_search_that_was_cut_short_does_not_count(tmp_path: Path) -> None:
+    made = SyntheticRun(tmp_path)
+    made.trial("saturated", None)
+    for rate in (8_000.0, 11_000.0):
+        made.trial("search", rate)
     row, _ = limit_of(made)
-    assert [flaw.code for flaw in row.flaws] == [Flawed.STRAY_TRIALS]
-    assert row.valid is False
+    assert [flaw.code for flaw in row.flaws] == [Flawed.FEW_WINDOWS]
+    assert not row.valid
 
 
 def test_a_resumed_search_stays_on_its_grid(tmp_path: Path) -> None:
