@@ -22,11 +22,12 @@ from hydrotest.analysis.comparison.compare import (
     change_of,
     compare,
 )
+from hydrotest.analysis.comparison.repeated import compare_repeated
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
 from hydrotest.report.wording.summary import worded
 from hydrotest.summary.model import Summary
-from hydrotest.verdicts.comparison import Difference, Differs
+from hydrotest.verdicts.comparison import Difference, Differs, Word
 from tests.synthetic import EXPERIMENT, SyntheticRun
 from tests.test_combined import TWO_SYSTEMS
 
@@ -82,7 +83,7 @@ def runs_of_the_same(rng: np.random.Generator, changed: float = 1.0, rates: int 
             between = math.log(changed) + other - one
             if what == "limit":
                 ends = [(1000 * math.exp(shift), 1100 * math.exp(shift)) for shift in (0.0, between)]
-                change = _limit_change(*ends)
+                change = _limit_change(ends[0], ends[1])
             else:
                 change = change_of([between + rng.normal(0, 0.05) for _ in range(rates)], RUN_SCATTER[what])
             drafts.append(Draft(workload, "isolated", what, "", "", "", rates, change, words))  # type: ignore[arg-type]
@@ -119,6 +120,56 @@ def test_a_large_change_is_found() -> None:
         limit = runs_of_the_same(rng, changed=2.0)[0]
         found += limit.row(12).word == "faster"
     assert found >= 180
+
+
+def runs_with(rng: np.random.Generator, base: Run, changed: float, scatter: float) -> list[Run]:
+    """Three runs of one system, whose limits scatter. `changed`: times what the base's limit is."""
+    out = []
+    for _ in range(3):
+        limit = base.summary.limits[0]
+        times = changed * math.exp(rng.normal(0, scatter))
+        ends = {end: getattr(limit, end) * times for end in ("low", "limit", "high")}
+        summary = base.summary.model_copy(update={"limits": [limit.model_copy(update=ends)]})
+        out.append(Run(base.folder, base.experiment, summary))
+    return out
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.08])
+def test_repeated_equal_runs_are_seldom_called_different(base: SyntheticRun, scatter: float) -> None:
+    """The scatter is measured in them, whatever it is: at most 5 % of comparisons find a change in any row."""
+    rng = np.random.default_rng(11)
+    run = read(base)
+    found = 0
+    for _ in range(100):
+        rows = compare_repeated(runs_with(rng, run, 1.0, scatter), runs_with(rng, run, 1.0, scatter)).rows
+        found += any(row.word != Word.SAME for row in rows)
+    assert found <= 10
+
+
+def test_repeated_runs_find_a_change_that_one_of_each_cannot(base: SyntheticRun) -> None:
+    rng = np.random.default_rng(12)
+    run = read(base)
+    groups = [(runs_with(rng, run, 1.0, 0.02), runs_with(rng, run, 1.15, 0.02)) for _ in range(50)]
+    found = [next(row for row in compare_repeated(*group).rows if row.what == "limit") for group in groups]
+    assert sum(row.word == Word.FASTER for row in found) >= 40
+    single = [next(row for row in compare(group[0][0], group[1][0]).rows if row.what == "limit") for group in groups]
+    assert not any(row.word == Word.FASTER for row in single)
+
+
+def test_a_difference_within_the_scatter_of_equal_runs_is_called_that(base: SyntheticRun) -> None:
+    """Narrow intervals of one run each: they differ, but so do equal runs."""
+    run = read(base)
+    limit = run.summary.limits[0]
+    narrow = [limit.model_copy(update={"low": 990.0 * times, "limit": 1000.0 * times, "high": 1010.0 * times}) for times in (1.0, 1.1)]
+    first, second = (Run(run.folder, run.experiment, run.summary.model_copy(update={"limits": [one]})) for one in narrow)
+    assert row(compare(first, second), "limit").word == Word.SCATTER
+
+
+def test_the_command_compares_groups(base: SyntheticRun, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(base.folder.path)
+    assert main(["compare", path, path, "--", path, path]) == 0
+    assert "no significant difference" in capsys.readouterr().out
+    assert main(["compare", path, "--", path]) == 2
 
 
 def test_other_neighbours_are_another_question(tmp_path: Path) -> None:

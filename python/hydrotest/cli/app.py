@@ -122,9 +122,12 @@ def report(run: Path, *, as_json: Json = False) -> int:
     return report(run, as_json)
 
 
-@app.command
-def compare(first: Path, second: Path, *others: Path, as_json: Json = False) -> int:
+@app.command(end_of_options_delimiter="")
+def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=True)], *others: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+            as_json: Json = False) -> int:  # fmt: skip
     """Compare runs with the first of them: limits, latencies and use, each with an interval.
+
+    Repeated runs show more: `compare A1 A2 A3 -- B1 B2 B3` measures how equal runs scatter, instead of assuming it.
 
     What differs in hardware, versions or settings is said first; a workload that was asked something else is not compared. Of runs
     that place the systems differently it shows where each workload takes more: on shared hosts, or on hosts of its own.

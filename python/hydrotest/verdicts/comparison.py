@@ -41,6 +41,8 @@ class Word(StrEnum):
     MORE = "more"
     LESS = "less"
     SAME = "no significant difference"
+    SCATTER = "within the scatter between equal runs"
+    """They differ, but one run of each cannot show that it is more than equal runs do; repeated runs can."""
     NOT_COMPARABLE = "not comparable"
 
 

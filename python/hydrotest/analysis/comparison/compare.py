@@ -74,18 +74,39 @@ class Comparison:
 def compare(first: Run, second: Run) -> Comparison:
     """Compares what both runs measured. A workload whose own settings or objective differ gets no verdict,
     since the question is another one."""
-    asked_otherwise = _asked_otherwise(first.experiment, second.experiment)
-    neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
-    drafts = _limits(first, second, asked_otherwise, neighbours)
-    points = _points(first), _points(second)
+    apart = settings_apart(first, second)
+    drafts = _limits(first, second, apart)
+    points = points_of(first), points_of(second)
     for workload, tenancy in dict.fromkeys(key[:2] for key in points[0] if key in points[1]):
-        if workload not in asked_otherwise and not (tenancy == "combined" and workload in neighbours):
+        if not apart.is_uncompared(workload, tenancy):
             drafts += _at_same_rates(workload, tenancy, *points)
     # Number of rows compared together: each is held to its part of the significance (Bonferroni).
     family = sum(draft.change is not None for draft in drafts)
+    return Comparison(apart.differences, [draft.row(family) for draft in drafts])
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What differs between two runs apart from their results."""
+
+    differences: list[Difference]
+    asked_otherwise: Mapping[str, list[Difference]]
+    """Workloads whose own settings or objective differ."""
+    neighbours: Mapping[str, list[Difference]]
+    """Workloads of combined tests with other neighbours."""
+
+    def is_uncompared(self, workload: str, tenancy: str) -> bool:
+        """True if the two runs do not ask the same of a workload."""
+        return workload in self.asked_otherwise or (tenancy == "combined" and workload in self.neighbours)
+
+
+def settings_apart(first: Run, second: Run) -> Apart:
+    """Finds what differs in hardware, versions, settings and neighbours."""
+    asked_otherwise = _asked_otherwise(first.experiment, second.experiment)
+    neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
     differences = _differences(first, second, asked_otherwise)
     differences += [difference for found in neighbours.values() for difference in found]
-    return Comparison(differences, [draft.row(family) for draft in drafts])
+    return Apart(differences, asked_otherwise, neighbours)
 
 
 def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]]) -> list[Difference]:
@@ -200,6 +221,8 @@ class Draft:
     change: Change | None
     words: tuple[Word, Word]
     """For a rise, and for a fall."""
+    own: Change | None = None
+    """The change without the scatter between equal runs, where that is assumed: one run of each."""
 
     def row(self, family: int) -> Row:
         """The row, as one of `family` rows."""
@@ -209,37 +232,52 @@ class Draft:
             )
         strict, shown = self.change.interval(SIGNIFICANCE / family), self.change.interval(SIGNIFICANCE)
         word = self.words[0] if strict[0] > 0 else self.words[1] if strict[1] < 0 else Word.SAME
+        if word is Word.SAME and self.own is not None and not _holds_zero(self.own.interval(SIGNIFICANCE / family)):
+            word = Word.SCATTER
         low, high = (percent(end) if math.isfinite(end) else None for end in shown)
         return Row(
             self.workload, self.tenancy, self.what, self.unit, self.first, self.second, percent(self.change.log), low, high, self.n, word
         )
 
 
-def _limits(
-    first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]], neighbours: Mapping[str, list[Difference]]
-) -> list[Draft]:
+LIMIT_WORDS = (Word.FASTER, Word.SLOWER)
+"""For a limit that rises, and one that falls."""
+POINT_FIGURES: list[tuple[str, str, tuple[Word, Word]]] = [
+    ("p50", "ms", (Word.SLOWER, Word.FASTER)),
+    ("p99", "ms", (Word.SLOWER, Word.FASTER)),
+    ("cores", "cores", (Word.MORE, Word.LESS)),
+]
+"""What is compared at the same rates: its unit, and the words for a rise and a fall."""
+
+
+def _limits(first: Run, second: Run, apart: Apart) -> list[Draft]:
     drafts = []
     others = {(row.workload, row.tenancy): row for row in second.summary.limits}
     for a in first.summary.limits:
         b = others.get((a.workload, a.tenancy))
         if b is None:
             continue
-        is_another = a.workload in asked_otherwise or (a.tenancy == "combined" and a.workload in neighbours)
-        change = None if is_another or not a.limit or not b.limit else _limit_change(ends_of(a), ends_of(b))
+        change = own = None
+        if not apart.is_uncompared(a.workload, a.tenancy) and a.limit and b.limit:
+            change, own = (_limit_change(ends_of(a), ends_of(b), scatter) for scatter in (RUN_SCATTER["limit"], 0.0))
         drafts.append(Draft(a.workload, a.tenancy, "limit", a.unit, _shown(a), _shown(b), min(a.repeats, b.repeats), change,
-                            (Word.FASTER, Word.SLOWER)))  # fmt: skip
+                            LIMIT_WORDS, own))  # fmt: skip
     return drafts
 
 
-def _limit_change(a: tuple[float, float], b: tuple[float, float]) -> Change:
-    """The change between two limits. Each lies somewhere between the ends of its searches, and belongs to its
-    run."""
-    middles, variance = [], 2 * RUN_SCATTER["limit"] ** 2
+def _limit_change(a: tuple[float, float], b: tuple[float, float], run_scatter: float = RUN_SCATTER["limit"]) -> Change:
+    """The change between two limits, from the ends of their 90 % intervals, which are 2 · 1.645 standard deviations apart. Each
+    belongs to its run."""
+    middles, variance = [], 2 * run_scatter**2
     for low, high in (a, b):
         width = math.log(high / low) if math.isfinite(high) else 0.0
         middles.append(math.log(low) + width / 2)
-        variance += width**2 / 12
+        variance += (width / INTERVAL_SDS) ** 2
     return Change(middles[1] - middles[0], math.sqrt(variance), RUNS_FREEDOM, low_only=math.isinf(b[1]), high_only=math.isinf(a[1]))
+
+
+INTERVAL_SDS = 2 * 1.645
+"""Standard deviations from one end of a 90 % interval to the other."""
 
 
 def ends_of(limit: Limit) -> tuple[float, float]:
@@ -263,11 +301,15 @@ def _shown(limit: Limit) -> str:
     return f"≥ {low:,.0f}" if math.isinf(high) else f"{low:,.0f} … {high:,.0f}"
 
 
+def _holds_zero(interval: tuple[float, float]) -> bool:
+    return interval[0] <= 0 <= interval[1]
+
+
 Points = dict[tuple[str, str, float], list[dict[str, float]]]
 """Results of each trial, by workload, tenancy and offered rate."""
 
 
-def _points(run: Run) -> Points:
+def points_of(run: Run) -> Points:
     """Every open-loop trial of a search or a level. Rates of all searches lie on one grid, so runs share
     them."""
     out: Points = defaultdict(list)
@@ -300,15 +342,15 @@ def _at_same_rates(workload: str, tenancy: str, first: Points, second: Points) -
     """Differences at the rates that both runs offered, one value for each rate."""
     common = [key for key in first if key[:2] == (workload, tenancy) and key in second]
     drafts = []
-    for what, unit in (("p50", "ms"), ("p99", "ms"), ("cores", "cores")):
-        pairs = [(_log_mean(first[key], what), _log_mean(second[key], what)) for key in common]
+    for what, unit, words in POINT_FIGURES:
+        pairs = [(log_mean(first[key], what), log_mean(second[key], what)) for key in common]
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         if not known:
             continue
-        words: tuple[Word, Word] = (Word.MORE, Word.LESS) if what == "cores" else (Word.SLOWER, Word.FASTER)
         shown = [f"{math.exp(sum(values) / len(values)):,.2f}" for values in zip(*known, strict=True)]
         drafts.append(Draft(workload, tenancy, f"{what} at the same rates", unit, shown[0], shown[1], len(known),
-                            change_of([b - a for a, b in known], RUN_SCATTER[what]), words))  # fmt: skip
+                            change_of([b - a for a, b in known], RUN_SCATTER[what]), words,
+                            change_of([b - a for a, b in known], 0.0)))  # fmt: skip
     return drafts
 
 
@@ -325,10 +367,12 @@ def change_of(logs: Sequence[float], run_scatter: float) -> Change:
         return Change(mean, math.inf, 1.0)
     own = statistics.variance(logs) / len(logs)
     runs = 2 * run_scatter**2
+    if own + runs == 0:
+        return Change(mean, 0.0, len(logs) - 1)
     freedom = (own + runs) ** 2 / (own**2 / (len(logs) - 1) + runs**2 / RUNS_FREEDOM)
     return Change(mean, math.sqrt(own + runs), freedom)
 
 
-def _log_mean(points: Sequence[Mapping[str, float]], what: str) -> float | None:
+def log_mean(points: Sequence[Mapping[str, float]], what: str) -> float | None:
     logs = [math.log(point[what]) for point in points if what in point]
     return sum(logs) / len(logs) if logs else None

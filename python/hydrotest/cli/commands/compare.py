@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from rich.console import Console
 from hydrotest.analysis.comparison.compare import Comparison, Run
 from hydrotest.analysis.comparison.compare import compare as compare_runs
 from hydrotest.analysis.comparison.placement import Placed, placed
+from hydrotest.analysis.comparison.repeated import compare_repeated
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.cli.run_folder import read_run
-from hydrotest.errors import EXIT_DONE
+from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.report.comparing import (
     comparison_sheet,
     contended_words,
@@ -25,12 +27,13 @@ from hydrotest.report.comparing import (
 )
 from hydrotest.report.terminal import print_head, print_sheet, print_text
 
+DELIMITER = Path("--")
+"""Between two groups of repeated runs."""
+
 
 def compare(runs: Sequence[Path], as_json: bool) -> int:
     """Prints how runs differ from the first of them."""
-    base, *rest = (Run(*read_run(path)) for path in runs)
-    found = {run.summary.run: compare_runs(base, run) for run in rest}
-    placement = placed([base, *rest])
+    base, found, placement = _compared(runs)
     if as_json:
         print_json({
             "first": base.summary.run,
@@ -50,6 +53,19 @@ def compare(runs: Sequence[Path], as_json: bool) -> int:
         for sentence in placement_sentences(placement):
             print_text(f"• {sentence}", out)
     return EXIT_DONE
+
+
+def _compared(paths: Sequence[Path]) -> tuple[Run, dict[str, Comparison], Placed | None]:
+    """The first run, and each comparison by the name of what is compared with it; of two groups, by the second's first."""
+    groups = [list(group) for is_mark, group in groupby(paths, lambda path: path == DELIMITER) if not is_mark]
+    if DELIMITER not in paths:
+        base, *rest = (Run(*read_run(path)) for path in paths)
+        return base, {run.summary.run: compare_runs(base, run) for run in rest}, placed([base, *rest])
+    if len(groups) != 2 or sum(map(len, groups)) < 3:
+        raise BadInputError("repeated runs are two groups, of which one has two runs at least: compare A1 A2 A3 -- B1 B2 B3")
+    first, second = ([Run(*read_run(path)) for path in group] for group in groups)
+    names = ", ".join(run.summary.run for run in second)
+    return first[0], {names: compare_repeated(first, second)}, None
 
 
 def _as_json(placement: Placed) -> dict[str, Any]:
