@@ -151,10 +151,10 @@ def test_t_interval_known_value() -> None:
 
 
 def test_warm_up_goes_on_while_cost_falls() -> None:
-    assert not is_settled([3.6, 2.0])
-    assert not is_settled([3.6, 2.0, 1.0, 0.6, 0.42])
-    assert is_settled([3.6, 1.0, 0.42, 0.43, 0.41])
-    assert not is_settled([1.0, 0.5, 0.9, 0.4])
+    assert not is_settled([3.6, 2.0], 0.05)
+    assert not is_settled([3.6, 2.0, 1.0, 0.6, 0.42], 0.05)
+    assert is_settled([3.6, 1.0, 0.42, 0.43, 0.41], 0.05)
+    assert not is_settled([1.0, 0.5, 0.9, 0.4], 0.05)
 
 
 def test_what_binds() -> None:
