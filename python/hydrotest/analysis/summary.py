@@ -13,7 +13,7 @@ from hydrotest import __version__
 from hydrotest.analysis.by_test.doubling import doubling_rows
 from hydrotest.analysis.by_test.fault import fault_rows
 from hydrotest.analysis.by_test.files import file_rows
-from hydrotest.analysis.by_test.levels import level_rows
+from hydrotest.analysis.by_test.levels import given_rates, level_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
@@ -102,6 +102,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         systems=[System.model_validate(system, extra="ignore") for system in environment.get("systems", [])],
         limits=limit_rows,
         levels=level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
+        given_rates=given_rates(run, experiment, trials),
         curves=curves(run, experiment, trials),
         interference=interference,
         integrity=integrity_rows(trials, journal),

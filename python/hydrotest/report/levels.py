@@ -135,3 +135,13 @@ def _timed_from(row: Level) -> str:
     if row.latency_ms is None:
         return "send" if row.latency_from_send_ms else NONE
     return "intended start"
+
+
+def given_rates_sheet(summary: Summary) -> Table:
+    """Verdicts on given rates."""
+    rows = [
+        [row.workload, rate(row.offered), row.verdict, f"{row.probability:.1%}", f"{row.held} of {row.windows}",
+         ", ".join(f"{rule} {count}×" for rule, count in row.stopped_by.items()) or NONE]
+        for row in summary.given_rates
+    ]  # fmt: skip
+    return Table("Given rates", ["workload", "rate/s", "verdict", "chance that most windows hold", "windows held", "failed by"], rows)

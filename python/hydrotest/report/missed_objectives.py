@@ -5,6 +5,7 @@ from __future__ import annotations
 from hydrotest.report.table import rate
 from hydrotest.report.unchecked import flawed_reads
 from hydrotest.summary.model import Summary
+from hydrotest.verdicts.limit import RateVerdict
 
 
 def missed(summary: Summary) -> list[str]:
@@ -22,11 +23,20 @@ def _limits(summary: Summary) -> list[str]:
 
 
 def _levels(summary: Summary) -> list[str]:
+    gates = {number for row in summary.given_rates for number in row.trials}
     return [
+        f"{row.workload}: {rate(row.offered)}/s {GATE[row.verdict]}; {row.held} of {row.windows} windows held"
+        for row in summary.given_rates
+        if row.verdict is not RateVerdict.HOLDS
+    ] + [
         f"{row.workload} ({row.tenancy}): {rate(row.offered)}/s were not sustained{''.join(f'; {one}' for one in row.reasons)}"
         for row in summary.levels
-        if row.accepted is False
+        if row.accepted is False and row.trial not in gates
     ]
+
+
+GATE = {RateVerdict.FAILS: "are not held", RateVerdict.UNKNOWN: "may be held or not"}
+"""What is missed of a rate with a verdict."""
 
 
 def _soaks(summary: Summary) -> list[str]:

@@ -9,7 +9,7 @@ from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
-from hydrotest.report.levels import cassandra_sheet, produce_sheet, rejected_sheet
+from hydrotest.report.levels import cassandra_sheet, given_rates_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
@@ -47,6 +47,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
         *(sheet.load()(summary) for kind in TESTS.values() for sheet in kind.sheets),
         produce_sheet(summary, kinds),
         cassandra_sheet(summary, kinds),
+        given_rates_sheet(summary),
         rejected_sheet(summary),
     ]
     used = [usage_sheet(summary), by_test_sheet(summary), services_sheet(summary), generator_sheet(summary), overhead_sheet(summary)]

@@ -22,6 +22,7 @@ from hydrotest.summary.base import (
     Number,
     Row,
 )
+from hydrotest.verdicts.limit import RateVerdict
 from hydrotest.verdicts.trial import Check, Failure
 
 
@@ -56,6 +57,20 @@ class Level(Row):
     checks: list[Check] = Field(default_factory=list, description="Each rule of a sustained level; empty if none applies.")
     because: list[Failure] = Field(default_factory=list, description=BECAUSE)
     reasons: list[str] = Field(default_factory=list, description=IN_WORDS)
+
+
+class GivenRate(Row):
+    """Whether a system holds a given rate, from repeated windows."""
+
+    workload: str = Field(description=WORKLOAD)
+    offered: Number = Field(description="Operations a second asked for.")
+    windows: Count = Field(description="Windows at it.")
+    held: Count = Field(description="Of these: windows that held.")
+    probability: Number = Field(description="Probability that most windows hold, 0 to 1.")
+    sure: Number = Field(description="The probability that was asked for.")
+    verdict: RateVerdict = Field(description="What is known with that probability.")
+    stopped_by: dict[str, Count] = Field(description="Windows that failed, by the rule that failed first.")
+    trials: list[int] = Field(description="Numbers of its trials.")
 
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hydrotest.summary.fault import Fault
 from hydrotest.summary.files import Files
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity
-from hydrotest.summary.levels import Curve, Level
+from hydrotest.summary.levels import Curve, GivenRate, Level
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.machine import Host, Overhead, Speed, System
 from hydrotest.summary.profile import Profile
@@ -72,6 +72,7 @@ class Summary(Row):
     systems: list[System] = Field(description="The systems under test.")
     limits: list[Limit] = Field(description="The highest sustained rate of each workload.")
     levels: list[Level] = Field(description="Given levels and their results.")
+    given_rates: list[GivenRate] = Field(default_factory=list, description="Verdicts on given rates.")
     curves: list[Curve] = Field(description="Latency against the offered rate.")
     interference: list[Interference] = Field(description="How much the other workloads cost each one.")
     integrity: list[Integrity] = Field(description="The account of every record.")

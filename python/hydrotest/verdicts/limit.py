@@ -17,6 +17,15 @@ class Stop(StrEnum):
     """It ended before any rule failed."""
 
 
+class RateVerdict(StrEnum):
+    """Whether a system holds a given rate."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+    """Its windows do not show it with the probability that was asked for."""
+
+
 class Flawed(StrEnum):
     """Why a limit does not count, or counts less."""
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
+from hydrotest.analysis.limits.given_rate import holds_probability, verdict_on
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.latency import latency_ms, operations
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests.levels import Levels
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.summary.base import Latency
-from hydrotest.summary.levels import Level
+from hydrotest.summary.levels import GivenRate, Level
 
 
 def littles_in_flight(rate_per_s: float, mean_ms: float) -> float:
@@ -28,6 +31,26 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
             # A dataflow's source is not what the level measures.
             for load in (load for load in trial.loads if trial.is_about(load.workload)):
                 rows.extend(_stock_rows(trial, load, load.stock) if load.stock is not None else _native_rows(run, experiment, trial, load))
+    return rows
+
+
+def given_rates(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[GivenRate]:
+    """A row for each rate with a verdict, in the order of the experiment."""
+    rows = []
+    for index, test in experiment.tests_of(Levels):
+        for rate in test.rates if test.verdict is not None else []:
+            own = [t for t in trials if t.test == index and t.status == "done" and t.purpose == Purpose.LEVEL
+                   and any(load.workload == test.workload and load.offered == rate and load.outcome is not None for load in t.loads)]  # fmt: skip
+            verdicts = [judge(Measured.read(run, trial, test.workload), experiment.objective(test.workload)) for trial in own]
+            held = sum(verdict.accepted for verdict in verdicts)
+            assert test.verdict is not None
+            if own:
+                rows.append(GivenRate(
+                    workload=test.workload, offered=rate, windows=len(own), held=held, probability=holds_probability(held, len(own)),
+                    sure=test.verdict, verdict=verdict_on(held, len(own), test.verdict),
+                    stopped_by=dict(Counter(str(verdict.stopped_by) for verdict in verdicts if not verdict.accepted)),
+                    trials=[trial.number for trial in own],
+                ))  # fmt: skip
     return rows
 
 

@@ -43,6 +43,8 @@ MOVES_P = 0.12
 """Prior probability that the threshold moves during a search."""
 MOVE_MEAN, MOVE_SD = 0.01, 0.03
 """By how much of itself it then moves per window: most systems get faster, as they warm up."""
+SURE = 0.95
+"""Probability of a window that "surely" holds."""
 NEVER = 1e-4
 """No answer is ruled out entirely: a window may be misjudged at any rate."""
 
@@ -182,11 +184,14 @@ class Posterior:
         return _entropy(holds, chance) + _entropy(fails, 1 - chance)
 
     def sure(self) -> float:
-        """The highest rate at which a window surely holds but for lapses: windows there tell of these."""
+        """The highest rate at which a window surely holds but for lapses: windows there show these. Half of the limit's lower
+        end at least: a rate far below shows what is not asked."""
         curve = 1 / (1 + np.exp(np.clip((np.log(self.asked())[:, None, None] - self._thresholds[:, None]) / SLOPES, -60, 60)))
         by_slope = self._p.sum(0).reshape(len(self._thresholds), len(SLOPES), len(LAPSES)).sum(2)
-        sure = np.flatnonzero((curve * by_slope).sum((1, 2)) >= 0.97)
-        return self.asked()[int(sure[-1]) if len(sure) else 0]
+        sure = np.flatnonzero((curve * by_slope).sum((1, 2)) >= SURE)
+        asked = self.asked()
+        least = next(rate for rate in asked if rate >= self.limit.low / 2)
+        return max(least, asked[int(sure[-1])] if len(sure) else least)
 
 
 def _holds(offset: Floats, slopes: Floats, lapses: Floats) -> Floats:

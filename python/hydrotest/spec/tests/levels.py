@@ -8,12 +8,16 @@ from pydantic import Field
 
 from hydrotest.spec.base import Client
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.fields import Count, DurationS, RatePerS
+from hydrotest.spec.fields import Count, DurationS, Fraction, RatePerS
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.tests.base import OneWorkload
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
+
+
+VERDICT_WINDOWS = 5
+"""Windows until most verdicts are known with 95 %: four that agree, or six of seven."""
 
 
 class Pressed(OneWorkload):
@@ -29,12 +33,22 @@ class Pressed(OneWorkload):
         raise NotImplementedError
 
     @property
+    def sure(self) -> float | None:
+        """The probability with which it is to be known whether a level is held; None: each is measured once."""
+        return None
+
+    @property
+    def most_windows(self) -> int:
+        """Windows of a level at most."""
+        return 1
+
+    @property
     def level_words(self) -> str:
         """Its levels in words."""
         raise NotImplementedError
 
     def steps(self, experiment: Experiment) -> list[Step]:
-        trials = len(self.levels)
+        trials = len(self.levels) * (VERDICT_WINDOWS if self.sure is not None else 1)
         seconds = trials * (self.duration + experiment.search.warm_up + OVERHEAD_S)
         detail = f"{self.level_words}, {experiment.client(self)} client"
         return [Step(test=self.test, workload=self.workload, trials=trials, seconds=seconds, detail=detail)]
@@ -67,6 +81,14 @@ class Levels(Pressed):
     test: Literal["levels"]
     rates: list[RatePerS] = Field(min_length=1, description="Offered rates, e.g. [100K, 1M].")
     duration: DurationS = Field(20.0, description="Measured window of each level.")
+    verdict: Fraction | None = Field(
+        None,
+        gt=0.5,
+        le=0.999,
+        description="Repeats the window of each rate until it is known with this probability whether most windows hold, e.g. 95 %. Such a rate "
+        "is a gate: if it is not held, the run exits with 1.",
+    )
+    windows: int = Field(20, ge=4, le=200, description="Most windows of a rate with a `verdict`.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
     @property
@@ -74,8 +96,23 @@ class Levels(Pressed):
         return [(rate, None) for rate in self.rates]
 
     @property
+    def sure(self) -> float | None:
+        return self.verdict
+
+    @property
+    def most_windows(self) -> int:
+        return self.windows if self.verdict is not None else 1
+
+    @property
     def level_words(self) -> str:
         return ", ".join(f"{rate:,.0f}/s" for rate in self.rates)
+
+    def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
+        super().check(index, experiment, checker)
+        if self.verdict is not None and experiment.client(self) == "stock":
+            raise checker.fail(
+                self.place(index, "verdict"), "windows of a stock tool are not judged", "Leave out `verdict`, or `client: stock`."
+            )
 
 
 class Concurrency(Pressed):
