@@ -132,8 +132,8 @@ class SyntheticRun:
                           errors={"MESSAGE_TOO_LARGE": refused * seconds} if refused else {})  # fmt: skip
         load = Load(workload="ingest", kind="kafka-produce", client="native", offered=offered, in_flight=None if offered else 4000,
                     outcome=outcome, fates=fates)  # fmt: skip
-        trial = Trial(number=self.number, slug=slug, purpose=Purpose(purpose), tenancy="isolated", warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
-                      ended_wall_s=start + seconds + 1, status="done", search=search, loads=[load], **more)  # fmt: skip
+        trial = Trial(number=self.number, slug=slug, purpose=Purpose(purpose), warm_up_s=1.0, window_s=seconds - 1.0, prepared_wall_s=start - 0.5,
+                      ended_wall_s=start + seconds + 1, status="done", search=search, loads=[load], **{"tenancy": "isolated", **more})  # fmt: skip
         self.folder.write_trial(trial)
         self.clock_s += seconds + 2
         return trial

@@ -146,7 +146,8 @@ class Together:
         """Where windows of a workload fail whatever the fraction: the latency at which it would hold, and up to where."""
         assert self._searched is not None
         search, counted = self._searched
-        if search.limit(subject).lapse.value < LAPSE_SEEN:
+        limit = search.limit(subject)
+        if limit.estimate is None or (limit.safe is not None and limit.lapse.value < LAPSE_SEEN):
             return None
         return relaxed(self.run, self.experiment, self.test, subject, counted)
 
