@@ -76,7 +76,9 @@ class Posterior:
             raise ValueError(f"the saturated rate must be positive, not {guess}")
         self._cell = math.log1p(precision) / (ASK_PER_PRECISION * CELLS_PER_ASK)
         first, last = (math.floor(math.log(guess * end) / self._cell) for end in (LOWEST, HIGHEST))
-        self._thresholds: Floats = (np.arange(first, last + 1) * self._cell).astype(np.float64)
+        self._first = first
+        # Rates that are asked for lie between thresholds, not on them: a cliff just below a rate is then distinguished from one just above.
+        self._thresholds: Floats = ((np.arange(first, last + 1) + 0.5) * self._cell).astype(np.float64)
         self._asks = np.array([cell for cell in range(first, last + 1) if cell % CELLS_PER_ASK == 0])
         slopes, lapses = np.meshgrid(SLOPES, LAPSES, indexing="ij")
         self._slopes, self._lapses = slopes.ravel(), lapses.ravel()
@@ -91,7 +93,7 @@ class Posterior:
         steps = np.arange(-math.ceil(4 * MOVE_SD / self._cell), math.ceil(4 * MOVE_SD / self._cell) + 1)
         kernel = np.exp(-0.5 * ((steps * self._cell - MOVE_MEAN) / MOVE_SD) ** 2)
         self._kernel: Floats = kernel / kernel.sum()
-        offsets: Floats = (np.arange(-(last - first), last - first + 1) * self._cell).astype(np.float64)
+        offsets: Floats = ((np.arange(-(last - first), last - first + 1) - 0.5) * self._cell).astype(np.float64)
         self._by_offset: Floats = _holds(offsets[None, :], self._slopes[:, None], self._lapses[:, None])
         """By pair of slope and lapse, and ln(rate) - ln(threshold)."""
         self.windows = 0
@@ -166,8 +168,7 @@ class Posterior:
         # The curve depends on ln(rate) - ln(threshold) only: one product with each offset, of which each rate takes its diagonal.
         product = self._p.sum(0) @ self._by_offset
         number = len(self._thresholds)
-        first = round(float(self._thresholds[0]) / self._cell)
-        columns = (self._asks - first)[:, None] - np.arange(number)[None, :] + number - 1
+        columns = (self._asks - self._first)[:, None] - np.arange(number)[None, :] + number - 1
         found: Floats = product[np.arange(number)[None, :], columns]
         return found
 
