@@ -15,7 +15,7 @@ from hydrotest.kinds.registry import TESTS
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
 from hydrotest.report.narrative import headline, not_valid
-from hydrotest.report.tables import sheets
+from hydrotest.report.sheets import sheets
 from hydrotest.report.topology import topology
 from hydrotest.report.usage import usage_figures
 from hydrotest.spec.models import Experiment

@@ -1,4 +1,4 @@
-"""The tables, in the form of the published ones: as rows for any output."""
+"""All tables in their order, and those of no kind of test: as rows for any output. What a table is: `table.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of the report: title, heads, cells as text."""
+"""What a table of the report is: title, heads, cells as text. Which tables there are: `sheets.py`."""
 
 from __future__ import annotations
 

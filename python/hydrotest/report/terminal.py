@@ -8,8 +8,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from hydrotest.report.narrative import headline, not_valid
+from hydrotest.report.sheets import sheets
 from hydrotest.report.table import Table
-from hydrotest.report.tables import sheets
 from hydrotest.summary.model import Summary
 
 COLUMN_LEAST = 4
