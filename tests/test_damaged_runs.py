@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from hydrotest.cli import main
+from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_BROKEN_PIPE, EXIT_FAILED
 from hydrotest.store import layout
-from tests.test_recorded_runs import unpacked
+from hydrotest.verdicts.problem import FilesMissing
+from tests.test_recorded_runs import RUNS, unpacked
 
 RECORDED = Path(__file__).parent / "data" / "runs" / "squeeze.tar.xz"
 
@@ -51,6 +53,40 @@ def test_a_damaged_file_of_a_run_is_named(
     damage(run)
     assert main(["report", str(run)]) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[]", '{"hosts": 3}', '{"hosts": [{}]}', '{"hosts": [{"name": "a", "cores": 2, "ceilings": {}}]}', "{"])
+def test_a_damaged_environment_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    (run / layout.ENVIRONMENT).write_text(text)
+    assert main(["report", str(run)]) == 2
+    assert layout.ENVIRONMENT in capsys.readouterr().err
+
+
+def test_an_empty_environment_is_unknown(tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    (run / layout.ENVIRONMENT).write_text("{}")
+    _, _, summary = read_run(run)
+    assert (summary.hosts, summary.systems) == ([], [])
+    assert len(summary.limits) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [layout.ENVIRONMENT, layout.JOURNAL, layout.HOST_SAMPLES, layout.SERVICE_SAMPLES, layout.GAUGE_SAMPLES, str(layout.seconds("ingest"))],
+)
+def test_a_missing_file_is_said(name: str, tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    file = next(path for path in [run / name, *sorted((run / layout.TRIALS).glob(f"*/{name}"))] if path.exists())
+    file.unlink()
+    _, _, summary = read_run(run)
+    assert [cause.files for cause in summary.problem_causes if isinstance(cause, FilesMissing)] == [(str(file.relative_to(run)),)]
+
+
+def test_of_a_whole_run_nothing_is_missing(tmp_path: Path) -> None:
+    for recorded in RUNS:
+        _, _, summary = read_run(unpacked(recorded, tmp_path))
+        assert [cause for cause in summary.problem_causes if isinstance(cause, FilesMissing)] == []
 
 
 def test_a_binary_trial_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

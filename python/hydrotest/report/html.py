@@ -103,9 +103,8 @@ def _environment(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
         ("speed reference", f"varied by {row.cv_pct:.1f} % (coefficient of variation), steal {row.steal_pct or 0:.1f} %")
         for row in summary.speed
     ]
-    if folder.has(layout.ENVIRONMENT):
-        versions = folder.read_json(layout.ENVIRONMENT).get("versions", {})
-        rows += [(name, str(version)) for name, version in versions.items() if name != "hydrotest"]
+    versions = folder.environment().get("versions", {})
+    rows += [(name, str(version)) for name, version in versions.items() if name != "hydrotest"]
     return rows
 
 
