@@ -142,9 +142,10 @@ def integrity_sheet(summary: Summary) -> Table:
             row.unacked_present,
             row.in_flight,
         )
-        rows.append([row.workload, row.unit, *(NONE if count is None else f"{count:,}" for count in counts)])
+        rows.append([row.workload, row.tenancy, row.unit, *(NONE if count is None else f"{count:,}" for count in counts)])
     heads = [
         "workload",
+        "tenancy",
         "unit",
         "sent",
         "acknowledged",
