@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hydrotest.percentiles import heads
+from hydrotest.report.html import with_code
 from hydrotest.report.sheets import limits_sheet
+from hydrotest.report.table import figure_columns
 from tests.rows import summary_of
 
 
@@ -32,3 +34,25 @@ def test_each_figure_of_a_limit_stands_under_its_head(limit: dict[str, str]) -> 
         "workload": "ingest", "limit": "≥ 8,000", "low … high": "7,000 … 9,000", "saturated": "12,300", "p50 ms": "1.3", "p99 ms": "7.5",
         "stopped by": "latency",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_of_figures"),
+    [
+        (["8,000", "≥ 9,000", "–"], True), (["174% of 1.14 cores", "90%"], True), (["+3.2 … +4.7 %", "-0.4 … +0.2 %"], True),
+        (["CPU", "share of the slots"], False), (["90%", "CPU"], False), (["11: level at 1,000"], False), (["–", "–"], False), (["", "1.5"], True),
+    ],
+)  # fmt: skip
+def test_figures_are_aligned_on_the_right_and_words_on_the_left(cells: list[str], is_of_figures: bool) -> None:
+    assert figure_columns(["head"], [[cell] for cell in cells]) == [is_of_figures]
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("`squeeze: 3 min` in its test", "<code>squeeze: 3 min</code> in its test"), ("`<b>` & `x`", "<code>&lt;b&gt;</code> &amp; <code>x</code>"),
+        ("one ` alone", "one ` alone"), ("<script>", "&lt;script&gt;"),
+    ],
+)  # fmt: skip
+def test_what_stands_between_backticks_is_code(text: str, html: str) -> None:
+    assert with_code(text) == html
