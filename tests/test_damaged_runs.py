@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from hydrotest.store import layout
 from hydrotest.verdicts.problem import FilesMissing
 from tests.test_recorded_runs import RUNS, unpacked
 
+CALL = "import sys; from hydrotest.cli import main; sys.exit(main())"
 RECORDED = Path(__file__).parent / "data" / "runs" / "squeeze.tar.xz"
 
 
@@ -112,7 +114,7 @@ def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path
     os.close(reads)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", "import sys; from hydrotest.cli import main; sys.exit(main())", *argv, str(run)],
+            [sys.executable, "-c", CALL, *argv, str(run)],
             stdout=writes,
             stderr=subprocess.PIPE,
             check=False,
@@ -120,6 +122,36 @@ def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path
     finally:
         os.close(writes)
     assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
+
+
+@pytest.mark.parametrize("argv", [["show"], ["show", "--json"], ["report"]])
+def test_a_closed_output_is_none(argv: list[str], tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", CALL, *argv, str(run)], stderr=subprocess.PIPE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("argv", [["show"], ["show", "--json"], ["report"]])
+def test_a_full_output_has_a_remedy(argv: list[str], tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", CALL, *argv, str(run)], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == EXIT_FAILED
+    problem, remedy = done.stderr.splitlines()
+    assert "output" in problem
+    assert "Errno" not in problem
+    assert "space" in remedy
+
+
+def test_a_full_disk_names_the_file_that_was_not_written(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "runs/one/journal.jsonl")
+
+    monkeypatch.setattr("hydrotest.cli.commands.compare.compare", full)
+    assert main(["compare", "one", "another"]) == EXIT_FAILED
+    assert "runs/one/journal.jsonl" in capfd.readouterr().err
 
 
 def test_a_pipe_that_broke_elsewhere_is_a_failure(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
