@@ -631,7 +631,7 @@ def test_a_generator_is_apart_only_on_a_machine_of_its_own(connect: str, tmp_pat
         ("partitions: 6", "partitions: 100000000000000000000000000", 8, "at most 100,000"),
         ("partitions: 6", "generators: 10G", 8, "at most 1,000"),
         ("partitions: 6", "linger: 1000000000000000 h", 8, "at most 30 d"),
-        ("partitions: 6", "batch_size: 10000000 TB", 8, "at most 1,000 TB"),
+        ("partitions: 6", "batch_size: 10000000 TB", 8, "at most 10,000 TB"),
         ("partitions: 6", 'key: "uniform(0, 100000000000G)"', 8, "beyond 1,000,000,000,000,000,000"),
         ("- isolated: [ingest, drain, store]", "- levels: {workload: ingest, rates: [100G]}", 14, "at most 1 G/s"),
         ("- isolated: [ingest, drain, store]", "- concurrency: {workload: ingest, counts: [10M]}", 14, "at most 1,000,000"),

@@ -60,7 +60,7 @@ def _listed(value: Any) -> Any:
 NamesField = Annotated[list[Name], BeforeValidator(_listed)]
 TextsField = Annotated[list[str], BeforeValidator(_listed)]
 
-SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive), _at_most(1e15, "1,000 TB")]
+SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive), _at_most(1e16, "10,000 TB")]
 DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive), _at_most(30 * 86_400, "30 d")]
 Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive), _at_most(10**12, "1,000 G")]
 RatePerS = Annotated[float, BeforeValidator(units.rate_per_s), _at_most(1e9, "1 G/s")]
