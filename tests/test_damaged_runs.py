@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from hydrotest.cli import main
+from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_BROKEN_PIPE, EXIT_FAILED
 from hydrotest.store import layout
-from tests.test_recorded_runs import unpacked
+from hydrotest.verdicts.problem import FilesMissing
+from tests.test_recorded_runs import RUNS, unpacked
 
+CALL = "import sys; from hydrotest.cli import main; sys.exit(main())"
 RECORDED = Path(__file__).parent / "data" / "runs" / "squeeze.tar.xz"
 
 
@@ -53,6 +57,40 @@ def test_a_damaged_file_of_a_run_is_named(
     assert named in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["[]", '{"hosts": 3}', '{"hosts": [{}]}', '{"hosts": [{"name": "a", "cores": 2, "ceilings": {}}]}', "{"])
+def test_a_damaged_environment_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    (run / layout.ENVIRONMENT).write_text(text)
+    assert main(["report", str(run)]) == 2
+    assert layout.ENVIRONMENT in capsys.readouterr().err
+
+
+def test_an_empty_environment_is_unknown(tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    (run / layout.ENVIRONMENT).write_text("{}")
+    _, _, summary = read_run(run)
+    assert (summary.hosts, summary.systems) == ([], [])
+    assert len(summary.limits) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [layout.ENVIRONMENT, layout.JOURNAL, layout.HOST_SAMPLES, layout.SERVICE_SAMPLES, layout.GAUGE_SAMPLES, str(layout.seconds("ingest"))],
+)
+def test_a_missing_file_is_said(name: str, tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    file = next(path for path in [run / name, *sorted((run / layout.TRIALS).glob(f"*/{name}"))] if path.exists())
+    file.unlink()
+    _, _, summary = read_run(run)
+    assert [cause.files for cause in summary.problem_causes if isinstance(cause, FilesMissing)] == [(str(file.relative_to(run)),)]
+
+
+def test_of_a_whole_run_nothing_is_missing(tmp_path: Path) -> None:
+    for recorded in RUNS:
+        _, _, summary = read_run(unpacked(recorded, tmp_path))
+        assert [cause for cause in summary.problem_causes if isinstance(cause, FilesMissing)] == []
+
+
 def test_a_binary_trial_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = unpacked(RECORDED, tmp_path)
     next((run / layout.TRIALS).glob(f"*/{layout.TRIAL}")).write_bytes(b"\xff\xfe")
@@ -76,7 +114,7 @@ def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path
     os.close(reads)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", "import sys; from hydrotest.cli import main; sys.exit(main())", *argv, str(run)],
+            [sys.executable, "-c", CALL, *argv, str(run)],
             stdout=writes,
             stderr=subprocess.PIPE,
             check=False,
@@ -84,6 +122,36 @@ def test_a_closed_pipe_is_no_failure_that_is_spoken_of(argv: list[str], tmp_path
     finally:
         os.close(writes)
     assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
+
+
+@pytest.mark.parametrize("argv", [["show"], ["show", "--json"], ["report"]])
+def test_a_closed_output_is_none(argv: list[str], tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", CALL, *argv, str(run)], stderr=subprocess.PIPE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("argv", [["show"], ["show", "--json"], ["report"]])
+def test_a_full_output_has_a_remedy(argv: list[str], tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", CALL, *argv, str(run)], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == EXIT_FAILED
+    problem, remedy = done.stderr.splitlines()
+    assert "output" in problem
+    assert "Errno" not in problem
+    assert "space" in remedy
+
+
+def test_a_full_disk_names_the_file_that_was_not_written(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "runs/one/journal.jsonl")
+
+    monkeypatch.setattr("hydrotest.cli.commands.compare.compare", full)
+    assert main(["compare", "one", "another"]) == EXIT_FAILED
+    assert "runs/one/journal.jsonl" in capfd.readouterr().err
 
 
 def test_a_pipe_that_broke_elsewhere_is_a_failure(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.analysis.bottleneck.use import FAR_FROM_CEILING, FULL_MIN, HELD_BACK_MIN, NEAR_CEILING
 from hydrotest.spec.load import load_experiment
 
 COLUMNS_MAX = 100
@@ -115,6 +116,41 @@ def test_each_whole_experiment_is_a_valid_one(tmp_path: Path) -> None:
         file = tmp_path / "experiment.yaml"
         file.write_text(block)
         load_experiment(file)
+
+
+@pytest.mark.parametrize(
+    ("page", "quoted", "figure"),
+    [
+        ("docs/reference/rules.md", r"is at (\d+) % of its measured ceiling", NEAR_CEILING),
+        ("docs/explanation/verdict.md", r"At (\d+) % or more the resource is a suspect", NEAR_CEILING),
+        ("docs/explanation/verdict.md", r"is at (\d+) % of its ceiling", NEAR_CEILING),
+        ("docs/explanation/verdict.md", r"were not used to (\d+) %", NEAR_CEILING),
+        ("docs/explanation/method.md", r"at least (\d+) % of its ceiling", NEAR_CEILING),
+        ("docs/reference/squeeze.md", r"near its ceiling \((\d+) %", NEAR_CEILING),
+        ("docs/reference/rules.md", r"ruled out \| below (\d+) %", FAR_FROM_CEILING),
+        ("docs/explanation/verdict.md", r"Below (\d+) % it is ruled out", FAR_FROM_CEILING),
+        ("docs/explanation/verdict.md", r"Less than (\d+) % of what binds", FAR_FROM_CEILING),
+        ("docs/how-to/read-a-verdict.md", r"more than (\d+) % of what binds", FAR_FROM_CEILING),
+        ("docs/explanation/verdict.md", r"full: (\d+) % used", FULL_MIN),
+        ("docs/reference/squeeze.md", r"full \((\d+) % used", FULL_MIN),
+        ("docs/explanation/verdict.md", r"throttled in (\d+) % of the periods", HELD_BACK_MIN),
+        ("docs/reference/squeeze.md", r"throttled in (\d+) % of the periods", HELD_BACK_MIN),
+    ],
+)
+def test_quoted_thresholds_are_those_of_the_code(page: str, quoted: str, figure: float) -> None:
+    found = re.findall(quoted, re.sub(r"\s+", " ", Path(page).read_text()))
+    assert found, f"{page} no longer quotes it in these words: change the pattern"
+    assert {int(one) for one in found} == {round(figure * 100)}
+
+
+def test_files_of_commands_are_there() -> None:
+    """Files of this repository that a command reads; a run's folder or a file of the reader's own has no folder of ours."""
+    called = re.compile(r"hydrotest (?:check|run|up) (\S+\.yaml)")
+    named = {
+        (page, file) for page in PAGES for file in called.findall(page.read_text()) if "/" in file and not file.startswith(("/", "~", "."))
+    }
+    assert ("docs/how-to/extend.md", "tests/extension/echo.yaml") in {(str(page), file) for page, file in named}
+    assert [f"{page}: {file}" for page, file in named if not Path(file).exists()] == []
 
 
 def test_the_places_to_change_something_are_there() -> None:

@@ -13,17 +13,7 @@ from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
 
 ECHO = Path(__file__).parent / "extension"
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
-EXPERIMENT = """\
-name: echo
-hosts: {here: {connect: local}}
-systems: {echo: {hosts: [here]}}
-workloads: {calls: {kind: echo-messages, message_size: 100 B}}
-objectives: {calls: {p99: 50 ms}}
-tests:
-  - levels: {workload: calls, rates: [200, 400], duration: 3 s}
-search: {window: 3 s, warm_up: 1 s, saturated: 3 s}
-warm_up: {least: 1 s, most: 2 s}
-"""
+EXPERIMENT = (ECHO / "echo.yaml").read_text()
 
 
 def with_path(*folders: Path) -> dict[str, str]:

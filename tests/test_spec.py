@@ -15,7 +15,7 @@ from hydrotest.spec.check import check_memory, memory_needed
 from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes
 from hydrotest.spec.hosts import LocalHost
 from hydrotest.spec.kafka import Kafka
-from hydrotest.spec.load import load_experiment
+from hydrotest.spec.load import SHOWN_CHARS_MAX, load_experiment
 from hydrotest.spec.models import Systems
 from hydrotest.spec.parts import every_model, tags
 from hydrotest.spec.plan import make_plan
@@ -623,6 +623,65 @@ def test_a_generator_is_apart_only_on_a_machine_of_its_own(connect: str, tmp_pat
     experiment, _ = load_experiment(write(tmp_path, text))
     assert experiment.generators_apart("ingest") == (["clients"] if connect == "netns" else [])
     assert experiment.peers("ingest") == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("partitions: 6", "partitions: 100000000000000000000000000", 8, "at most 100,000"),
+        ("partitions: 6", "generators: 10G", 8, "at most 1,000"),
+        ("partitions: 6", "linger: 1000000000000000 h", 8, "at most 30 d"),
+        ("partitions: 6", "batch_size: 10000000 TB", 8, "at most 10,000 TB"),
+        ("partitions: 6", 'key: "uniform(0, 100000000000G)"', 8, "beyond 1,000,000,000,000,000,000"),
+        ("- isolated: [ingest, drain, store]", "- levels: {workload: ingest, rates: [100G]}", 14, "at most 1 G/s"),
+        ("- isolated: [ingest, drain, store]", "- concurrency: {workload: ingest, counts: [10M]}", 14, "at most 1,000,000"),
+    ],
+)
+def test_what_no_run_can_have_is_refused(old: str, new: str, line: int, words: str, tmp_path: Path) -> None:
+    assert old in GOOD
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, GOOD.replace(old, new)))
+    assert caught.value.line == line
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("partitions: 6", "partitions: {}"),
+        ("partitions: 6", "{}: 6"),
+        ("partitions: 6", "compression: {}"),
+        ("partitions: 6", 'arrivals: "bursts({})"'),
+        ("partitions: 6", 'key: "uniform({}, 3)"'),
+        ("partitions: 6", "headers: {}"),
+        ("kind: kafka-consume", "kind: {}"),
+        ("name: good", "name: {}"),
+        ("[ingest, drain, store]", "{}"),
+    ],
+)
+def test_a_message_repeats_no_more_of_a_value_than_helps_to_find_it(old: str, new: str, tmp_path: Path) -> None:
+    long = "x" * 300
+    assert old in GOOD
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, GOOD.replace(old, new.format(long))))
+    assert "xxx" in caught.value.message
+    assert "x" * (SHOWN_CHARS_MAX + 1) not in str(caught.value)
+
+
+@pytest.mark.parametrize("old", ["partitions: 6", "name: good", "here: {connect: local}"])
+def test_a_value_that_is_left_empty_is_nothing(old: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError) as caught:
+        load_experiment(write(tmp_path, GOOD.replace(old, f"{old.partition(':')[0]}:")))
+    assert "nothing" in caught.value.message
+    assert "None" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new", "meant"), [
+    ("kind: kafka-consume", "kind: kafka-comsume", "kafka-consume"), ("connect: local", "connect: locl", "local"),
+    ("- isolated: [ingest", "- isolatd: [ingest", "isolated"),
+])  # fmt: skip
+def test_a_misspelt_kind_has_the_one_that_is_meant(old: str, new: str, meant: str, tmp_path: Path) -> None:
+    assert hint_of(tmp_path, old, new) == f"Did you mean '{meant}'?"
 
 
 def hint_of(tmp_path: Path, old: str, new: str) -> str:

@@ -90,3 +90,8 @@ def test_rates_that_round_up_to_a_thousand(value: float, expected: str) -> None:
 @pytest.mark.parametrize(("value", "expected"), [(999_400, "999 kB"), (999_960, "1 MB"), (999_960_000, "1 GB"), (1_000_000, "1 MB")])
 def test_bytes_that_round_up_to_the_next_unit(value: float, expected: str) -> None:
     assert units.show_bytes(value) == expected
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, "0 files"), (1, "1 file"), (2_000, "2,000 files")])
+def test_a_number_of_things(count: int, shown: str) -> None:
+    assert units.show_count(count, "file") == shown

@@ -99,7 +99,8 @@ LIMIT_FLAWS = tuple(LimitFlaw(code, 1, 3) for code in Flawed)
 LOWER: tuple[LowerBound, ...] = (*Lower, LACKS[0], OfWorkload("store", CHECKS[-1]))
 LOG_FLAWS = tuple(Flaw(kind, count=3, place="events:7", detail="x", kinds=((Skip.NOT_JSON, 2), (Skip.BLANK, 1))) for kind in FlawKind)
 PROBLEMS: tuple[p.Problem, ...] = (
-    p.LogFlaw("batch.log", FlawKind.CUT, 1, "events:7", None), p.ExecutorLost("1", "exited with code 52"), p.JobTestBroken("batch", "sort-by-key", False, "no heap"),
+    p.LogFlaw("batch.log", FlawKind.CUT, 1, "events:7", None), p.ExecutorLost("1", "exited with code 52"), p.FilesMissing(("environment.json",)),
+    p.FilesMissing(tuple(f"trials/00{n}-a/samples/host.parquet" for n in range(6))), p.JobTestBroken("batch", "sort-by-key", False, "no heap"),
     p.JobTestBroken("batch", "sort-by-key", True, "too long"), p.JobTestUntold("batch", "sort-by-key", "combined"), p.NoIsolatedLimit(("store", "ingest")),
     p.Noted("kept in words by an older version"), p.OtherThreshold("achieved", None, 0.995), p.OtherThreshold("achieved", 0.99, 0.995),
     p.Rejudged("ingest", "isolated", "limit", 8_000.0, None), p.Rejudged("ingest", "combined", "stopped_by", "latency", "achieved"),

@@ -1,5 +1,5 @@
-"""All percentiles: of objectives, of measurements, and in tables. A new one needs a line here, and one in
-docs/reference/experiment.md (`make docs`)."""
+"""All percentiles: of objectives, of measurements, and in tables. A new one needs a line here, and `make docs`,
+which writes docs/reference/experiment.md."""
 
 from __future__ import annotations
 

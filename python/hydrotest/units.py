@@ -119,6 +119,11 @@ def show_duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def show_count(count: int, noun: str) -> str:
+    """A number of things for people: 1 file, 2 files."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def show_rate(value: float) -> str:
     """Operations per second for people, three significant digits and thousands marked: 123,000."""
     if value >= 999.5:  # rounds up to 1,000

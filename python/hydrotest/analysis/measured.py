@@ -15,7 +15,6 @@ from hdrh.histogram import HdrHistogram
 from hydrotest.analysis.resources.rates import compiling, stolen
 from hydrotest.analysis.statistics.latency import Latency, latency_ms, window_histogram
 from hydrotest.analysis.statistics.progress import Progress
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Counts, Load, Second, Trial
 
@@ -70,10 +69,9 @@ class Measured:
     @cached_property
     def link_ceilings(self) -> dict[str, float]:
         """Measured bytes per second of each host's link; only hosts for which that is known."""
-        if not self.load.hosts or not self.run.has(layout.ENVIRONMENT):
+        if not self.load.hosts:
             return {}
-        hosts = self.run.read_json(layout.ENVIRONMENT)["hosts"]
-        ceilings = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in hosts}
+        ceilings = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.run.environment()["hosts"]}
         return {host: ceiling for host, ceiling in ceilings.items() if ceiling}
 
     @property

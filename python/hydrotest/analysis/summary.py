@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import polars as pl
+from pydantic import ValidationError
 
 from hydrotest import __version__
 from hydrotest.analysis.by_test.doubling import doubling_rows
@@ -23,6 +24,7 @@ from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.headroom import judge_headroom
 from hydrotest.analysis.limits.rows import Limits
 from hydrotest.analysis.measured import Measured, each_read_once
+from hydrotest.analysis.missing import missing_files
 from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
 from hydrotest.analysis.resources.rates import read_host_rates, speed_rows
 from hydrotest.analysis.spark.bounds import job_rows
@@ -31,13 +33,15 @@ from hydrotest.analysis.spark.scaling import scaling_rows
 from hydrotest.analysis.spark.speedup import ernest_rows, flow_rows, speedup_rows
 from hydrotest.analysis.together.combined import COMBINED_SKIPPED, Together
 from hydrotest.analysis.together.starvation import resource_shares, service_shares, starved
+from hydrotest.errors import BadInputError
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
-from hydrotest.store.folder import RunFolder
+from hydrotest.store.folder import REBUILT, RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import RecordAccounting, Tenancy, Trial
 from hydrotest.store.samples import read_samples
+from hydrotest.summary.base import Row
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.limits import Limit
@@ -46,6 +50,8 @@ from hydrotest.summary.model import VERSION, FailedTrial, Published, Status, Sum
 from hydrotest.summary.together import Together as TogetherRow
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.problem import NoIsolatedLimit, Noted, OtherThreshold, Problem, Rejudged
+
+R = TypeVar("R", bound=Row)
 
 REJUDGED: tuple[Literal["limit", "high", "stopped_by", "bound_by"], ...] = ("limit", "high", "stopped_by", "bound_by")
 ROWS_BEGUN, ROWS_ACCOUNTED = "rows begun", "rows accounted for"
@@ -72,8 +78,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
 
     Trials of searches count as the run decided at the time; with `rejudge` by today's rules.
     """
-    environment = run.read_json(layout.ENVIRONMENT) if run.has(layout.ENVIRONMENT) else {}
-    hosts = environment.get("hosts", [])
+    environment = run.environment()
+    hosts = environment["hosts"]
     overhead = environment.get("overhead")
     trials = run.trials()
     journal = run.read_journal()
@@ -98,8 +104,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         finished=finished,
         status=status,
         # Hosts of a later version may have more fields.
-        hosts=[Host.model_validate(host, extra="ignore") for host in hosts],
-        systems=[System.model_validate(system, extra="ignore") for system in environment.get("systems", [])],
+        hosts=_rows(Host, hosts, run),
+        systems=_rows(System, environment.get("systems", []), run),
         limits=limit_rows,
         levels=level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
         given_rates=given_rates(run, experiment, trials),
@@ -129,7 +135,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
             source=experiment.published, scale=experiment.lab.scale.cores if experiment.lab is not None else 1.0,
         ),
         problem_causes=[
-            *anew, *batch.problems, *skipped(journal),
+            *missing_files(run, trials), *anew, *batch.problems, *skipped(journal),
             *(OtherThreshold(name, then, now) for name, (then, now) in decided.other_thresholds().items()),
         ],
         problems=[],
@@ -139,6 +145,18 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         warm_ups=[WarmUp(workload=entry["workload"], seconds=entry["seconds"], settled=entry["settled"])
                      for entry in journal if entry["what"] == "warmed up"],
     )  # fmt: skip
+
+
+def _rows(model: type[R], given: Iterable[Any], run: RunFolder) -> list[R]:
+    """Rows of environment.json. Raises `BadInputError` if one is none."""
+    try:
+        return [model.model_validate(one, extra="ignore") for one in given]
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInputError(
+            f"is damaged: {place} of a {model.__name__.lower()}: {first['msg']}", REBUILT, file=run.path / layout.ENVIRONMENT
+        ) from error
 
 
 def _limits(

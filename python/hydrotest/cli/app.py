@@ -3,6 +3,7 @@ So `--help` does not pay for the analysis, nor `check` for the systems."""
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
@@ -139,10 +140,10 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code of the contract."""
+    _open_what_is_closed()
     try:
         result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except CycloptsError as error:
         _print_error(error)
         print("See hydrotest --help.", file=sys.stderr)
@@ -155,12 +156,41 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Python must not flush into the pipe at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return EXIT_BROKEN_PIPE
-        _print_error(error)
+        _print_error(_explained(error))
         return EXIT_FAILED
     except Exception:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
         traceback.print_exc()
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
+
+
+def _open_what_is_closed() -> None:
+    """A shell's `>&-` closes an output: what is written to it is discarded, and no file that is opened later takes its place."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def _explained(error: OSError) -> Exception:
+    """What a full disk or device means, and what to do about it; other errors as they are."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return error
+    if error.filename is None and _is_output_full():
+        return HydrotestError(
+            f"the output cannot be written: {error.strerror}", "Free some space there, or send the output to another file."
+        )
+    return HydrotestError(
+        f"{error.filename or 'a file'} cannot be written: {error.strerror}", "Free some space there, or name a folder on another disk."
+    )
+
+
+def _is_output_full() -> bool:
+    """True if stdout takes nothing more. Python drops what it could not write, and does not say where to."""
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError:
+        return True
+    return False
 
 
 def _is_reader_gone() -> bool:

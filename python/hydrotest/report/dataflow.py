@@ -11,6 +11,7 @@ from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.summary.base import Latency
 from hydrotest.summary.dataflow import Query, Step
 from hydrotest.summary.model import Summary
+from hydrotest.units import show_count
 
 FORGETS = (
     "With `commitlog_sync: periodic`, its default, a Cassandra node that is killed may lose what it acknowledged in its last 0.1 s (CASSANDRA-13987). Where that is "
@@ -208,6 +209,7 @@ def promise_sentences(rows: Sequence[Step]) -> list[str]:
         more, flying = sum(row.arrived_more for row in own), sum(row.in_flight for row in own)
         strayed = sum(row.wrong_branch for row in own) + sum(row.wrong_branch for row in of_flow if row.hop == "splitter")
         faults = sum(row.fault is not None for row in own)
+        over = f" over {show_count(faults, 'fault')}" if faults else ""
         seen = f"{lost:,} lost" if lost else "no loss"
         own_doubles = sum(row.doubled_here for row in own)
         seen += f" and {more:,} that arrived more than once" if more else " and no duplicate"
@@ -225,8 +227,7 @@ def promise_sentences(rows: Sequence[Step]) -> list[str]:
         )
         forgot = sink == "cassandra" and any(row.lost_here and _is_killed_node(row) for row in own)
         out.append(
-            f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records over {faults} fault(s){late}; {told}."
-            + (f" {FORGETS}" if forgot else "")
+            f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records{over}{late}; {told}." + (f" {FORGETS}" if forgot else "")
         )
     return out
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hydrotest.report.table import Table, yes_no
 from hydrotest.summary.files import Files
 from hydrotest.summary.model import Summary
-from hydrotest.units import show_bytes
+from hydrotest.units import show_bytes, show_count
 
 
 def files_sheet(summary: Summary) -> Table:
@@ -26,8 +26,12 @@ def files_sheet(summary: Summary) -> Table:
 def files_sentences(rows: Sequence[Files]) -> list[str]:
     """Throughput of written and read files, at the number at once with the highest one."""
     return [
-        f"{row.workload} {'wrote' if row.op == 'write' else 'read'} {show_bytes(round(row.bytes_per_s))}/s, {row.at_once} files at once, each at "
+        f"{row.workload} {'wrote' if row.op == 'write' else 'read'} {show_bytes(round(row.bytes_per_s))}/s, {_at_once(row)} "
         f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s ± {show_bytes(round(row.per_file_bytes_per_s_sd))}/s."
         for row in rows
         if row.is_limit
     ]
+
+
+def _at_once(row: Files) -> str:
+    return "one file at a time, at" if row.at_once == 1 else f"{show_count(row.at_once, 'file')} at once, each at"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from hydrotest.kinds.registry import TESTS
 from hydrotest.report import charts, together
 from hydrotest.report.charts import Figure
 from hydrotest.report.narrative import headline, not_valid
-from hydrotest.report.tables import sheets
+from hydrotest.report.sheets import sheets
+from hydrotest.report.table import figure_columns
 from hydrotest.report.topology import topology
 from hydrotest.report.usage import usage_figures
 from hydrotest.spec.models import Experiment
@@ -39,6 +41,8 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
     environment = Environment(
         loader=PackageLoader("hydrotest.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["code"] = with_code
+    environment.globals["figure_columns"] = figure_columns
     kinds: dict[str, str] = {name: workload.kind for name, workload in experiment.workloads.items()}
     figures = _figures(folder, summary)
     return environment.get_template("report.html").render(
@@ -53,6 +57,11 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
         environment=_environment(folder, summary),
         experiment_text=(folder.path / layout.EXPERIMENT).read_text(),
     )
+
+
+def with_code(text: str) -> Markup:
+    """A text as HTML; what stands between backticks is to be typed as it is."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _figures(folder: RunFolder, summary: Summary) -> list[Figure]:
@@ -103,9 +112,8 @@ def _environment(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
         ("speed reference", f"varied by {row.cv_pct:.1f} % (coefficient of variation), steal {row.steal_pct or 0:.1f} %")
         for row in summary.speed
     ]
-    if folder.has(layout.ENVIRONMENT):
-        versions = folder.read_json(layout.ENVIRONMENT).get("versions", {})
-        rows += [(name, str(version)) for name, version in versions.items() if name != "hydrotest"]
+    versions = folder.environment().get("versions", {})
+    rows += [(name, str(version)) for name, version in versions.items() if name != "hydrotest"]
     return rows
 
 

@@ -15,6 +15,7 @@ from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
+from hydrotest.report.times import times_of
 from hydrotest.report.unchecked import reads_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
@@ -27,7 +28,7 @@ from hydrotest.summary.profile import Profile
 from hydrotest.summary.soak import Soak, SoakWorkload
 from hydrotest.summary.spark import JobTest
 from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Starved
-from hydrotest.units import show_duration, show_rate
+from hydrotest.units import show_bytes, show_duration, show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 
 STOPPED = {
@@ -319,19 +320,23 @@ def soak_sentences(rows: Sequence[Soak]) -> list[str]:
     for row in rows:
         held = [_held(load) for load in row.workloads if load.accepted is not None]
         found = []
+        times = times_of(row)
         for load in row.workloads:
             for metric, drift in load.drift_pct.items():
                 if drift is not None and drift.sure and abs(drift.per_hour) >= 1:
-                    found.append(
-                        f"{load.workload} {_metric(metric)} drifts by {drift.per_hour:+.0f} % an hour [{drift.low:+.0f}, {drift.high:+.0f}]"
-                    )
+                    change, low, high = (_pct(pct * times.hours) for pct in (drift.per_hour, drift.low, drift.high))
+                    found.append(f"{load.workload} {_metric(metric)} drifts by {change} % {times.words} [{low}, {high}]")
             found += [f"{load.workload} {_metric(c.metric)} changed after {c.at_s / 60:.1f} min from {show_rate(c.before)} to {show_rate(c.after)}"
                       for c in load.changes]  # fmt: skip
         growth = [(s.service, s.growth_bytes_per_hour) for s in row.services if s.growth_bytes_per_hour and s.growth_bytes_per_hour.sure]
-        found += [f"{service} grows by {rise.per_hour / 1e6:,.0f} MB an hour" for service, rise in growth]
+        found += [f"{service} grows by {show_bytes(rise.per_hour * times.hours)} {times.words}" for service, rise in growth]
         changed = found[:8] or ["no drift, no change and no growth stood out from noise"]
         out.append(f"Soak of {show_duration(row.seconds)}: {'; '.join(held + changed)}.")
     return out
+
+
+def _pct(pct: float) -> str:
+    return f"{pct:+.0f}" if abs(pct) >= 10 else f"{pct:+.2g}"
 
 
 def _held(load: SoakWorkload) -> str:
@@ -410,11 +415,15 @@ def integrity_sentence(rows: Sequence[Integrity]) -> str:
         parts.append(f"Nothing was lost of {acked:,} acknowledged records and rows")
     if flawed:
         parts.append("flaws: " + ", ".join(
-            f"{row.workload} {row.corrupted or 0:,} corrupted, {row.duplicated or 0:,} doubled, {row.out_of_order or 0:,} out of order"
-            for row in flawed))  # fmt: skip
+            f"{row.workload} {_flaws(row)}" for row in flawed))  # fmt: skip
     if unknown:
         parts.append(f"{'not' if parts else 'Not'} known for {', '.join(unknown)}")
     return "; ".join(parts) + "."
+
+
+def _flaws(row: Integrity) -> str:
+    counts = {"corrupted": row.corrupted, "doubled": row.duplicated, "out of order": row.out_of_order}
+    return " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def findings(summary: Summary) -> list[str]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from hydrotest.lazy import Lazy
 from hydrotest.report.charts import Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
+from hydrotest.report.times import times_of
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
 from hydrotest.summary.soak import SoakWorkload
+from hydrotest.units import show_duration
 
 if TYPE_CHECKING:
     import altair as alt
@@ -63,16 +65,20 @@ def soak_sheet(summary: Summary) -> Table:
     """Drift of each workload over a long level; growth of each service."""
     rows = []
     for soak in summary.soak:
+        times = times_of(soak)
         for load in soak.workloads:
             for metric, drift in load.drift_pct.items():
                 changes = ", ".join(f"{c.at_s / 60:.1f} min" for c in load.changes if c.metric == metric)
-                told = NONE if drift is None else f"{drift.per_hour:+.1f} %"
-                between = NONE if drift is None else f"{drift.low:+.1f} … {drift.high:+.1f} %"
-                rows.append([load.workload, metric.replace("_ms", " ms"), told, between, changes or NONE])
+                told = NONE if drift is None else f"{drift.per_hour * times.hours:+,.1f} %"
+                between = NONE if drift is None else f"{drift.low * times.hours:+,.1f} … {drift.high * times.hours:+,.1f} %"
+                rows.append([load.workload, metric.replace("_ms", " ms"), told, between, times.words, changes or NONE])
         for service in soak.services:
             growth = service.growth_bytes_per_hour
-            told = NONE if growth is None else f"{growth.per_hour / 1e6:+,.1f} MB"
-            between = NONE if growth is None else f"{growth.low / 1e6:+,.1f} … {growth.high / 1e6:+,.1f} MB"
-            rows.append([service.service, "memory", told, between, NONE])
-        rows += [[name.replace("_", " "), "in all", f"{value:,.0f}", NONE, NONE] for name, value in soak.counters.items()]
-    return Table("Soak: drift an hour", ["what", "metric", "an hour", "95 % interval", "changed after"], rows)
+            told = NONE if growth is None else f"{growth.per_hour * times.hours / 1e6:+,.1f} MB"
+            between = NONE if growth is None else f"{growth.low * times.hours / 1e6:+,.1f} … {growth.high * times.hours / 1e6:+,.1f} MB"
+            rows.append([service.service, "memory", told, between, times.words, NONE])
+        rows += [
+            [name.replace("_", " "), "in all", f"{value:,.0f}", NONE, f"in {show_duration(soak.seconds)}", NONE]
+            for name, value in soak.counters.items()
+        ]
+    return Table("Soak: drift", ["what", "metric", "change", "95 % interval", "time", "changed after"], rows)

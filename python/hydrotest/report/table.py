@@ -1,13 +1,16 @@
-"""A table of the report: title, heads, cells as text."""
+"""What a table of the report is: title, heads, cells as text. Which tables there are: `sheets.py`."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from hydrotest.units import show_rate
 
 NONE = "–"
+_NUMBERED = re.compile(r"\d+:")
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,16 @@ class Table:
     heads: list[str]
     rows: list[list[str]]
     section: Literal["findings", "integrity", "unchecked", "usage"] = "findings"
+
+
+def is_figure(cell: str) -> bool:
+    """True if it is a figure, or one is not there: `1.5 GB`, `≥ 8,000`, `–`; false for words, and for `11: level`."""
+    return cell[:1] in "–≥+-" or (cell[0].isdigit() and not _NUMBERED.match(cell))
+
+
+def figure_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Of each column, whether it holds figures, which are aligned on the right."""
+    return [all(is_figure(row[index]) for row in rows) and any(row[index] not in ("", NONE) for row in rows) for index in range(len(heads))]
 
 
 def decimal(value: float | None, digits: int = 1) -> str:

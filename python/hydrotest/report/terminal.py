@@ -8,8 +8,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from hydrotest.report.narrative import headline, not_valid
-from hydrotest.report.table import Table
-from hydrotest.report.tables import sheets
+from hydrotest.report.sheets import sheets
+from hydrotest.report.table import Table, figure_columns
 from hydrotest.summary.model import Summary
 
 COLUMN_LEAST = 4
@@ -30,8 +30,7 @@ def print_sheet(sheet: Table, console: Console) -> None:
     """One table on the terminal."""
     # As `Text`: what users and other systems wrote is not our markup.
     table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold")
-    for index, head in enumerate(sheet.heads):
-        numeric = all(row[index][:1].isdigit() or row[index][:1] in "–≥+-" for row in sheet.rows)
+    for head, numeric in zip(sheet.heads, figure_columns(sheet.heads, sheet.rows), strict=True):
         table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
     for row in sheet.rows:
         table.add_row(*map(Text, row))

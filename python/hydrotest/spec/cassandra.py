@@ -122,11 +122,12 @@ class CassandraLoad(Scheduled):
         "ONE", description="Consistency level of reads and writes."
     )
     replication: Count = Field(1, description="Replicas of each row.")
-    columns: Count = Field(5, description="Blob columns of a row.")
+    columns: Count = Field(5, le=10_000, description="Blob columns of a row.")
     column_size: SizeBytes = Field(34, description="Size of each column; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
     connections: Count = Field(
         1,
+        le=10_000,
         description="Connections to each node, per thread, used in rotation. More are opened for the requests in flight to a node "
         "that falls behind.",
     )

@@ -45,13 +45,14 @@ class Dataflow(Workload):
         "branches (topic by level), aggregate, checkpoints, and ready, a file that the job creates when it takes "
         "records. hydrotest creates the topics, feeds and checks them.",
     )
-    tasks: Count = Field(1, description="With `engine: kafka`: threads of each step.")
+    tasks: Count = Field(1, le=1_000, description="With `engine: kafka`: threads of each step.")
     executors: Count | None = Field(
         None,
+        le=10_000,
         description="Spark's executors, each with all `cores` of a worker; as many as there are workers if not given. Dataflows "
         "that differ only in this show how the limit rises with executors.",
     )
-    partitions: Count = Field(8, description="Partitions of each of its own topics: one for each level, and the aggregate.")
+    partitions: Count = Field(8, le=100_000, description="Partitions of each of its own topics: one for each level, and the aggregate.")
     replication: Count = Field(1, description="Replicas of each of these partitions.")
     sinks: list[SinkName] = Field(
         default_factory=lambda: list[SinkName](["kafka"]),

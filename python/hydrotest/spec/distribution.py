@@ -21,6 +21,8 @@ _WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
 _KEY_FORMS = "uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
 _NUMBER_FORMS = "uniform(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
 _SIZE_FORMS = "100 B, uniform(100 B, 1 KiB) or gaussian(100 B, 1 KiB[, mean, sd])"
+NUMBERS_MAX = 10**18
+"""Generators count in 64 bits."""
 ZIPF_EXPONENT_DEFAULT = 1.0
 GAUSSIAN_SDS_IN_HALF_RANGE = 3.0
 """cassandra-stress's default: the range spans three standard deviations to each side of its middle."""
@@ -78,6 +80,8 @@ def _made(
     low, high = number(parts[0]), number(parts[1]) + beyond
     if low >= high:
         raise ValueError(f"{text!r} is empty: {parts[0]} is not below {parts[1]}")
+    if high > NUMBERS_MAX:
+        raise ValueError(f"{text!r} reaches beyond {NUMBERS_MAX:,}; write a smaller end")
     extras: dict[str, float] = {}
     if shape == "gaussian":
         given = len(parts) == 4

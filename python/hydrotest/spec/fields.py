@@ -25,6 +25,17 @@ def _positive(value: Any) -> Any:
     return value
 
 
+def _at_most(most: float, shown: str) -> AfterValidator:
+    """Refuses what no run can have; the bounds of single settings are `le` of their fields."""
+
+    def check(value: Any) -> Any:
+        if value > most:
+            raise ValueError(f"must be at most {shown}")
+        return value
+
+    return AfterValidator(check)
+
+
 def _loopback(value: str) -> str:
     try:
         address = ipaddress.IPv4Address(value)
@@ -49,11 +60,11 @@ def _listed(value: Any) -> Any:
 NamesField = Annotated[list[Name], BeforeValidator(_listed)]
 TextsField = Annotated[list[str], BeforeValidator(_listed)]
 
-SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive)]
-DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive)]
-Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive)]
-RatePerS = Annotated[float, BeforeValidator(units.rate_per_s)]
-BitsPerS = Annotated[float, BeforeValidator(units.link_bits_per_s), AfterValidator(_positive)]
+SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive), _at_most(1e16, "10,000 TB")]
+DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive), _at_most(30 * 86_400, "30 d")]
+Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive), _at_most(10**12, "1,000 G")]
+RatePerS = Annotated[float, BeforeValidator(units.rate_per_s), _at_most(1e9, "1 G/s")]
+BitsPerS = Annotated[float, BeforeValidator(units.link_bits_per_s), AfterValidator(_positive), _at_most(1e14, "100,000 Gbit/s")]
 Fraction = Annotated[float, BeforeValidator(units.fraction)]
 Share = Annotated[float, BeforeValidator(units.share)]
 Port = Annotated[int, Field(ge=1, le=65535)]

@@ -90,9 +90,9 @@ class HdfsWrite(FilesWorkload):
     until the throughput no longer rises."""
 
     kind: Literal["hdfs-write"]
-    files: Count = Field(8, description="Number of files in each pass.")
+    files: Count = Field(8, le=1_000_000, description="Number of files in each pass.")
     file_size: SizeBytes = Field(64 << 20, description="Size of each file.")
-    at_once: Count = Field(8, description="Most files written at once.")
+    at_once: Count = Field(8, le=10_000, description="Most files written at once.")
     replication: Count | None = Field(None, description="Copies of each block; the system's setting if not given.")
     block_size: SizeBytes = Field(128 << 20, description="Size of the blocks.")
     seed: Count = Field(7, description="Seed of their content.")
@@ -112,7 +112,7 @@ class HdfsRead(FilesWorkload):
 
     kind: Literal["hdfs-read"]
     reads: Name = Field(description="The hdfs-write workload whose files are read.")
-    at_once: Count = Field(8, description="Most files read at once.")
+    at_once: Count = Field(8, le=10_000, description="Most files read at once.")
 
     @property
     def source(self) -> str | None:

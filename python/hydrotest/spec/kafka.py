@@ -95,7 +95,7 @@ class KafkaProduce(Scheduled):
     """Writes records into a topic."""
 
     kind: Literal["kafka-produce"]
-    partitions: Count = Field(6, description="Partitions of the topic.")
+    partitions: Count = Field(6, le=100_000, description="Partitions of the topic.")
     replication: Count = Field(1, description="Replicas of each partition.")
     record_size: SizesField = Field(
         Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."

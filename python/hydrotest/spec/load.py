@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -16,6 +18,10 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.parts import model_at, tags
 from hydrotest.spec.scale import scaled
 
+SHOWN_CHARS_MAX = 60
+"""Of a value that a message repeats."""
+_LONG = re.compile(rf"'([^']{{{SHOWN_CHARS_MAX},}})'")
+"""Part of a value that a message repeats, such as an argument."""
 SHORT = "test"
 """The key that a test's name becomes (`- levels: {…}`); files do not contain it."""
 
@@ -60,23 +66,38 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
     kind = detail["type"]
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        return f"unknown key {key!r} in {_parent(place)}", _similar(key, detail)
+        return f"unknown key {shown(key)} in {_parent(place)}", _similar(key, detail)
     if kind == "missing":
         return f"{name} is missing the key {detail['loc'][-1]!r}", _meaning(detail)
     if kind == "union_tag_not_found":
         return f"{name} is missing the key {_tag(detail)!r}", f"It is one of {_tags(detail)}."
     if kind == "union_tag_invalid":
-        given = detail.get("ctx", {}).get("tag", "")
-        return f"{name}: {_tag(detail)} {given!r} is not known", f"It is one of {_tags(detail)}."
+        tag = str(detail.get("ctx", {}).get("tag", ""))
+        return f"{name}: {_tag(detail)} {shown(tag)} is not known", _similar_tag(tag, detail)
+    given = shown(detail["input"])
     if kind == "value_error":
-        return f"{name}: {detail['msg'].removeprefix('Value error, ')}", None
+        message = detail["msg"].removeprefix("Value error, ").replace(repr(detail["input"]), given)
+        message = _LONG.sub(lambda found: shown(found[1]), message)
+        return f"{name}: {message}" + ("" if given in message else f" (given: {given})"), None
+    if kind == "less_than_equal":
+        return f"{name}: must be at most {detail.get('ctx', {}).get('le'):,} (given: {given})", _meaning(detail)
     if kind == "literal_error":
-        return f"{name}: {detail['input']!r} is not known", f"It is {detail.get('ctx', {}).get('expected')}."
+        return f"{name}: {given} is not known", f"It is {detail.get('ctx', {}).get('expected')}."
     if kind in ("model_attributes_type", "model_type", "dict_type"):
-        return f"{name} must be settings, one key in each line or in braces (given: {detail['input']!r})", _example(detail)
+        return f"{name} must be settings, one key in each line or in braces (given: {given})", _example(detail)
     if kind == "list_type":
-        return f"{name} must be a list (given: {detail['input']!r})", "Write it in brackets: [one, another]."
-    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {detail['input']!r})", _meaning(detail)
+        return f"{name} must be a list (given: {given})", "Write it in brackets: [one, another]."
+    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {given})", _meaning(detail)
+
+
+def shown(value: Any) -> str:
+    """A value of the file as messages repeat it: not longer than helps to find it."""
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    if len(text) <= SHOWN_CHARS_MAX:
+        return text
+    return f"{text[: SHOWN_CHARS_MAX - 1]}…" if not isinstance(value, str) else f"{text[: SHOWN_CHARS_MAX - 2]}…{text[0]}"
 
 
 def _tag(detail: ErrorDetails) -> str:
@@ -85,6 +106,11 @@ def _tag(detail: ErrorDetails) -> str:
 
 def _tags(detail: ErrorDetails) -> str:
     return ", ".join(repr(tag) for tag in tags(_tag(detail)))
+
+
+def _similar_tag(tag: str, detail: ErrorDetails) -> str:
+    close = difflib.get_close_matches(tag, tags(_tag(detail)), n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"It is one of {_tags(detail)}."
 
 
 def _parent(place: Path_) -> str:

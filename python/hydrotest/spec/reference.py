@@ -119,7 +119,7 @@ def _type(field: FieldInfo) -> str:
 
 def _words(kind: Any) -> str:
     for quantity, words in _QUANTITIES.items():
-        if kind == quantity:
+        if kind == quantity or _is_bounded(kind, quantity):
             return words
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
@@ -135,6 +135,14 @@ def _words(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, base.Model):
         return "settings, see below"
     return {bool: "true or false", int: "number", float: "number", str: "text", Any: "any"}.get(kind, "see below")
+
+
+def _is_bounded(kind: Any, quantity: Any) -> bool:
+    """True if a kind is that quantity, with bounds of its own."""
+    if get_origin(kind) is not Annotated or get_origin(quantity) is not Annotated:
+        return False
+    (base_of_kind, *own), (base_of_quantity, *common) = get_args(kind), get_args(quantity)
+    return base_of_kind == base_of_quantity and all(one in own for one in common)
 
 
 def _default(field: FieldInfo) -> str:

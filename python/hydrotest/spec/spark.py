@@ -142,9 +142,11 @@ class SparkPerf(Workload):
 
     kind: Literal["spark-perf"]
     tests: list[SparkTest] = Field(min_length=1, description="Which tests.")
-    scale_factor: float = Field(0.1, gt=0, description="Factor of the size. At 1: 400 tasks a stage; 200 million records in the core "
+    scale_factor: float = Field(0.1, gt=0, le=10_000, description="Factor of the size. At 1: 400 tasks a stage; 200 million records in the core "
                                                        "tests, 100 million facts in those of SQL, 10 million rows in those of MLlib.")  # fmt: skip
-    data_scale: float = Field(1.0, gt=0, description="Factor of the number of records alone; the number of tasks stays the same.")
+    data_scale: float = Field(
+        1.0, gt=0, le=10_000, description="Factor of the number of records alone; the number of tasks stays the same."
+    )
     unique_keys: Count | None = Field(None, description="Distinct keys; 20,000 × scale_factor if not given.")
     skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are equally frequent. Towards 1 the first keys become more "
                                                      "frequent: the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip

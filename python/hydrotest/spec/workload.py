@@ -154,6 +154,7 @@ class RatedWorkload(Workload):
 
     generators: Count | None = Field(
         None,
+        le=1_000,
         description="Generator processes, distributed over the hosts of `on`; one for each host if not given. Together they keep "
         "one schedule; without a schedule, each has its own number in flight.",
     )

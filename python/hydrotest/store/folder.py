@@ -19,6 +19,7 @@ from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
 REBUILT = "`hydrotest show` rebuilds summary.json; what else is damaged has to come from a copy, or from another run."
+_HOST_KEYS = {"name", "cores", "ceilings"}
 STARTED = "run started"
 """In the journal, at the start of a run and of each resumption: `format`, `run`, `hydrotest`, number of
 earlier trials."""
@@ -98,6 +99,17 @@ class RunFolder:
             raise BadInputError("is not there", "The run ended before it was written; run again with --resume.", file=path) from error
         except ValueError as error:
             raise BadInputError(f"is damaged: {error}", REBUILT, file=path) from error
+
+    def environment(self) -> dict[str, Any]:
+        """The machines and versions; no hosts if that is not known. Raises `BadInputError` if the file is damaged."""
+        found = self.read_json(layout.ENVIRONMENT) if self.has(layout.ENVIRONMENT) else {}
+        hosts = found.get("hosts", []) if isinstance(found, dict) else None
+        if not isinstance(hosts, list) or not all(isinstance(host, dict) and host.keys() >= _HOST_KEYS for host in hosts):
+            needed = ", ".join(sorted(_HOST_KEYS))
+            raise BadInputError(
+                f"is damaged: it is not an object whose `hosts` have {needed}", REBUILT, file=self.path / layout.ENVIRONMENT
+            )
+        return {**found, "hosts": hosts}
 
     def has(self, name: str) -> bool:
         """True if the folder holds this file."""

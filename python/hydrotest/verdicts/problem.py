@@ -30,6 +30,14 @@ class ExecutorLost:
 
 
 @dataclass(frozen=True)
+class FilesMissing:
+    """Files of the run folder are not there. `files`: their paths below it."""
+
+    files: tuple[str, ...]
+    code: Literal["files-missing"] = "files-missing"
+
+
+@dataclass(frozen=True)
 class JobTestBroken:
     """A test of a batch job failed, or (`is_ended`) was ended before its end. `error`: Spark's own."""
 
@@ -89,4 +97,4 @@ class Rejudged:
     code: Literal["rejudged"] = "rejudged"
 
 
-Problem = LogFlaw | ExecutorLost | JobTestBroken | JobTestUntold | NoIsolatedLimit | Noted | OtherThreshold | Rejudged
+Problem = LogFlaw | ExecutorLost | FilesMissing | JobTestBroken | JobTestUntold | NoIsolatedLimit | Noted | OtherThreshold | Rejudged

@@ -12,15 +12,18 @@ import polars as pl
 from hydrotest.verdicts.figures import Usage, Wait
 
 NEAR_CEILING = 0.85
-"""A resource used beyond this share of its ceiling at the limit is a suspect."""
+"""A resource used beyond this share of its ceiling at the limit is a suspect: it may bind, which a squeeze can
+prove. Less than `FULL_MIN`, since a resource binds before its mean use is full."""
 FAR_FROM_CEILING = 0.60
 """Below this share it is ruled out."""
 THROTTLED_MIN = 0.50
 """A CPU quota that throttled its host in this share of its periods is a suspect, whatever its mean use: at a
 short period 80 % of a quota was used with all periods throttled."""
 FULL_MIN = 0.95
+"""From this share of its ceiling on a resource has no measurable headroom. That is more than a suspicion
+(`NEAR_CEILING`): it stands in for a relief that was not measured."""
 HELD_BACK_MIN = 0.9
-"""Share of a ceiling, or of a quota's periods, from which there is no measurable headroom."""
+"""The same for a CPU quota: the share of its periods in which it throttled its host."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hydrotest.analysis.spark.event_parser import Flaw, FlawKind, Skip
 from hydrotest.verdicts.problem import (
     ExecutorLost,
+    FilesMissing,
     JobTestBroken,
     JobTestUntold,
     LogFlaw,
@@ -14,6 +15,8 @@ from hydrotest.verdicts.problem import (
     Problem,
     Rejudged,
 )
+
+FILES_SHOWN_MAX = 5
 
 SKIPPED = {
     Skip.BLANK: "blank",
@@ -52,6 +55,11 @@ def problem_words(problem: Problem) -> str:
             return f"the event log {log} is not whole: {log_flaw_words(Flaw(FlawKind(kind), '', count, place, detail, kinds))}"
         case ExecutorLost(executor, reason):
             return f"executor {executor} was lost, and what it did was done again: {reason}"
+        case FilesMissing(files):
+            left = len(files) - FILES_SHOWN_MAX
+            more = f" and {left:,} other{'s' if left > 1 else ''}" if left > 0 else ""
+            named = ", ".join(files[:FILES_SHOWN_MAX])
+            return f"files of the run folder are missing: {named}{more}; what stands on them is left out"
         case JobTestBroken(workload, test, is_ended, error):
             return f"{workload}: {test} {'was ended before its end' if is_ended else 'failed'}: {error}"
         case JobTestUntold(workload, test, tenancy):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -119,7 +119,7 @@ class Concurrency(Pressed):
     """Measures with given numbers of operations in flight, as closed-loop tools do."""
 
     test: Literal["concurrency"]
-    counts: list[Count] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
+    counts: list[Annotated[Count, Field(le=1_000_000)]] = Field(min_length=1, description="Operations in flight, e.g. [16, 64, 256].")
     duration: DurationS = Field(20.0, description="Measured window of each count.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
 

@@ -31,6 +31,7 @@ from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_pass
 from hydrotest.systems.fetch import CASSANDRA, ProgressCallback
 from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.service import OnDeath
+from hydrotest.units import show_count
 
 _EXPORTS = (
     "java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.base/sun.nio.ch",
@@ -110,7 +111,7 @@ class CassandraSystem(System):
 
     async def start(self, say: ProgressCallback) -> None:
         await self._find_programs(say)
-        say(f"cassandra {self.version}: starting {len(self.hosts)} node(s)")
+        say(f"cassandra {self.version}: starting {show_count(len(self.hosts), 'node')}")
         self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
         self.storage_port = shared_port(self.hosts, None, "cassandra")
         security = self.spec.security or CassandraSecurity()

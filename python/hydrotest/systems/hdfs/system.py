@@ -31,6 +31,7 @@ from hydrotest.systems.fetch import HDFS, ProgressCallback
 from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
+from hydrotest.units import show_count
 
 NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -96,7 +97,7 @@ class HdfsSystem(System):
         below = {jar.parent for jar in await self.name_node.glob(folder, "**/*.jar")} - {folder}
         self.classpath = [f"{jars}/*" for jars in (folder, *sorted(below))]
         self._java, self._exporter = find_java(), exporter_jar(say)
-        say(f"hdfs {self.version}: starting a NameNode and {len(self.data_nodes)} DataNode(s)")
+        say(f"hdfs {self.version}: starting a NameNode and {show_count(len(self.data_nodes), 'DataNode')}")
         self._port = claim_port(self.name_node, self.spec.port, "hdfs")
         self._status_port = self.name_node.free_port()
         name_node = self._name_node()

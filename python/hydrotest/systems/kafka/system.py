@@ -35,6 +35,7 @@ from hydrotest.systems.java import COMPILERS_FIRST, find_java
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
+from hydrotest.units import show_count
 
 JVM_OPTIONS = (
     "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
@@ -87,7 +88,7 @@ class KafkaSystem(System):
         self._java = find_java()
         bundle = RELEASES[self.spec.release]
         self._jars, self.version = await jars_of(self.hosts[0], bundle, self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
-        say(f"kafka {self.version}: starting {len(self.hosts)} broker(s)")
+        say(f"kafka {self.version}: starting {show_count(len(self.hosts), 'broker')}")
         self._exporter = exporter_jar(say)
         self._ports = [
             Ports(claim_port(host, self.spec.port, "kafka"), host.free_port(), host.free_port(), host.free_port()) for host in self.hosts

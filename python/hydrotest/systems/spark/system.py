@@ -26,6 +26,7 @@ from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.home import find_spark
+from hydrotest.units import show_count
 
 CONF = "conf"
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
@@ -90,7 +91,7 @@ class SparkSystem(System):
 
     async def start(self, say: ProgressCallback) -> None:
         self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
-        say(f"spark {self.version}: starting a master and {len(self.workers)} worker(s)")
+        say(f"spark {self.version}: starting a master and {show_count(len(self.workers), 'worker')}")
         self._port = claim_port(self.master, self.spec.port, "spark")
         self._java = find_java().resolve()
         status = self.master.free_port()

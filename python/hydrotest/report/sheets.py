@@ -1,4 +1,4 @@
-"""The tables, in the form of the published ones: as rows for any output."""
+"""All tables in their order, and those of no kind of test: as rows for any output. What a table is: `table.py`."""
 
 from __future__ import annotations
 
@@ -142,9 +142,10 @@ def integrity_sheet(summary: Summary) -> Table:
             row.unacked_present,
             row.in_flight,
         )
-        rows.append([row.workload, row.unit, *(NONE if count is None else f"{count:,}" for count in counts)])
+        rows.append([row.workload, row.tenancy, row.unit, *(NONE if count is None else f"{count:,}" for count in counts)])
     heads = [
         "workload",
+        "tenancy",
         "unit",
         "sent",
         "acknowledged",
