@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.analysis.limits.search import LimitSearch
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.analysis.together.combined import Together
-from hydrotest.analysis.together.search import first_to_fail, judge_together, safe_search, working_fraction
+from hydrotest.analysis.together.search import first_to_fail, judge_together, safe_search
 from hydrotest.report.narrative import point_sentences
 from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.combined import Combined
@@ -86,12 +85,15 @@ def test_who_gives_way_first_is_said_where_it_is_clear() -> None:
     assert first_to_fail([share("a", 1.2, at_least=True)]) is None
 
 
-def test_all_are_measured_together_where_most_windows_hold() -> None:
-    search = LimitSearch(1.0, 0.2, ceiling=1.0, centre=0.5)
-    assert working_fraction(search) is None
-    while (fraction := search.propose()) is not None:
-        search.record(fraction < 0.5)
-    assert working_fraction(search) == search.limit().safe
+def test_all_are_measured_together_where_all_hold(tmp_path: Path) -> None:
+    _, plain = searched(tmp_path / "plain")
+    point = plain.safe_working_point()
+    assert point is not None
+    assert plain.working_fraction == point.low
+    _, stalling = searched(tmp_path / "stalling", stalled=(1, 4, 6, 9))
+    point = stalling.safe_working_point()
+    assert point is not None
+    assert stalling.working_fraction == point.relaxed[0].low
 
 
 def test_the_sentences_are_short(tmp_path: Path) -> None:

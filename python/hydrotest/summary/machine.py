@@ -13,7 +13,10 @@ class Ceilings(Row):
     """The most that a host gave before anything was started on it. A field is missing where it was not
     measured."""
 
-    cpu_cores: Number | None = Field(None, description="Cores that purely computing threads got.")
+    cpu_cores: Number | None = Field(None, description="CPU time that it has, in cores: its logical cores, or what its quota gives.")
+    parallel_cores: Number | None = Field(
+        None, description="What all logical cores compute, in cores that compute alone: less where they are hyper-threads or are stolen."
+    )
     disk_write_bytes_per_s: Number | None = Field(None, description="Written to the disk.")
     disk_read_bytes_per_s: Number | None = Field(None, description="Read from the disk.")
     network_bytes_per_s: Number | None = Field(None, description="Through the link; of a local host, through its loopback.")

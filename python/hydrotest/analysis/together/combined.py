@@ -133,6 +133,17 @@ class Together:
             relaxed=[one for name in search.subjects if (one := self._relaxed(name)) is not None],
         )  # fmt: skip
 
+    @property
+    def working_fraction(self) -> float | None:
+        """Where all are measured together: the lower end of the limit; where an objective is missed at any fraction, of the limit
+        that all would have without that. None: no window held."""
+        if self._searched is None:
+            return None
+        search = self._searched[0]
+        estimate = search.limit().estimate
+        easier = [one.low for name in search.subjects if (one := self._relaxed(name)) is not None and one.low is not None]
+        return min(easier, default=None if estimate is None else estimate.low)
+
     def _share(self, subject: str) -> FractionOf:
         """What a workload holds next to the others, by its own windows."""
         assert self._searched is not None

@@ -82,13 +82,6 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
     return TogetherVerdict(void is None and not because, void, tuple(because), stopped, disturbed)
 
 
-def working_fraction(search: LimitSearch) -> float | None:
-    """Where all are measured together: the safe fraction, or where windows fail whatever the rate, the lower end of the limit apart
-    from those. None: no window held."""
-    limit = search.limit()
-    return None if limit.estimate is None else limit.safe or limit.estimate.low
-
-
 def first_to_fail(shares: Sequence[FractionOf]) -> str | None:
     """The workload that gives way at the lowest fraction; None where none does within the isolated limits, or it is not clear which:
     its interval must end below the next one's median."""

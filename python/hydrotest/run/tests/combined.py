@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hydrotest.analysis.limits.rows import isolated_limits
 from hydrotest.analysis.limits.verdict import disturbance
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.together.combined import COMBINED_SKIPPED
-from hydrotest.analysis.together.search import TogetherVerdict, judge_together, safe_search, working_fraction
+from hydrotest.analysis.together.combined import COMBINED_SKIPPED, Together
+from hydrotest.analysis.together.search import TogetherVerdict, judge_together, safe_search
 from hydrotest.report.wording.problem import problem_words
 from hydrotest.report.wording.trial import disturbances_words
 from hydrotest.run.lifecycle.attempts import until_done
@@ -80,7 +80,8 @@ class CombinedTest:
                 searcher.replay(trial, trial.fraction)
         while not searcher.over:
             await searcher.run_turn()
-        return working_fraction(search)
+        folder, experiment = self.bench.runner.folder, self.bench.experiment
+        return Together(folder, experiment, folder.trials(), limits, self.index).working_fraction
 
     async def _interference(self, rates: dict[str, float]) -> None:
         """Pairs of windows at the same rates: each workload alone, and all together, in random order
