@@ -47,7 +47,8 @@ class Lapse(Row):
     low: Number = Field(description="Lower end of its 90 % credible interval.")
     high: Number = Field(description="Upper end of it.")
     causes: dict[str, Count] = Field(
-        description="Windows that failed below the limit's interval, by the rule that failed, or by what disturbed them."
+        description="Windows that failed below the limit's interval, by what explains it (`collection`, `compaction`, `stolen`, `compiling`), or else by the "
+        "rule that failed. A window may have several causes."
     )
 
 

@@ -17,6 +17,19 @@ class Stop(StrEnum):
     """It ended before any rule failed."""
 
 
+class LapseCause(StrEnum):
+    """What explains a window that failed below the limit."""
+
+    COLLECTION = "collection"
+    """A garbage collector paused a service."""
+    COMPACTION = "compaction"
+    """Cassandra compacted."""
+    STOLEN = "stolen"
+    """The hypervisor took cores away."""
+    COMPILING = "compiling"
+    """A service's JIT compilers were busy."""
+
+
 class RateVerdict(StrEnum):
     """Whether a system holds a given rate."""
 

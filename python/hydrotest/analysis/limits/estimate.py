@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +43,11 @@ def near_limit(windows: Sequence[Window], limit: Limit) -> tuple[list[Trial], li
     return [one.trial for one in at], [one.trial for one in above]
 
 
-def estimated(search: LimitSearch, windows: Sequence[Window], subject: str = ALL, scale: float = 1.0) -> dict[str, Any]:
+Causes = Callable[[Sequence[Window]], dict[str, int]]
+"""How many of some failed windows failed by what."""
+
+
+def estimated(search: LimitSearch, windows: Sequence[Window], causes: Causes, subject: str = ALL, scale: float = 1.0) -> dict[str, Any]:
     """Fields of a row of limits. `scale`: what a rate of the search is multiplied by; of a fraction, the isolated limit."""
     found = search.limit(subject)
     estimate = found.estimate
@@ -58,8 +61,7 @@ def estimated(search: LimitSearch, windows: Sequence[Window], subject: str = ALL
         "safe": None if found.safe is None else found.safe * scale,
         "confidence": search.confidence,
         "lapse": Lapse(
-            share=found.lapse.value, low=found.lapse.low, high=found.lapse.high,
-            causes=dict(Counter(str(one.stopped_by) for one in below)),
+            share=found.lapse.value, low=found.lapse.low, high=found.lapse.high, causes=causes(below),
         ),
         "drift": found.drifts,
         "precise": found.is_precise,

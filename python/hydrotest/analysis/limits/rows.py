@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,8 +13,9 @@ from hydrotest.analysis.bottleneck.proof import proven
 from hydrotest.analysis.bottleneck.suspicion import bound_by
 from hydrotest.analysis.bottleneck.windows import uses_in
 from hydrotest.analysis.limits.decided import Decided
-from hydrotest.analysis.limits.estimate import Window, estimated, flaws_of, near_limit
+from hydrotest.analysis.limits.estimate import Causes, Window, estimated, flaws_of, near_limit
 from hydrotest.analysis.limits.headroom import judge_headroom
+from hydrotest.analysis.limits.lapses import lapse_causes
 from hydrotest.analysis.limits.search import LimitSearch, RetryBudget
 from hydrotest.analysis.limits.verdict import Verdict, judge
 from hydrotest.analysis.measured import Measured
@@ -94,7 +95,7 @@ class Limits:
         lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [] if above else [Lower.NONE_REJECTED]
         flaws = flaws_of(search)
         return self.common(workload)(
-            **estimated(search, windows), at_least=limit.estimate is not None and bool(lower),
+            **estimated(search, windows, self._causes(objective, of)), at_least=limit.estimate is not None and bool(lower),
             saturated=saturated, latency_ms=Latency.of(latency), stopped_by=stopped_by,
             latency_includes_failed=sum(m.failed for m, _ in at_limit) if at_limit else None,
             lower_bound=list(lower), at_least_because=[],
@@ -102,6 +103,10 @@ class Limits:
             valid=not flaws, flaws=flaws, invalid_because=[],
             trials=[m.trial.number for m, _ in judged], at_limit=[m.trial.number for m, _ in at_limit],
         )  # fmt: skip
+
+    def _causes(self, objective: Objective, of: Mapping[int, tuple[Measured, Verdict]]) -> Causes:
+        bounds = objective.latencies_ms()
+        return lambda failed: lapse_causes([(of[one.trial.number][0], one.stopped_by) for one in failed], bounds)
 
     def _nothing(self, workload: str) -> LimitRow:
         return self.common(workload)(

@@ -11,7 +11,8 @@ from typing import Any
 from hydrotest.analysis.bottleneck.evidence import PAYLOAD, service_lines, uses
 from hydrotest.analysis.bottleneck.windows import names_of
 from hydrotest.analysis.limits.decided import Decided
-from hydrotest.analysis.limits.estimate import Window, estimated, near_limit
+from hydrotest.analysis.limits.estimate import Causes, Window, estimated, near_limit
+from hydrotest.analysis.limits.lapses import lapse_causes
 from hydrotest.analysis.limits.rows import Limits, why_no_room
 from hydrotest.analysis.limits.search import ALL, LAPSE_SEEN, LimitSearch, RetryBudget
 from hydrotest.analysis.limits.verdict import judge
@@ -147,11 +148,22 @@ class Together:
     def _share(self, subject: str) -> FractionOf:
         """What a workload holds next to the others, by its own windows."""
         assert self._searched is not None
-        fields = estimated(self._searched[0], self._windows(subject), subject)
+        fields = estimated(self._searched[0], self._windows(subject), self._causes(subject), subject)
         return FractionOf(
             workload=subject, fraction=fields["limit"], low=fields["low"], high=fields["high"], safe=fields["safe"], lapse=fields["lapse"],
             at_least=self._searched[0].limit(subject).is_above,
         )  # fmt: skip
+
+    def _causes(self, subject: str) -> Causes:
+        """Of a workload with a rate; a job's slow windows have their rule alone."""
+        bounds = self.experiment.objective(subject).latencies_ms()
+
+        def causes(failed: Sequence[Window]) -> dict[str, int]:
+            native = [one for one in failed if one.trial.load(subject).outcome is not None]
+            slow = Counter(str(one.stopped_by) for one in failed if one.trial.load(subject).outcome is None)
+            return lapse_causes([(Measured.read(self.run, one.trial, subject), one.stopped_by) for one in native], bounds) | dict(slow)
+
+        return causes
 
     def _relaxed(self, subject: str) -> Relaxed | None:
         """Where windows of a workload fail whatever the fraction: the latency at which it would hold, and up to where."""
@@ -193,7 +205,7 @@ class Together:
             flaws = [] if limit.estimate is not None else [LimitFlaw(Flawed.NONE_SUSTAINED_TOGETHER)]
             lower = self._lower_bound(name) if limit.estimate is not None else []
             rows.append(limits.common(name, "combined")(
-                **estimated(search, windows, name, isolated),
+                **estimated(search, windows, self._causes(name), name, isolated),
                 at_least=bool(lower), lower_bound=list(lower), at_least_because=[],
                 saturated=sum(achieved) / len(achieved) if achieved else None,
                 latency_ms=Latency.of(latency_ms(histogram)) if at_limit else None,
