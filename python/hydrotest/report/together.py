@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.machine import Host
 from hydrotest.summary.model import Summary
+from hydrotest.summary.together import Interference
 from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
@@ -122,11 +124,19 @@ def heat_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> F
     return Figure("heat", "Which resource, when", caption, spec_of(chart), ["host", "resource", "mean", "95th percentile", "peak"], table)
 
 
+def _significant(row: Interference, metrics: int) -> str:
+    """Of several metrics each is held to a part of the 5 %: an interval that leaves zero out may then be chance."""
+    if row.significant:
+        return "yes"
+    return f"no, as one of {metrics}" if row.low_pct > 0 or row.high_pct < 0 else "no"
+
+
 def interference_sheet(summary: Summary) -> Table:
     """Isolated and combined results, at the same rates."""
+    number = Counter(row.workload for row in summary.interference)
     rows = [
         [row.workload, row.metric.replace("_ms", " ms"), decimal(row.isolated, 2), decimal(row.combined, 2), f"{row.change_pct:+.1f} %",
-         f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), str(row.starved_pairs), "yes" if row.significant else "no"]
+         f"{row.low_pct:+.1f} … {row.high_pct:+.1f} %", str(row.n), str(row.starved_pairs), _significant(row, number[row.workload])]
         for row in summary.interference
     ]  # fmt: skip
     return Table(
