@@ -62,7 +62,7 @@ def test_the_limit_of_an_added_system_is_searched(tmp_path: Path) -> None:
     assert limit["kind"] == "echo-messages"
     assert limit["unit"] == "messages/s"
     assert limit["saturated"] > 0
-    assert limit["repeats"] == 3
+    assert limit["repeats"] >= 8
     assert limit["stopped_by"] in ("latency", "achieved", "backlog", "unsteady", "generator", "search-end")
     assert is_whole(summary)
     assert "messages/s" in report

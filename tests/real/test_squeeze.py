@@ -34,7 +34,7 @@ workloads:
   ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, linger: 20 ms, on: clients}
 tests:
   - isolated: {workloads: [ingest], squeeze: 150 s}
-search: {window: 3 s, warm_up: 1 s}
+search: {window: 3 s, warm_up: 1 s, trials: 16}
 warm_up: {least: 8 s, most: 8 s}
 """
 
