@@ -32,9 +32,9 @@ async def clock_offset(host: Host) -> ClockOffset:
         for _ in range(EXCHANGES):
             asked = time.time()
             await node.command("report")
-            told = float((await node.expect("clock"))["wall_s"])
+            stated = float((await node.expect("clock"))["wall_s"])
             heard = time.time()
-            found.append(ClockOffset(told - (asked + heard) / 2, (heard - asked) / 2))
+            found.append(ClockOffset(stated - (asked + heard) / 2, (heard - asked) / 2))
     finally:
         await node.close()
     return min(found, key=lambda offset: offset.error_s)

@@ -62,9 +62,9 @@ class Node:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await within(self._process.stdin.drain(), ANSWER, self.name, "take in what it was told")
+            await within(self._process.stdin.drain(), ANSWER, self.name, "take in its orders")
         except (BrokenPipeError, ConnectionResetError):
-            self._stderr += b"\nit was gone before it could be told what to do"
+            self._stderr += b"\nit was gone before it had its orders"
         except OverdueError:
             await self.kill()
             raise

@@ -77,10 +77,10 @@ class FlowDriver(Submitted):
 
     def _note(self, line: dict[str, Any]) -> bool:
         """Keeps an unrequested report. False if the line is an answer."""
-        told = {"progress": self.progress, "ended": self.endings}.get(line["event"])
-        if told is None:
+        stated = {"progress": self.progress, "ended": self.endings}.get(line["event"])
+        if stated is None:
             return False
-        told.append({key: in_brief(value, self._hosts) if key == "error" else value for key, value in line.items() if key != "event"})
+        stated.append({key: in_brief(value, self._hosts) if key == "error" else value for key, value in line.items() if key != "event"})
         return True
 
     async def take_in(self) -> None:

@@ -241,8 +241,8 @@ async def _ended(tasks: Mapping[RunningGenerator, asyncio.Task[Load]], patience:
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     """The failure to report: a generator's own message if there is one."""
-    told = failures.subgroup(TrialFailedError)
-    one: BaseException = told or failures
+    stated = failures.subgroup(TrialFailedError)
+    one: BaseException = stated or failures
     while isinstance(one, BaseExceptionGroup):
         one = one.exceptions[0]
     return one

@@ -21,8 +21,8 @@ def advice(row: Limit | Job) -> str | None:
     if bound.kind == Kind.GENERATOR:
         return "What to do: raise `generators` or `threads` of this workload, or run it on a host without services (`on`): this limit is not the system's."
     if bound.kind == Kind.SYSTEM:
-        told = {f"`{line.setting}`: {line.remedy} ({line.source})": None for line in inside(bound.evidence)}
-        return f"What to do: {'; '.join(told)}." if told else None
+        stated = {f"`{line.setting}`: {line.remedy} ({line.source})": None for line in inside(bound.evidence)}
+        return f"What to do: {'; '.join(stated)}." if stated else None
     if not bound.confirmed or bound.resource is None:
         return None
     if set(bound.binds).isdisjoint(row.workers if isinstance(row, Job) else bound.binds):

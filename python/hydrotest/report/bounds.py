@@ -71,16 +71,16 @@ def _proven_sentence(limit: Limit | Job) -> str:
     out += _next_sentence(bound.next) if bound.next is not None else ""
     out += _others([*_squeezed(bound, Role.OUT), *_squeezed(bound, Role.OUT_ALONE)], " Not the")
     out += _others(_squeezed(bound, Role.SHARES), " It shares this with the")
-    return out + _others(_squeezed(bound, Role.UNKNOWN), " Nothing can be told of the")
+    return out + _others(_squeezed(bound, Role.UNKNOWN), " Nothing is known of the")
 
 
 def _at_the_limit(bound: BoundBy) -> str:
     """How much of what binds was used at the limit, which is below the squeezed rate; host by host."""
-    told = []
+    stated = []
     for line in used(bound.evidence, bound.resource, bound.binds):
         held_back = throttled(bound.evidence, line.host) if bound.resource == "cpu" else 0.0
-        told.append(f"{line.value:.0%} on {line.host}{held_back_words(held_back)}")
-    return f" Used of it at the limit: {'; '.join(told)}." if told else ""
+        stated.append(f"{line.value:.0%} on {line.host}{held_back_words(held_back)}")
+    return f" Used of it at the limit: {'; '.join(stated)}." if stated else ""
 
 
 def _next_sentence(more: Next) -> str:
@@ -119,9 +119,9 @@ def _shares(there: Sequence[UseLine], held_back: Sequence[float]) -> str:
         return ""
     shares = list(dict.fromkeys(f"{share:.0%}" for share in sorted(line.value or 0.0 for line in there)))
     ceilings = list(dict.fromkeys(map(ceiling_words, there)))
-    told = " to ".join(dict.fromkeys((shares[0], shares[-1])))
+    stated = " to ".join(dict.fromkeys((shares[0], shares[-1])))
     waited = held_back_words(max(held_back, default=0.0))
-    return f"{told} of {' and '.join(ceilings)}{' each' if len(there) > 1 and len(ceilings) == 1 else ''} used{waited}; "
+    return f"{stated} of {' and '.join(ceilings)}{' each' if len(there) > 1 and len(ceilings) == 1 else ''} used{waited}; "
 
 
 def held_back_words(share: float, joint: str = " and ") -> str:
@@ -156,10 +156,10 @@ def full_inside(row: Limit | Job) -> list[InsideLine]:
 
 def _others(rows: Sequence[SqueezeRow], head: str) -> str:
     """The other squeezed resources, with their elasticities; empty without any."""
-    told = "; ".join(
+    stated = "; ".join(
         f"{NAMES[row.resource]} of {row.host}{' alone' if row.role == Role.OUT_ALONE else ''} ({elasticity_words(row)})" for row in rows
     )
-    return f"{head} {told}." if told else ""
+    return f"{head} {stated}." if stated else ""
 
 
 NAMES = {"cpu": "CPU", "disk": "disk", "network": "link", "memory": "memory"}

@@ -86,7 +86,7 @@ def splitter_beside_sheet(summary: Summary) -> Table:
     """The published results of such a pipeline next to ours: the highest rate that went through it."""
     heads = ["source", "aggregate", "workers", "machines", "records/s", "MB/s"]
     if summary.published is None or summary.published.source != "scribengin-2016":
-        return Table("Dataflow beside what was published", heads, [])
+        return Table("Dataflow next to what was published", heads, [])
     rows = [
         [
             "published",
@@ -109,7 +109,7 @@ def splitter_beside_sheet(summary: Summary) -> Table:
         workers = sum(len(system.hosts) for system in summary.systems if system.name == "spark")
         through = limit if limit is not None and sink == "kafka" else step.records_per_s
         rows.append([f"ours: {workload}", sink, str(workers), "this machine", rate(through), NONE])
-    return Table("Dataflow beside what was published", heads, rows)
+    return Table("Dataflow next to what was published", heads, rows)
 
 
 def queries_sheet(summary: Summary) -> Table:
@@ -220,14 +220,14 @@ def promise_sentences(rows: Sequence[Step]) -> list[str]:
         lost_within = lost - sum(row.lost for row in of_flow if row.hop == "input")
         broken = lost_within > 0 or (own[0].promise == "exactly once" and own_doubles > 0)
         promise = own[0].promise
-        told = (
+        stated = (
             f"its engine promises {promise}" + (", which did NOT hold" if broken else "")
             if promise
             else "what its job promises is not known"
         )
         forgot = sink == "cassandra" and any(row.lost_here and _is_killed_node(row) for row in own)
         out.append(
-            f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records{over}{late}; {told}." + (f" {FORGETS}" if forgot else "")
+            f"{workload} → {sink}: {seen} seen in {acked:,} acknowledged records{over}{late}; {stated}." + (f" {FORGETS}" if forgot else "")
         )
     return out
 

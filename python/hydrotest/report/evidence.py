@@ -49,8 +49,8 @@ def _resource(bound: BoundBy, line: UseLine) -> list[list[str]]:
     why = [one.why for one in bound.ruled_out if (one.resource, one.hosts) == (resource, (host,))]
     binds = bound.confirmed and resource == bound.resource and host in bound.binds
     so = "binds" if binds else f"ruled out: {why[0]}" if why else NONE
-    told = NONE if share is None else f"{share:.0%} of {ceiling_words(line)}"
-    return [[host, named(resource, [line]), told, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
+    stated = NONE if share is None else f"{share:.0%} of {ceiling_words(line)}"
+    return [[host, named(resource, [line]), stated, "; ".join(waits) or NONE, "; ".join(squeezes) or NONE, so]]
 
 
 def _freely(one: SqueezeRow, resource: str, host: str) -> str:
@@ -60,6 +60,6 @@ def _freely(one: SqueezeRow, resource: str, host: str) -> str:
 
 def _waits(evidence: Sequence[Line], resource: str, host: str) -> list[str]:
     """Signs that something waited for it, or that it ran short."""
-    told = [show_sign(line.sign, line.value, line.unit) for line in waited(evidence, resource, host)]
+    stated = [show_sign(line.sign, line.value, line.unit) for line in waited(evidence, resource, host)]
     held_back = throttled(evidence, host) if resource == "cpu" else 0.0
-    return [*told, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else told
+    return [*stated, f"held back by its quota in {held_back:.0%} of its periods"] if held_back > 0 else stated

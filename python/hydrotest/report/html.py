@@ -106,7 +106,7 @@ def _environment(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
             shown.append(f"{ceilings.wake_cpu_us:.0f} µs of CPU for each time that a thread is woken")
         rows.append((f"ceilings of {host.name}", ", ".join(part for part in shown if part)))
         if clock := host.clock:
-            words = f"{clock.offset_s * 1e3:+.2f} ms beside the controller's, exact to {clock.error_s * 1e3:.2f} ms"
+            words = f"{clock.offset_s * 1e3:+.2f} ms from the controller's, exact to {clock.error_s * 1e3:.2f} ms"
             rows.append((f"clock of {host.name}", words))
     rows += [
         ("speed reference", f"varied by {row.cv_pct:.1f} % (coefficient of variation), steal {row.steal_pct or 0:.1f} %")

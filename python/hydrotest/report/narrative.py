@@ -150,13 +150,13 @@ def end_to_end_sentence(summary: Summary) -> str | None:
     ]
     if not followed:
         return None
-    told = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "
+    stated = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "
     bounds = sorted((abs(host.clock.offset_s) + host.clock.error_s for host in summary.hosts if host.clock), reverse=True)
     if len(summary.hosts) == 1:
-        return told + "both read off one host's clock."
+        return stated + "both read off one host's clock."
     if len(bounds) < len(summary.hosts):
-        return told + "between hosts whose clocks were not compared."
-    return told + f"between hosts whose clocks differ by at most {sum(bounds[:2]) * 1e3:.2f} ms, as far as they were compared."
+        return stated + "between hosts whose clocks were not compared."
+    return stated + f"between hosts whose clocks differ by at most {sum(bounds[:2]) * 1e3:.2f} ms, as far as they were compared."
 
 
 def _bound_sentences(summary: Summary) -> list[str]:
@@ -177,10 +177,10 @@ def _bound_sentences(summary: Summary) -> list[str]:
 
 def doubling_sentences(rows: Sequence[Doubling]) -> list[str]:
     """Whether the generators were the limit, by the test with twice as many."""
-    told = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
+    stated = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
             None: "made no clear difference"}  # fmt: skip
     return [
-        f"{row.workload}: {2 * row.generators} generators instead of {row.generators} {told[row.raised]} "
+        f"{row.workload}: {2 * row.generators} generators instead of {row.generators} {stated[row.raised]} "
         f"({row.change_pct:+.1f} %, 95 % interval {row.low_pct:+.1f} to {row.high_pct:+.1f} %, {row.n} pairs)."
         for row in rows
     ]
@@ -200,10 +200,10 @@ def together_sentences(summary: Summary) -> list[str]:
     telling = [row for row in summary.interference if row.significant or row.starved_pairs]
     if telling:
         shown = "; ".join(f"{row.workload} {_metric(row.metric)} {_change(row)}" for row in telling[:6])
-        out.append(f"Beside the others, at the same rates: {shown}.")
+        out.append(f"Next to the others, at the same rates: {shown}.")
     elif summary.interference:
         pairs = max(row.n for row in summary.interference)
-        out.append(f"Beside the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
+        out.append(f"Next to the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
     out += starved_sentences(summary.together.starved)
     return out
 
@@ -280,8 +280,8 @@ def _change(row: Interference) -> str:
 
 def _freed(shares: Mapping[str, float]) -> str:
     """The gain from moving each system (or workload) to other hosts."""
-    told = " or ".join(f"{system} away would free {share:.0%}" for system, share in shares.items())
-    return f" Moving {told} of what is used there." if told else ""
+    stated = " or ".join(f"{system} away would free {share:.0%}" for system, share in shares.items())
+    return f" Moving {stated} of what is used there." if stated else ""
 
 
 def starved_sentences(rows: Sequence[Starved]) -> list[str]:
@@ -310,7 +310,7 @@ def batch_sentence(rows: Sequence[JobTest]) -> str | None:
     """How long the batch tests took."""
     if not rows:
         return None
-    shown = "; ".join(f"{row.test} {row.total_s:.1f} s {'alone' if row.tenancy == 'isolated' else 'beside the others'}" for row in rows)
+    shown = "; ".join(f"{row.test} {row.total_s:.1f} s {'alone' if row.tenancy == 'isolated' else 'next to the others'}" for row in rows)
     return f"Spark: {shown} (medians)."
 
 
@@ -358,9 +358,9 @@ def profile_sentences(rows: Sequence[Profile]) -> list[str]:
     """What a changing rate cost at its worst."""
     out = []
     for row in rows:
-        told = [(s.latency_ms.p99, s) for s in row.stretches if s.latency_ms is not None and s.latency_ms.p99 is not None]
-        if told:
-            p99, worst = max(told, key=lambda one: one[0])
+        stated = [(s.latency_ms.p99, s) for s in row.stretches if s.latency_ms is not None and s.latency_ms.p99 is not None]
+        if stated:
+            p99, worst = max(stated, key=lambda one: one[0])
             rates = " to ".join(dict.fromkeys(show_rate(one) for one in (worst.rate, worst.end_rate)))
             out.append(
                 f"{row.workload} at a rate that changes: p99 {p99:,.1f} ms at the worst, from second {worst.from_s:.0f} "

@@ -40,7 +40,7 @@ def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Table:
         rows += _consumed(theirs.get("kafka_consume", []), summary, kinds, scale)
         rows += _stored(theirs.get("cassandra_mixed", []), summary, kinds, scale)
     heads = ["what", "published", "median ms", "p95 ms", "ours", "median ms", "p95 ms", "ours ÷ scale", "÷ published", "what differs"]
-    return Table("Published results beside ours", heads, rows)
+    return Table("Published results next to ours", heads, rows)
 
 
 def _figures(value: float | None, theirs: float, scale: float) -> list[str]:
@@ -120,7 +120,7 @@ def spark_beside_sheet(summary: Summary) -> Table:
                 rows += [_their_suite(theirs), _our_suite(ours)]
     heads = ["scale factor", "tenancy", "whose", "tests", "tasks per stage", "input", "shuffle read", "slowest read s", "shuffle write",
              "slowest write s", "total s", "finished", "note"]  # fmt: skip
-    return Table("Spark suite: published beside ours", heads, rows)
+    return Table("Spark suite: published next to ours", heads, rows)
 
 
 def _their_suite(row: Row) -> list[str]:

@@ -69,14 +69,14 @@ def soak_sheet(summary: Summary) -> Table:
         for load in soak.workloads:
             for metric, drift in load.drift_pct.items():
                 changes = ", ".join(f"{c.at_s / 60:.1f} min" for c in load.changes if c.metric == metric)
-                told = NONE if drift is None else f"{drift.per_hour * times.hours:+,.1f} %"
+                stated = NONE if drift is None else f"{drift.per_hour * times.hours:+,.1f} %"
                 between = NONE if drift is None else f"{drift.low * times.hours:+,.1f} … {drift.high * times.hours:+,.1f} %"
-                rows.append([load.workload, metric.replace("_ms", " ms"), told, between, times.words, changes or NONE])
+                rows.append([load.workload, metric.replace("_ms", " ms"), stated, between, times.words, changes or NONE])
         for service in soak.services:
             growth = service.growth_bytes_per_hour
-            told = NONE if growth is None else f"{growth.per_hour * times.hours / 1e6:+,.1f} MB"
+            stated = NONE if growth is None else f"{growth.per_hour * times.hours / 1e6:+,.1f} MB"
             between = NONE if growth is None else f"{growth.low * times.hours / 1e6:+,.1f} … {growth.high * times.hours / 1e6:+,.1f} MB"
-            rows.append([service.service, "memory", told, between, times.words, NONE])
+            rows.append([service.service, "memory", stated, between, times.words, NONE])
         rows += [
             [name.replace("_", " "), "in all", f"{value:,.0f}", NONE, f"in {show_duration(soak.seconds)}", NONE]
             for name, value in soak.counters.items()

@@ -117,14 +117,16 @@ def job_time_sheet(summary: Summary) -> Table:
     parts = [*PARTS, OTHER]
     rows = []
     for row in summary.spark:
-        told = row.time
-        every = (_every(told) or 0.0) if told else 0.0
-        if not told or every <= 0:
+        stated = row.time
+        every = (_every(stated) or 0.0) if stated else 0.0
+        if not stated or every <= 0:
             continue
-        gains = sorted(((pct, part) for part, pct in told.shorter_pct.items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True)
+        gains = sorted(
+            ((pct, part) for part, pct in stated.shorter_pct.items() if pct is not None and pct >= 100 * SHOWN_MIN), reverse=True
+        )
         without = ", ".join(f"{part} {pct:.0f} %" for pct, part in gains[:3])
-        rows.append([row.test, row.tenancy, f"{row.scale_factor:g}", _at_least(told, decimal(every, 1)), *_shares(told.parts_s),
-                     decimal(told.critical_path_s, 2), f"{decimal(told.cores_max)} of {told.cores}", without or NONE])  # fmt: skip
+        rows.append([row.test, row.tenancy, f"{row.scale_factor:g}", _at_least(stated, decimal(every, 1)), *_shares(stated.parts_s),
+                     decimal(stated.critical_path_s, 2), f"{decimal(stated.cores_max)} of {stated.cores}", without or NONE])  # fmt: skip
     heads = [
         "test",
         "tenancy",
@@ -222,13 +224,13 @@ def job_sentences(spark: Sequence[JobTest]) -> list[str]:
     found: dict[str, list[tuple[str, float]]] = {}
     several = len({row.time.cores for row in spark if row.time}) > 1
     for row in spark:
-        told = row.time
-        if row.tenancy == "isolated" and row.finished and told and any(told.parts_s.values()):
-            gains = [(pct, part) for part, pct in told.shorter_pct.items() if pct is not None]
+        stated = row.time
+        if row.tenancy == "isolated" and row.finished and stated and any(stated.parts_s.values()):
+            gains = [(pct, part) for part, pct in stated.shorter_pct.items() if pct is not None]
             if not gains:
                 continue
             pct, part = max(gains)
-            on = f" on {told.cores}" if several else ""
+            on = f" on {stated.cores}" if several else ""
             if pct >= 100 * SHOWN_MIN:
                 found.setdefault(part, []).append((f"{row.test} at {row.scale_factor:g}{on}", pct))
     return [

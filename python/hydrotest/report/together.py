@@ -63,7 +63,7 @@ def interference_figure(summary: Summary) -> Figure | None:
     caption = (
         "Each point is the geometric mean over the pairs, the line its 95 % interval; left of the dashed line it fell, right of it it rose."
     )
-    return Figure("interference", "Isolated beside combined", caption, spec_of(chart), sheet.heads, sheet.rows)
+    return Figure("interference", "Isolated and combined", caption, spec_of(chart), sheet.heads, sheet.rows)
 
 
 def heat_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> Figure | None:

@@ -200,13 +200,13 @@ def _why_not(run: RunFolder, trials: Sequence[Trial], workload: str) -> NotSquee
     """The latest reason; None if it was squeezed since, after a resumption."""
     tests = {trial.test for trial in trials}
     squeezed_at = max((trial.ended_wall_s for trial in trials if _is_squeeze(trial, workload)), default=0.0)
-    told = [
+    stated = [
         _as_data(entry)
         for entry in run.read_journal()
         if entry["what"] == NOT_SQUEEZED and entry["workload"] == workload and entry["test"] in tests
         and datetime.fromisoformat(entry["at"]).timestamp() >= squeezed_at
     ]  # fmt: skip
-    return told[-1] if told else None
+    return stated[-1] if stated else None
 
 
 def _as_data(entry: Mapping[str, Any]) -> NotSqueezed:

@@ -209,9 +209,9 @@ class Squeezing:
 
     def record(self, found: Iterable[tuple[Candidate, float]]) -> None:
         """Adds the results of a round, in its order."""
-        told = list(found)
-        self.rounds.append([candidate for candidate, _ in told])
-        for candidate, value in told:
+        stated = list(found)
+        self.rounds.append([candidate for candidate, _ in stated])
+        for candidate, value in stated:
             self.values.setdefault(candidate, []).append(value)
 
     @property
@@ -235,7 +235,7 @@ class Squeezing:
 
     def _turns_by(self, rounds: int) -> int:
         """Most blocks of any candidate in the first rounds."""
-        return max(Counter(one for told in self.rounds[:rounds] for one in told).values(), default=0)
+        return max(Counter(one for stated in self.rounds[:rounds] for one in stated).values(), default=0)
 
     def _interval(self, candidate: Candidate, confidence: float | None = None) -> Mean:
         """The interval of a candidate's elasticity, with the confidence of a decision unless another is
@@ -251,7 +251,7 @@ class Squeezing:
         """The variance of the sum of a candidate's changes, in variances of one block's rate. A change is the
         mean of the blocks before and after, less the block itself: 3/2. Two neighbours in a round share the
         block between them, half of it each: a quarter, twice."""
-        neighbours = sum((one, other) == (candidate, candidate) for told in self.rounds for one, other in pairwise(told))
+        neighbours = sum((one, other) == (candidate, candidate) for stated in self.rounds for one, other in pairwise(stated))
         return 1.5 * len(self.values[candidate]) + 0.5 * neighbours
 
     @property

@@ -32,13 +32,13 @@ def uses_in(
     that hosts are emulated on. `hosts`: those of environment.json, named as in `names_of`; `needed`: only
     these."""
     uses = []
-    told = names_of(hosts)
-    for host in (host for host in hosts if host["name"] in told):
+    stated = names_of(hosts)
+    for host in (host for host in hosts if host["name"] in stated):
         frames = [trial_host_rates(run, trial, host["name"], begin, end) for trial, begin, end in windows]
         frames = [frame for frame in frames if not frame.is_empty()]
         if frames:
             uses += resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
-    kept = [use for use in uses if needed is None or not set(told[use.host]).isdisjoint(needed)]
+    kept = [use for use in uses if needed is None or not set(stated[use.host]).isdisjoint(needed)]
     return kept + _machine_use(uses, hosts)
 
 

@@ -14,7 +14,7 @@ ACHIEVED_MIN = 0.995
 BACKLOG_SLOPE_MAX = 0.005
 """Upper 95 % bound of the backlog's growth, as a share of the offered rate."""
 BACKLOG_OPERATIONS = 10
-"""A backlog that grows by fewer operations over the whole window is not told from the ups and downs of single ones, however few are offered."""
+"""A backlog that grows by fewer operations over the whole window is not stated from the ups and downs of single ones, however few are offered."""
 EDGE_OPERATIONS = 1
 """So many operations may be due just before a window's end, and be answered behind it: at low rates one is more than `ACHIEVED_MIN` leaves."""
 LAG_SLOPE_MAX = 0.1
@@ -117,7 +117,7 @@ def _throttled(measured: Measured) -> Throttled | None:
 
 def _lag(measured: Measured, source: Measured, offered: float) -> Check:
     """What is on its way through a dataflow must not grow. It goes through in batches, up and down by what comes in the time of one: so the growth
-    itself is told, without an interval, and its bound is wider; what grows more slowly shows in the latency."""
+    itself is stated, without an interval, and its bound is wider; what grows more slowly shows in the latency."""
     behind = measured.window_progress.behind(source.progress)
     slope = slope_of(behind.wall_s.tolist(), behind.in_flight.tolist())
     bound = LAG_SLOPE_MAX * offered

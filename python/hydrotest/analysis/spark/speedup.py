@@ -169,8 +169,8 @@ def left_out_error_pct(points: Sequence[Point], fit: Fit) -> float | None:
         return None
     distances = []
     for at, (factor, cores, seconds) in enumerate(points):
-        told = fit([*points[:at], *points[at + 1 :]])(factor, cores)
-        distances.append(abs(told - seconds) / seconds)
+        stated = fit([*points[:at], *points[at + 1 :]])(factor, cores)
+        distances.append(abs(stated - seconds) / seconds)
     return 100 * sum(distances) / len(distances)
 
 

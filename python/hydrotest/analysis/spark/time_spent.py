@@ -68,8 +68,8 @@ def parts_of(task: Task) -> dict[str, float | None]:
     left = task.duration_s
     found: dict[str, float | None] = {}
     for name, seconds in PARTS.items():
-        told = seconds(task)
-        found[name] = None if told is None else min(left, max(0.0, told))
+        stated = seconds(task)
+        found[name] = None if stated is None else min(left, max(0.0, stated))
         left -= found[name] or 0.0
     found[OTHER] = left
     return found
@@ -161,21 +161,21 @@ def cores_max(stages: Sequence[Stage]) -> float | None:
 def job_time(group: Group) -> JobTime:
     """A job's time: its tasks' seconds by part, how much shorter its stages would be in total without each
     part, and the gain from cores."""
-    told = [stage_time(stage) for stage in group.stages]
-    seconds = sum(one.seconds for one in told)
+    stated = [stage_time(stage) for stage in group.stages]
+    seconds = sum(one.seconds for one in stated)
     parts = [*PARTS, OTHER]
 
     def shorter_pct(part: str) -> float | None:
         # A part that is unknown in all tasks of one stage cannot be taken out there; one unknown in all
         # stages stays unknown.
-        ideal = [one.seconds if one.parts[part] is None else one.ideal_s[part] for one in told]
+        ideal = [one.seconds if one.parts[part] is None else one.ideal_s[part] for one in stated]
         known = [value for value in ideal if value is not None]
-        if len(known) < len(ideal) or (told and all(one.parts[part] is None for one in told)):
+        if len(known) < len(ideal) or (stated and all(one.parts[part] is None for one in stated)):
             return None
         return (1 - sum(known) / seconds) * 100 if seconds > 0 else 0.0
 
     return JobTime(
-        parts_s={part: _sum(*(one.parts[part] for one in told)) if told else 0.0 for part in parts},
+        parts_s={part: _sum(*(one.parts[part] for one in stated)) if stated else 0.0 for part in parts},
         shorter_pct={part: shorter_pct(part) for part in parts},
         critical_path_s=critical_path_s(group.stages), cores_max=cores_max(group.stages), cores=group.cores or 0,
         doubt=doubt_row(doubt_of(group.stages)),
@@ -188,24 +188,24 @@ def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
 
 
 def _time_row(stage: Stage) -> StageRow:
-    told = stage_time(stage)
-    did = told if told.tasks else None
+    stated = stage_time(stage)
+    did = stated if stated.tasks else None
 
     def whole(what: str) -> int | None:
         value = stage.known_total(what)
         return None if value is None else int(value)
 
     return StageRow(
-        stage=told.number, attempt=told.attempt, name=told.name, tasks=told.tasks, planned=stage.planned,
+        stage=stated.number, attempt=stated.attempt, name=stated.name, tasks=stated.tasks, planned=stage.planned,
         failed_tasks=stage.count(Outcome.FAILED), killed_tasks=stage.count(Outcome.KILLED), repeated_tasks=stage.count(Outcome.REPEATED),
-        failure=stage.failure, seconds=did.seconds if did else None, parts_s=did.parts if did else dict.fromkeys(told.parts),
-        ideal_s=did.ideal_s if did else dict.fromkeys(told.ideal_s), longest_task_s=did.longest_task_s if did else None,
+        failure=stage.failure, seconds=did.seconds if did else None, parts_s=did.parts if did else dict.fromkeys(stated.parts),
+        ideal_s=did.ideal_s if did else dict.fromkeys(stated.ideal_s), longest_task_s=did.longest_task_s if did else None,
         cores_used=did.cores_used if did else None, task_cpus=stage.cpus, slots=stage.slots, skew=stage.skew,
         input_bytes=whole("input_bytes"), shuffle_read_bytes=whole("shuffle_read_bytes"), remote_bytes=whole("remote_bytes"),
         shuffle_write_bytes=whole("shuffle_write_bytes"), spill_bytes=whole("spill_bytes"), result_bytes=whole("result_bytes"),
         remote_blocks=whole("remote_blocks"), local_blocks=whole("local_blocks"),
         max_shuffle_read_s=stage.largest("fetch_wait_s"), max_shuffle_write_s=stage.largest("shuffle_write_s"),
-        localities=stage.localities, doubt=doubt_row(told.doubt),
+        localities=stage.localities, doubt=doubt_row(stated.doubt),
     )  # fmt: skip
 
 

@@ -41,8 +41,8 @@ def frees(shares: Iterable[tuple[str, float]]) -> dict[str, float]:
     for service, share in shares:
         # What is none of a system is a program of its own.
         by_system[next((name for name, kind in SYSTEMS.items() if re.match(kind.services, service)), service)] += share
-    told = {system: share for system, share in by_system.items() if share >= FREES_MIN}
-    return dict(sorted(told.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
+    stated = {system: share for system, share in by_system.items() if share >= FREES_MIN}
+    return dict(sorted(stated.items(), key=lambda item: -item[1])) if len(by_system) > 1 else {}
 
 
 def _windows(trials: Sequence[Trial]) -> list[Window]:
@@ -63,7 +63,7 @@ def resource_shares(run: RunFolder, trials: list[Trial], hosts: list[dict[str, A
     out = [
         ResourceShare(host=use.host, resource=use.resource, share=use.share, used=use.used, unit=use.unit,
          is_near=use.is_near, throttled=use.throttled,
-         # By whichever of its names this machine is told, its services are on it.
+         # By whichever of its names this machine is stated, its services are on it.
          hosts=[host["name"] for host in hosts] if use.host == EMULATING_MACHINE else names[use.host])
         for use in uses
         if use.share is not None

@@ -40,7 +40,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     if only is not None and only not in tests:
         raise BadInputError(f"--only {only}: the experiment has no such test", f"It has {', '.join(sorted(tests))}.")
     if only == "combined" and not resume and any(not test.rates for _, test in spec.tests_of(Combined)):
-        raise BadInputError("--only combined: it presses fractions of the isolated limits, and a new run folder has none",
+        raise BadInputError("--only combined: it runs at fractions of the isolated limits, and a new run folder has none",
                             "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
                             file=experiment)  # fmt: skip
     folder = _open_folder(experiment, spec, out, resume)

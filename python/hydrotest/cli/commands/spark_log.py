@@ -28,7 +28,7 @@ def show_spark_log(path: Path, as_json: bool) -> int:
     log = read_files(logs[0].files)
     cut = "; ".join(map(log_flaw_words, log.flaws)) or None
     if not log.stages:
-        raise BadInputError(f"the event log tells of nothing: no stage ran in {log.lines:,} lines" + (f"; {cut}" if cut else ""),
+        raise BadInputError(f"the event log shows nothing: no stage ran in {log.lines:,} lines" + (f"; {cut}" if cut else ""),
                             "Each line is to be a JSON object, as Spark writes it.", file=path)  # fmt: skip
     rows, out = time_rows(log.stages), out_console()
     if as_json:

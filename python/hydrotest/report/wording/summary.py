@@ -53,8 +53,8 @@ def _judged(rows: Sequence[Point] | Sequence[SoakWorkload]) -> list[Point | Soak
 
 def _level(row: Level) -> Level:
     checks = [replace(check, words=check_words(check)) for check in row.checks]
-    told = {"checks": checks} if "checks" in row.model_fields_set else {}
-    return row.model_copy(update={"reasons": failures_words(row.because), **told})
+    stated = {"checks": checks} if "checks" in row.model_fields_set else {}
+    return row.model_copy(update={"reasons": failures_words(row.because), **stated})
 
 
 def _point(point: SafeWorkingPoint | None) -> SafeWorkingPoint | None:

@@ -241,9 +241,9 @@ class Controller:
         try:
             self.folder.write_json(layout.SUMMARY, summary.written())
         except OSError as caught:
-            told = f"; the run had ended with: {error.message}" if error is not None else ""
+            stated = f"; the run had ended with: {error.message}" if error is not None else ""
             raise RunFailedError(
-                f"the summary cannot be written: {caught}{told}", "`hydrotest show` makes it anew from what is there."
+                f"the summary cannot be written: {caught}{stated}", "`hydrotest show` makes it anew from what is there."
             ) from caught
         for problem in list(unwritten):
             attempt(partial(self.listener.say, problem))

@@ -88,8 +88,8 @@ def standing(experiment: Experiment) -> list[HeldClusters]:
     found = []
     for path in sorted(scratch_root(experiment).glob(f"{PREFIX}*/{STATE}")):
         with contextlib.suppress(OSError, ValueError):  # it was just taken down
-            told = json.loads(path.read_text())
-            state = HeldClusters(**{**told, "hosts": [HostUp(**host) for host in told["hosts"]]})
+            stated = json.loads(path.read_text())
+            state = HeldClusters(**{**stated, "hosts": [HostUp(**host) for host in stated["hosts"]]})
             # A pid alone proves nothing, since another process may have it by now; the lock does.
             if state.experiment == experiment.name and is_owned(path.parent):
                 found.append(state)

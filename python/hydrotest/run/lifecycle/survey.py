@@ -46,9 +46,9 @@ async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: st
     for host in emulated:
         asked = wanted(host, _neighbour(host, emulated))
         given = next(one["ceilings"] for one in surveyed if one["name"] == host.name)
-        told = ", ".join(tell(what, given.get(what), wish) for what, wish in asked.items())
-        if told:
-            say(f"{host.name} gives {told}")
+        stated = ", ".join(tell(what, given.get(what), wish) for what, wish in asked.items())
+        if stated:
+            say(f"{host.name} gives {stated}")
         if host.disk is not None and not host.disk.is_strict:
             say(
                 f"warning: {host.name}: this kernel (before 6.2) does not bound the pages that wait for its disk: what is written may be faster than the disk for a while"

@@ -162,9 +162,9 @@ class Batch(LoadWorkload):
         ended = await driver.next_iteration(self.spec.budget)
         if ended.error is None:
             return ended
-        told = in_brief(ended.error, self.kept.system.names)
-        self.bench.listener.say(f"{self.name}: {ended.test} failed: {told}")
-        return ended.model_copy(update={"error": told})
+        stated = in_brief(ended.error, self.kept.system.names)
+        self.bench.listener.say(f"{self.name}: {ended.test} failed: {stated}")
+        return ended.model_copy(update={"error": stated})
 
     def _all_fail(self, iterations: Sequence[Iteration]) -> bool:
         """True if each test was tried and none has ever ended: more trials would only take time."""

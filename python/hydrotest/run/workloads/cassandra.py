@@ -102,8 +102,8 @@ class Store(Rated):
         attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         if self.spec.statements:
             # Tables of the user's own are not read back completely: the workload's reads are the check.
-            told = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
-            self._account(told, reason="tables of one's own are checked by the workload's reads alone")
+            stated = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
+            self._account(stated, reason="tables of one's own are checked by the workload's reads alone")
             await self._drop(self.keyspace)
             return
         self.bench.listener.phase(f"accounting for every row of {self.name}")

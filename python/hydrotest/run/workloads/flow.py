@@ -211,8 +211,8 @@ class Flow(Follower):
         assert source.outcome is not None
         assert self.source.last_read is not None
         self.bench.listener.phase(f"accounting for every record of {self.name}")
-        told = self.bench.runner.folder.trial_path(number, plan.slug) / layout.batches(self.name)
-        write_whole(told, "".join(json.dumps(one) + "\n" for one in self.engine.progress))
+        stated = self.bench.runner.folder.trial_path(number, plan.slug) / layout.batches(self.name)
+        write_whole(stated, "".join(json.dumps(one) + "\n" for one in self.engine.progress))
         load_began_s = load.outcome.started_wall_s
         begin_s = load_began_s + plan.warm_up_s
         end_s = begin_s + plan.window_s
@@ -227,10 +227,10 @@ class Flow(Follower):
             rates = [each for batches in own.values() if (each := batch_rate(batches, begin_s, end_s)) is not None]
             return sum(rates) if rates else None
 
-        def rate(found: Found, told: float | None) -> float:
+        def rate(found: Found, stated: float | None) -> float:
             """The rate that the engine reports; without reports, the mean rate until all records were
             completed."""
-            return found.records / (self._drained_at - load_began_s) if told is None else told
+            return found.records / (self._drained_at - load_began_s) if stated is None else stated
 
         split = Found.of([await self._read(topic, level, number, plan) for level, topic in places.branches.items()])
         steps = [
@@ -267,10 +267,10 @@ class Flow(Follower):
     async def _windowed(self, length_s: float, places: Places, from_s: float, to_s: float) -> Windowed:
         """The windowed counts, with the number of records that had to be counted."""
         assert self.source.last_read is not None
-        told = await self.engine.windowed(places, from_s, to_s)
+        stated = await self.engine.windowed(places, from_s, to_s)
         of_query = [one for one in self.engine.progress if one["query"] == "windows"]
         return Windowed(length_s=length_s, came=self.source.last_read.counts.completed, late=sum(one["late"] for one in of_query),
-                        state_rows_max=max((one["state_rows"] for one in of_query), default=0), **told)  # fmt: skip
+                        state_rows_max=max((one["state_rows"] for one in of_query), default=0), **stated)  # fmt: skip
 
     async def _read(self, topic: str, level: str, number: int, plan: TrialPlan) -> dict[str, Any]:
         folder = self.bench.runner.folder.trial_path(number, plan.slug)

@@ -112,9 +112,9 @@ class SparkEngine(Engine):
                 await self._kept.driver.signal("cont")
                 return
             await self._kept.driver.take_in()
-            told, ended = list(self.progress), list(self.endings)
+            stated, ended = list(self.progress), list(self.endings)
             driver = await self._kept.running()
-            driver.progress[:0] = told
+            driver.progress[:0] = stated
             driver.endings[:0] = ended
             await self._pipe(driver, self._places)
         finally:
