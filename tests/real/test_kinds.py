@@ -33,6 +33,7 @@ objectives:
 tests:
   - levels:      {{workload: ingest, rates: [5, 2K], duration: 4 s}}
   - levels:      {{workload: store, rates: [500], duration: 4 s}}
+  - levels:      {{workload: store, rates: [300], duration: 3 s, verdict: 90 %, windows: 8}}
   - concurrency: {{workload: store, counts: [4], duration: 4 s}}
   - saturated:   {{workload: ingest, duration: 4 s}}
   - profile:     {{workload: ingest, stretches: [{{rate: 1K, duration: 4 s}}, {{rate: 1K, to: 3K, duration: 4 s}}]}}
@@ -56,6 +57,11 @@ def test_each_kind_of_test_leaves_its_rows(tmp_path: Path, start_run: Callable[.
         assert row["achieved"] == pytest.approx(offered, rel=0.1)
         assert row["errors"] == 0
     assert {row["op"] for row in summary["levels"] if row["workload"] == "store"} >= {"mix", "read", "write"}
+    (given,) = summary["given_rates"]
+    assert (given["offered"], given["verdict"]) == (300, "holds"), given
+    # Three windows that agree are enough for 90 %.
+    assert 3 <= given["windows"] <= 8
+    assert given["windows"] == len(given["trials"])
     closed = levels["store", None, 4, "mix"]
     assert closed["latency_ms"]["mean"] * closed["achieved"] / 1e3 == pytest.approx(4, rel=0.2)
     saturated = levels["ingest", None, None, None]
