@@ -9,7 +9,7 @@ import pytest
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.analysis.together.combined import Together
 from hydrotest.analysis.together.search import first_to_fail, judge_together, safe_search
-from hydrotest.report.narrative import point_sentences
+from hydrotest.report.narrative import point_sentences, unthrottled_sentences
 from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.summary.limits import Lapse
@@ -101,3 +101,13 @@ def test_the_sentences_are_short(tmp_path: Path) -> None:
     point = together.safe_working_point()
     assert point is not None
     assert all(len(sentence.split()) <= 25 for sentence in point_sentences(point))
+
+
+def test_what_all_reach_without_a_rate_limit_is_put_next_to_what_each_reaches_alone(tmp_path: Path) -> None:
+    """A manager asks for it where latency objectives leave little."""
+    made, _ = searched(tmp_path)
+    made.trial("all-out", None, test=1, tenancy="combined")
+    summary = summarise_run(made.folder, made.experiment, "complete", "now")
+    [sentence] = unthrottled_sentences(summary)
+    assert "100%" in sentence
+    assert unthrottled_sentences(summary.model_copy(update={"limits": summary.limits[:1]})) == []

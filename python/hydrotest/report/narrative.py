@@ -196,6 +196,7 @@ def together_sentences(summary: Summary) -> list[str]:
     out = []
     if point is not None:
         out += point_sentences(point)
+        out += unthrottled_sentences(summary)
         out += contested_sentences(combined)
     telling = [row for row in summary.interference if row.significant or row.starved_pairs]
     if telling:
@@ -206,6 +207,17 @@ def together_sentences(summary: Summary) -> list[str]:
         out.append(f"Next to the others, at the same rates, in {pairs} pairs no change stood out from the machine's noise.")
     out += starved_sentences(summary.together.starved)
     return out
+
+
+def unthrottled_sentences(summary: Summary) -> list[str]:
+    """What all reach at once where latency does not matter."""
+    alone = {row.workload: row.saturated for row in _isolated(summary) if row.saturated}
+    shares = [
+        f"{row.workload} {show_rate(row.saturated)}/s, {row.saturated / alone[row.workload]:.0%} of what it reaches alone"
+        for row in summary.limits
+        if row.tenancy == "combined" and row.saturated and row.workload in alone and row.kind != "kafka-consume"
+    ]
+    return [f"Without a rate limit, at any latency, they reach together: {'; '.join(shares)}."] if shares else []
 
 
 def point_sentences(point: SafeWorkingPoint) -> list[str]:
