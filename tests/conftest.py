@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--golden` writes the golden files of tests/golden anew, for a diff to be looked at."""
     parser.addoption("--golden", action="store_true", help="write the golden files anew")
 
+
+# Matrices of a limit's posterior are small: several threads for one only wait for each other. Before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A machine that is busy with something else makes no property wrong.
 settings.register_profile("hydrotest", deadline=None)
