@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.limit_systems import KINDS, SATURATED, Kind, System, searched  # noqa: E402
 
+from hydrotest.verdicts.limit import DRIFT_MIN  # noqa: E402
+
 GRID = 1.1
 REPEATS = 3
 
@@ -92,7 +94,7 @@ def summed_up(found: Sequence[Found], kind: Kind) -> list[str]:
     errors = sorted(abs(math.log(one.value)) for one in known)
     covered = sum(one.low <= 1 <= one.high for one in known) / len(found)
     lapse = [abs(one.lapse - kind.lapse) for one in known if not math.isnan(one.lapse)]
-    drift = [one.drift >= 0.3 for one in known if not math.isnan(one.drift)]
+    drift = [one.drift >= DRIFT_MIN for one in known if not math.isnan(one.drift)]
     return [
         f"{statistics.mean(one.trials for one in found):.1f}", f"{covered:.0%}",
         f"{statistics.median(errors):.1%} / {errors[int(0.9 * len(errors))]:.1%}" if errors else "–",

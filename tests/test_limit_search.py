@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hydrotest.analysis.limits.posterior import Posterior
 from hydrotest.analysis.limits.search import ALL, TRIALS_MIN, LimitSearch
+from hydrotest.verdicts.limit import DRIFT_MIN
 from tests.limit_systems import KINDS, Outcome, searched
 
 SYSTEMS = 25
@@ -50,9 +51,9 @@ def test_the_limit_is_near_the_true_one(name: str, error: float) -> None:
 
 def test_a_limit_that_stands_is_seldom_said_to_move_and_one_that_rises_is() -> None:
     still = outcomes("slope 0.03")
-    assert sum(one.limit.drifts >= 0.3 for one in still) <= 1
+    assert sum(one.limit.drifts >= DRIFT_MIN for one in still) <= 1
     rising = outcomes("drift +50 %")
-    assert sum(one.limit.drifts >= 0.3 for one in rising) >= 9
+    assert sum(one.limit.drifts >= DRIFT_MIN for one in rising) >= 9
 
 
 def test_windows_that_fail_at_any_rate_are_counted_as_such() -> None:

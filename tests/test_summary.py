@@ -293,3 +293,11 @@ def test_a_run_folder_may_have_letters_that_a_pattern_has(tmp_path: Path) -> Non
     made.search()
     summary = summarise_run(made.folder, made.experiment, "complete", "now")
     assert summary.usage != []
+
+
+def test_what_a_search_could_not_settle_is_said(summary: Summary) -> None:
+    [row] = summary.limits
+    before = not_valid(summary)
+    moved = summary.model_copy(update={"limits": [row.model_copy(update={"drift": 0.6})]})
+    wide = summary.model_copy(update={"limits": [row.model_copy(update={"precise": False})]})
+    assert len(not_valid(moved)) == len(not_valid(wide)) == len(before) + 1

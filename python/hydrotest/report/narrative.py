@@ -30,6 +30,7 @@ from hydrotest.summary.spark import JobTest
 from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Starved
 from hydrotest.units import show_bytes, show_duration, show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
+from hydrotest.verdicts.limit import DRIFT_MIN
 
 STOPPED = {
     "latency": "above it the response time misses its objective",
@@ -450,10 +451,21 @@ def _beside(row: Limit | Generator) -> str:
     return ", combined" if row.tenancy == "combined" else ""
 
 
+def _search_words(row: Limit) -> list[str]:
+    """What a search could not settle."""
+    out = []
+    if row.drift is not None and row.drift >= DRIFT_MIN:
+        out.append(f"the limit moved during the search (probability {row.drift:.0%}); what is shown is the limit at its end")
+    if row.precise is False and row.limit is not None and not row.at_least:
+        out.append(f"the search ended after {row.repeats} windows, before its interval was as narrow as asked (`search.trials`)")
+    return out
+
+
 def not_valid(summary: Summary) -> list[str]:
     """What does not count, and why."""
     out = list(summary.problems)
     out += [f"{row.workload}{_beside(row)}: {reason}" for row in summary.limits for reason in row.invalid_because]
+    out += [f"{row.workload}{_beside(row)}: {words}" for row in summary.limits for words in _search_words(row)]
     out += [f"{row.workload}{_beside(row)}: only “at least”: {'; '.join(row.at_least_because)}" for row in summary.limits if row.at_least]
     out += [f"the generator of {row.workload}{_beside(row)} had no headroom: {'; '.join(row.why_not)}"
             for row in summary.generator if row.has_room is False and not any(

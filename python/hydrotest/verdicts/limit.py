@@ -17,6 +17,11 @@ class Stop(StrEnum):
     """It ended before any rule failed."""
 
 
+DRIFT_MIN = 0.3
+"""Probability at which a limit is said to have moved during its search. Simulated, 0 to 1 % of limits that stand are, and 66 % of those
+that rise by half (`benchmarks/limits.py`)."""
+
+
 class LapseCause(StrEnum):
     """What explains a window that failed below the limit."""
 
