@@ -123,21 +123,24 @@ class LimitSearch:
     """Rates and whether all held, in order."""
     _some: set[str] = field(init=False, default_factory=set)
     """Subjects of which a window held."""
-    _next: float | None = field(init=False)
+    _next: float | None = field(init=False, default=None)
+    _is_chosen: bool = field(init=False, default=False)
+    """Whether `_next` is of today: a report records many windows, and asks for no rate."""
 
     def __post_init__(self) -> None:
         names = (ALL, *self.subjects) if len(self.subjects) > 1 else (ALL,)
         self.posteriors = {name: Posterior(self.saturated, self.precision, self.centre) for name in names}
         self._asked = self.posteriors[ALL].asked(self.ceiling)
-        self._next = self._choose()
 
     def propose(self) -> float | None:
         """The next rate to try; None when the search is over."""
+        if not self._is_chosen:
+            self._next, self._is_chosen = self._choose(), True
         return self._next
 
     def record(self, held: bool, rate: float | None = None, failed: Collection[str] = ()) -> None:
         """How the proposed rate went, or another one. `failed`: the subjects that did not hold."""
-        at = self._next if rate is None else rate
+        at = self.propose() if rate is None else rate
         if at is None:
             raise ValueError("the search is over: name the rate of this window")
         self.windows.append((at, held))
@@ -146,7 +149,7 @@ class LimitSearch:
             posterior.observe(at, own)
             if own:
                 self._some.add(name)
-        self._next = self._choose()
+        self._is_chosen = False
 
     def limit(self, subject: str = ALL) -> Limit:
         """The answer so far; complete once `propose` returns None."""
