@@ -10,7 +10,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.limits.decided import JUDGED, SEARCH_BEGAN, thresholds
-from hydrotest.analysis.limits.search import LimitSearch
+from hydrotest.analysis.limits.search import limit_search
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.spec.load import load_experiment
@@ -155,8 +155,7 @@ class SyntheticRun:
     def search(self, refused: int = 0) -> None:
         """A complete isolated test. `refused`: operations of each second of its trials that fail at once."""
         saturated = self.trial("saturated", None)
-        settings = self.experiment.search
-        search = LimitSearch(self.measured(saturated).achieved, settings.precision, settings.trials)
+        search = limit_search(self.measured(saturated).achieved, self.experiment.search)
         self.folder.journal(SEARCH_BEGAN, test=0, name="ingest", saturated=search.saturated, thresholds=thresholds())
         while (rate := search.propose()) is not None:
             trial = self.trial("search", rate, refused=refused)

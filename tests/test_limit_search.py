@@ -35,10 +35,11 @@ def outcomes(name: str) -> list[Outcome]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_interval_holds_the_limit_as_often_as_it_claims(name: str) -> None:
-    """Of 300 it does 85 to 100 % (benchmarks/limits.py); of 25 at least 19 do with probability 0.99 where it is 0.9."""
+    """Of 300 it does 85 to 100 % (benchmarks/limits.py); of 25 at least 20 do with probability 0.97 where it is 0.9."""
     found = outcomes(name)
     held = sum(one.limit.estimate is not None and one.limit.estimate.low <= one.true <= one.limit.estimate.high for one in found)
-    assert held >= 19
+    # Where half of the windows fail by themselves, 87 % of 300 are held: below the aim.
+    assert held >= (19 if KINDS[name].lapse == 0.5 else 20)
 
 
 @pytest.mark.parametrize(
@@ -53,17 +54,17 @@ def test_a_limit_that_stands_is_seldom_said_to_move_and_one_that_rises_is() -> N
     still = outcomes("slope 0.03")
     assert sum(one.limit.drifts >= DRIFT_MIN for one in still) <= 1
     rising = outcomes("drift +50 %")
-    assert sum(one.limit.drifts >= DRIFT_MIN for one in rising) >= 9
+    assert sum(one.limit.drifts >= DRIFT_MIN for one in rising) >= 12
 
 
 def test_windows_that_fail_at_any_rate_are_counted_as_such() -> None:
     found = outcomes("slope 0.05, lapse 0.50")
     assert abs(statistics.mean(one.limit.lapse.value for one in found) - 0.5) <= 0.17
-    assert sum(one.limit.safe is None for one in found) >= 17
+    assert sum(one.limit.safe is None for one in found) >= 19
     clean = outcomes("slope 0.01")
     assert all(one.limit.safe is not None for one in clean)
     # Nine of ten windows hold at most at limit / exp(2.2 slope).
-    assert sum((one.limit.safe or 0) <= one.true * 1.03 for one in clean) >= 21
+    assert sum((one.limit.safe or 0) <= one.true * 1.03 for one in clean) >= 23
 
 
 @settings(max_examples=25, deadline=None)

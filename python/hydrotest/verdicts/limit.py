@@ -18,8 +18,8 @@ class Stop(StrEnum):
 
 
 DRIFT_MIN = 0.3
-"""Probability at which a limit is said to have moved during its search. Simulated, 0 to 1 % of limits that stand are, and 66 % of those
-that rise by half (`benchmarks/limits.py`)."""
+"""Probability at which a limit is said to have moved during its search. Simulated, 0 to 2 % of limits that stand are, 5 % where half of
+the windows fail by themselves, and 66 % of those that rise by half (`benchmarks/limits.py`)."""
 
 
 class LapseCause(StrEnum):

@@ -98,7 +98,6 @@ class Posterior:
         offsets: Floats = ((np.arange(-(last - first), last - first + 1) - 0.5) * self._cell).astype(np.float64)
         self._by_offset: Floats = _holds(offsets[None, :], self._slopes[:, None], self._lapses[:, None])
         """By pair of slope and lapse, and ln(rate) - ln(threshold)."""
-        self.windows = 0
 
     def observe(self, rate: float, held: bool) -> None:
         """A window at a rate held, or failed."""
@@ -106,7 +105,6 @@ class Posterior:
         self._p = self._p * (likely if held else 1 - likely)
         self._p /= self._p.sum()
         self._p[1] = _moved(self._p[1], self._kernel)
-        self.windows += 1
 
     @property
     def drifts(self) -> float:

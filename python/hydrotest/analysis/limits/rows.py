@@ -16,7 +16,7 @@ from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.estimate import Causes, Window, estimated, flaws_of, near_limit
 from hydrotest.analysis.limits.headroom import judge_headroom
 from hydrotest.analysis.limits.lapses import lapse_causes
-from hydrotest.analysis.limits.search import LimitSearch, RetryBudget
+from hydrotest.analysis.limits.search import LimitSearch, RetryBudget, limit_search
 from hydrotest.analysis.limits.verdict import Verdict, judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.intervals import t_interval
@@ -134,8 +134,7 @@ class Limits:
         self, saturated: float, judged: list[tuple[Measured, Verdict]]
     ) -> tuple[LimitSearch, list[tuple[Measured, Verdict, float]]]:
         """The search, and the trials that counted with their rates: those that were repeated were disturbed."""
-        settings = self.experiment.search
-        search = LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
+        search = limit_search(saturated, self.experiment.search)
         retries = RetryBudget()
         counted = []
         for measured, verdict in judged:

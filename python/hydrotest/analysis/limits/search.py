@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hydrotest.analysis.limits.posterior import CENTRE, Estimate, Posterior
+from hydrotest.spec.models import Search
 from hydrotest.verdicts.trial import Disturbance
 
 RETRIES_MAX = 20
@@ -193,6 +194,11 @@ class LimitSearch:
         recent = [rate for rate, _ in self.windows[-SAME_MAX:]]
         tired = {rate for rate, times in Counter(recent).items() if times == SAME_MAX}
         return next(self._asked[int(at)] for at in np.argsort(tells, kind="stable") if self._asked[int(at)] not in tired)
+
+
+def limit_search(saturated: float, settings: Search) -> LimitSearch:
+    """The search of one workload's limit, as an experiment asks for it."""
+    return LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
 
 
 def _knows_lapse(posterior: Posterior) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hydrotest.analysis.by_test.files import next_at_once, rate_of
 from hydrotest.analysis.limits.decided import Decided
-from hydrotest.analysis.limits.search import LimitSearch
+from hydrotest.analysis.limits.search import limit_search
 from hydrotest.analysis.limits.verdict import Verdict, judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
@@ -118,8 +118,7 @@ class IsolatedTest:
         def verdict(trial: Trial) -> Verdict:
             return judge(Measured.read(self.bench.runner.folder, trial, workload.name), objective)
 
-        search = LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
-        return Searcher(self.index, workload.name, search, self.bench, attempt, verdict)
+        return Searcher(self.index, workload.name, limit_search(saturated, settings), self.bench, attempt, verdict)
 
     async def _times(self, batch: Batch) -> None:
         """A batch job has times, not rates: each of its tests runs as often as there are searches."""
