@@ -44,7 +44,7 @@ from hydrotest.analysis.statistics.intervals import pooled_deviation
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.hosts.local import node_binary
-from hydrotest.report.bounds import full_inside
+from hydrotest.report.bounds import full_on
 from hydrotest.report.wording.binding import explained
 from hydrotest.report.wording.figures import of_hosts
 from hydrotest.run.lifecycle.events import Silent
@@ -59,6 +59,7 @@ from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.hosts import NetnsHost as NetnsSpec
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.spark import Spark
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
@@ -142,7 +143,9 @@ async def case(bench: Bench, press: Squeezable, plant: Plant, index: int) -> dic
     busy = [await bench.hosts[name].node("supervise", burner(folder.path, name, index).settings()) for name in plant.busy]
     try:
         await press.trial(TrialPlan("settle", Purpose.WARM_UP, 0.0, 5.0, index), plant.load_spec)
-        await press.trial(TrialPlan(FREELY, Purpose.BATCH if isinstance(press, Batch) else "saturated", 1.0, 6.0, index), plant.load_spec)
+        await press.trial(
+            TrialPlan(FREELY, Purpose.BATCH if isinstance(press, Batch) else Purpose.SATURATED, 1.0, 6.0, index), plant.load_spec
+        )
         if _freely(folder, index).status == "done":
             await Squeezer(index, press, BUDGET_S, bench, [], plant.load_spec).run()
     finally:
@@ -226,7 +229,8 @@ def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) ->
         rate = rate_of(folder, trial, name)
         speeds = speed_rows(read_samples(folder.folder_of(trial), layout.HOST_SAMPLES), machine)
         corrected = partial(by_speed, rate, speeds)
-        for how, one in zip(HOW, (rate, corrected), strict=True):
+        ways: tuple[Callable[[SqueezeBlock], float | None], ...] = (rate, corrected)
+        for how, one in zip(HOW, ways, strict=True):
             for turn, before, after in changes(trial.turns, one):
                 if turn.given < 1:
                     changed[how].setdefault(Candidate(tuple(turn.hosts), turn.resource or ""), []).append(
@@ -246,9 +250,9 @@ def by_speed(rate: Callable[[SqueezeBlock], float | None], speeds: pl.DataFrame,
 
 def told_inside(experiment: Experiment, verdict: BoundBy) -> list[InsideLine]:
     """The limits inside the system that the verdict shows to a reader."""
-    spark = experiment.systems.spark
+    spark = experiment.systems.of(Spark)
     workers = spark.workers if spark is not None else []
-    return full_inside({"bound_by": verdict, "workers": workers}) if verdict.confirmed else inside(verdict.evidence)
+    return full_on(verdict, workers) if verdict.confirmed else inside(verdict.evidence)
 
 
 async def family(name: str, plants: str, times: int, out: Path) -> None:

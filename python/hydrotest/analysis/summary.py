@@ -108,7 +108,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         systems=_rows(System, environment.get("systems", []), run),
         limits=limit_rows,
         levels=level_rows(run, experiment, trials) + [row for together in combined for row in together.all_out_rows()],
-        given_rates=given_rates(run, experiment, trials),
+        given_rates=given_rates(run, experiment, trials, decided),
         curves=curves(run, experiment, trials),
         interference=interference,
         integrity=integrity_rows(trials, journal),

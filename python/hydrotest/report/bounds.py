@@ -144,12 +144,16 @@ def ceiling_words(line: UseLine) -> str:
 
 
 def full_inside(row: Limit | Job) -> list[InsideLine]:
+    """What was full inside the services on the hosts whose CPU is proven to bind, and uses CPU."""
+    return full_on(row.bound_by, row.workers if isinstance(row, Job) else [])
+
+
+def full_on(bound: BoundBy, workers: Sequence[str]) -> list[InsideLine]:
     """What was full inside the services on the hosts whose CPU is proven to bind, and uses CPU. What is known
     of all executors holds for the workers. Threads and slots only wait for what binds."""
-    bound = row.bound_by
     if bound.resource != "cpu":
         return []
-    is_worker = not set(bound.binds).isdisjoint(row.workers if isinstance(row, Job) else [])
+    is_worker = not set(bound.binds).isdisjoint(workers)
     full = [line for line in inside(bound.evidence) if line.spends]
     return [line for line in full if (line.host in bound.binds if line.host else is_worker)]
 

@@ -53,11 +53,24 @@ def held_sheet(summary: Summary) -> Table:
     for soak in summary.soak:
         for load in soak.workloads:
             latency = load.latency_ms or Latency()
+            sure = NONE if load.verdict is None else f"{load.verdict.verdict} ({load.verdict.probability:.1%})"
             over = f"{len(load.missed_at_s)} of {len(load.buckets)}" if any(b.met is not None for b in load.buckets) else NONE
             asked = NONE if load.offered is None else rate(load.offered)
             rows.append([load.workload, asked, rate(load.achieved), *(decimal(ms, 2) for ms in (latency.p50, latency.p99, latency.max)),
-                         f"{load.errors:,}", over, yes_no(load.accepted), "; ".join(load.reasons) or NONE])  # fmt: skip
-    heads = ["workload", "offered", "achieved", "median ms", "p99 ms", "max ms", "errors", "stretches over its latency", "held", "because"]
+                         f"{load.errors:,}", over, sure, yes_no(load.accepted), "; ".join(load.reasons) or NONE])  # fmt: skip
+    heads = [
+        "workload",
+        "offered",
+        "achieved",
+        "median ms",
+        "p99 ms",
+        "max ms",
+        "errors",
+        "stretches over its latency",
+        "most stretches, 95 %",
+        "held",
+        "because",
+    ]
     return Table("Soak: was it held", heads, rows)
 
 

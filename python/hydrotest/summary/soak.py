@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hydrotest.summary.base import FAILED_IN_TIMES, IN_WORDS, NO_LATENCY, TRIAL, WORKLOAD, Count, Latency, Number, Row
+from hydrotest.verdicts.limit import RateVerdict
 from hydrotest.verdicts.trial import Failure
 
 
@@ -53,6 +54,16 @@ class Stall(Row):
     seconds: Number = Field(description="Its length.")
 
 
+class Stretches(Row):
+    """Whether most stretches of a soak meet the latency objective, with 95 %."""
+
+    stretches: Count = Field(description="Stretches that were judged.")
+    held: Count = Field(description="Of these: stretches that met it.")
+    independent: Number = Field(description="So many independent stretches would be worth as much: neighbours depend on each other.")
+    probability: Number = Field(description="Probability that most stretches meet it, 0 to 1.")
+    verdict: RateVerdict = Field(description="What is known with 95 %.")
+
+
 class SoakWorkload(Row):
     """A workload of a soak."""
 
@@ -75,6 +86,9 @@ class SoakWorkload(Row):
     because: list[Failure] = Field(default_factory=list, description="Why it was not held, as codes and figures.")
     reasons: list[str] = Field(description=IN_WORDS)
     missed_at_s: list[Number] = Field(description="Stretches that missed the latency objective.")
+    verdict: Stretches | None = Field(
+        None, description="Whether most stretches meet the latency objective; null: there is none, or there are fewer than 20 stretches."
+    )
 
 
 class SoakService(Row):

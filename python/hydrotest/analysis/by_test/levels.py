@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
+from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.given_rate import holds_probability, verdict_on
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
@@ -34,14 +35,17 @@ def level_rows(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> l
     return rows
 
 
-def given_rates(run: RunFolder, experiment: Experiment, trials: list[Trial]) -> list[GivenRate]:
-    """A row for each rate with a verdict, in the order of the experiment."""
+def given_rates(run: RunFolder, experiment: Experiment, trials: list[Trial], decided: Decided) -> list[GivenRate]:
+    """A row for each rate with a verdict, in the order of the experiment. Windows count as they were decided."""
     rows = []
     for index, test in experiment.tests_of(Levels):
         for rate in test.rates if test.verdict is not None else []:
             own = [t for t in trials if t.test == index and t.status == "done" and t.purpose == Purpose.LEVEL
                    and any(load.workload == test.workload and load.offered == rate and load.outcome is not None for load in t.loads)]  # fmt: skip
-            verdicts = [judge(Measured.read(run, trial, test.workload), experiment.objective(test.workload)) for trial in own]
+            verdicts = [
+                decided.of_trial(trial.number) or judge(Measured.read(run, trial, test.workload), experiment.objective(test.workload))
+                for trial in own
+            ]
             held = sum(verdict.accepted for verdict in verdicts)
             assert test.verdict is not None
             if own:

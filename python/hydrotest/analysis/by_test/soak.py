@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import polars as pl
 from scipy import special
 
 from hydrotest.analysis.by_test.fault import STALL_OPERATIONS, stalls
+from hydrotest.analysis.limits.given_rate import verdict_on_stretches
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.rates import service_rates
@@ -28,7 +29,7 @@ from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.base import Latency
-from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall
+from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall, Stretches
 
 if TYPE_CHECKING:
     import ruptures
@@ -122,6 +123,7 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[Soa
         objective = experiment.objective(load.workload)
         verdict = None if load.offered is None else judge(measured, objective)
         buckets = _buckets(measured, objective)
+        on_stretches = verdict_on_stretches([bucket.met for bucket in buckets if bucket.met is not None])
         drift = {}
         changes = []
         series = {"achieved": [b.achieved for b in buckets], "p50_ms": [b.p50_ms for b in buckets], "p99_ms": [b.p99_ms for b in buckets]}
@@ -139,7 +141,8 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[Soa
                      gave_up=load.outcome.gave_up, drift_pct=drift, changes=changes, buckets=buckets,
                      stalls=_stalls(measured),
                      accepted=None if verdict is None else verdict.accepted, because=[] if verdict is None else list(verdict.because), reasons=[],
-                     missed_at_s=[b.at_s for b in buckets if b.met is False]))  # fmt: skip
+                     missed_at_s=[b.at_s for b in buckets if b.met is False],
+                     verdict=None if on_stretches is None else Stretches(**asdict(on_stretches))))  # fmt: skip
     return rows
 
 

@@ -13,7 +13,8 @@ from hydrotest.analysis.limits.search import Judged, RetryBudget
 from hydrotest.store.folder import RunFolder
 
 JUDGED = "judged"
-"""In the journal, of each trial of a search: `trial`, what was `proposed`, whether it was `accepted`, whether it counts (`excused`: it does not), `stopped_by`."""
+"""In the journal, of each trial of a search, and of each window at a rate with a verdict: `trial`, what was `proposed`, whether it was
+`accepted`, whether it counts (`excused`: it does not), `stopped_by`."""
 SEARCH_BEGAN = "search began"
 """In the journal, with `test`, `name` (a workload, or `combined`), the `saturated` rate that the search's grid lies below, and the `thresholds` of its verdicts."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from functools import partial
 
+from hydrotest.analysis.limits.decided import JUDGED, Decided
 from hydrotest.analysis.limits.given_rate import verdict_on
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
@@ -16,6 +17,7 @@ from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.levels import Pressed
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
+from hydrotest.summary.base import finite
 from hydrotest.units import show_rate
 from hydrotest.verdicts.limit import RateVerdict
 
@@ -28,6 +30,7 @@ class LevelsTest:
         self.test = test
         self.bench = bench
         self.workload = expected(workloads[test.workload], Rated)
+        self.decided = Decided.read(bench.runner.folder)
         self.done = [t for t in done if t.test == index and t.status == "done" and t.purpose == Purpose.LEVEL and t.is_about(test.workload)]
 
     async def run(self) -> None:
@@ -45,15 +48,22 @@ class LevelsTest:
             trial = done.popleft() if done else await self._measured(client, rate, in_flight)
             if self.test.sure is None:
                 return
-            held += self._holds(trial)
+            held += self._holds(trial, rate)
             known = verdict_on(held, number, self.test.sure)
             if known is not RateVerdict.UNKNOWN:
                 self.bench.listener.say(f"{self.test.workload}: {known} {show_rate(rate or 0.0)}/s, {held} of {number} windows held")
                 return
 
-    def _holds(self, trial: Trial) -> bool:
-        measured = Measured.read(self.bench.runner.folder, trial, self.test.workload)
-        return judge(measured, self.bench.experiment.objective(self.test.workload)).accepted
+    def _holds(self, trial: Trial, rate: float | None) -> bool:
+        """Whether a window held, as it was decided when it was measured."""
+        folder = self.bench.runner.folder
+        then = self.decided.of_trial(trial.number)
+        if then is not None:
+            return then.accepted
+        verdict = judge(Measured.read(folder, trial, self.test.workload), self.bench.experiment.objective(self.test.workload))
+        folder.journal(JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=verdict.void is not None, excused=False,
+                       stopped_by=verdict.stopped_by, because=finite(list(verdict.because)))  # fmt: skip
+        return verdict.accepted
 
     async def _measured(self, client: str, rate: float | None, in_flight: int | None) -> Trial:
         await self.workload.prepare()
