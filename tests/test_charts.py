@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from importlib import resources
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import jsonschema
 import polars as pl
 import pytest
 
 from hydrotest.analysis.summary import summarise_run
-from hydrotest.report import charts
-from hydrotest.report.table import Table
+from hydrotest.report.figures import hosts, theme
 from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
@@ -31,20 +27,13 @@ def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_r
     brief = own.head(3).with_columns(pl.lit("brief").alias("service"))
     pl.concat([own, brief]).write_parquet(path / layout.SERVICE_SAMPLES)
     # So few points that the one is thinned and the other is not.
-    monkeypatch.setattr(charts, "POINTS_MAX", 5)
-    figure = charts.service_figure(made.folder, trials)
+    monkeypatch.setattr(theme, "POINTS_MAX", 5)
+    figure = hosts.service_figure(made.folder, trials)
     assert figure is not None
     assert [row[0] for row in figure.rows] == ["brief", "kafka-0"]
     drawn = [row["service"] for row in next(iter(figure.spec["datasets"].values()))]
     assert {"brief", "kafka-0"} == set(drawn)
     assert len(drawn) <= 2 * 5
-
-
-def test_no_sheet_is_left_out_of_the_report() -> None:
-    """What the tables have, the page has: each sheet names the section that it stands in, and the page has all of those."""
-    template = resources.files("hydrotest.report").joinpath("templates/report.html").read_text()
-    shown = set(re.findall(r'sheet\.section == "(\w+)"', template))
-    assert shown == set(get_args(get_type_hints(Table)["section"]))
 
 
 def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:

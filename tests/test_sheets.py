@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hydrotest.percentiles import heads
-from hydrotest.report.html import with_code
+from hydrotest.report.page.page import with_code
 from hydrotest.report.sheets import limits_sheet
 from hydrotest.report.table import NONE, figure_columns
 from tests.rows import summary_of

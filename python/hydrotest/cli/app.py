@@ -93,13 +93,17 @@ def down(experiment: Path, *, as_json: Json = False) -> int:
 
 
 @app.command
-def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: bool = False, as_json: Json = False) -> int:
-    """Print a run's tables, or those of a Spark event log.
+def show(
+    run: Path | None = None, section: str | None = None, *, spark_log: Path | None = None, rejudge: bool = False, as_json: Json = False
+) -> int:
+    """Print a run's answers at a glance, the tables behind one of them, or those of a Spark event log.
 
     Parameters
     ----------
     run
         The run's folder.
+    section
+        The tables of one question: limits, bottlenecks, together, spark, dataflow, integrity, trials, usage, or all.
     spark_log
         An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
         A file, a folder of rolled files, a zip of the history server; of a directory with several logs, a list of them.
@@ -112,7 +116,7 @@ def show(run: Path | None = None, *, spark_log: Path | None = None, rejudge: boo
         return show_spark_log(spark_log, as_json)
     from hydrotest.cli.commands.show import show
 
-    return show(run, rejudge, as_json)
+    return show(run, section, rejudge, as_json)
 
 
 @app.command

@@ -23,6 +23,6 @@ class TestKind:
     sheets: tuple[Ref, ...] = ()
     """Its tables: from a summary to a `report.table.Table`, each."""
     figures: tuple[Ref, ...] = ()
-    """Its figures: from a summary to a list of `report.charts.Figure`, each."""
+    """Its figures: from a summary to a list of `report.figures.theme.Figure`, each."""
     is_short: bool = False
     """May be written as a list of workloads alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hydrotest.report.sections import Section
 from hydrotest.report.table import Table, rate
 from hydrotest.summary.model import Summary
 
@@ -24,4 +25,10 @@ def doubling_sheet(summary: Summary) -> Table:
         for row in summary.doublings
     ]
     heads = ["workload", "generators", "rate/s", "with twice as many", "change", "95 % interval", "pairs", "raised"]
-    return Table("Twice the generators", heads, rows)
+    return Table(
+        "Twice the generators",
+        heads,
+        rows,
+        Section.BOTTLENECKS,
+        ("workload", "generators", "rate/s", "with twice as many", "change", "raised"),
+    )

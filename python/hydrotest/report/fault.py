@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
-from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.figures.theme import Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal
 from hydrotest.summary.fault import Fault, FaultWorkload
 from hydrotest.summary.model import Summary

@@ -11,7 +11,6 @@ from hydrotest.analysis.together.starvation import frees
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence, held_back_words
 from hydrotest.report.dataflow import promise_sentences, step_sentences
-from hydrotest.report.doubts import failed_in_times
 from hydrotest.report.files import files_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
@@ -20,7 +19,6 @@ from hydrotest.report.unchecked import reads_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
 from hydrotest.summary.fault import Fault, FaultWorkload
-from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -30,7 +28,6 @@ from hydrotest.summary.spark import JobTest
 from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Starved
 from hydrotest.units import show_bytes, show_duration, show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
-from hydrotest.verdicts.limit import DRIFT_MIN
 
 STOPPED = {
     "latency": "above it the response time misses its objective",
@@ -445,33 +442,3 @@ def findings(summary: Summary) -> list[str]:
     if summary.status != "complete":
         sentences.append(f"The run is {summary.status}" + (f": {summary.error}" if summary.error else "") + ".")
     return sentences
-
-
-def _beside(row: Limit | Generator) -> str:
-    return ", combined" if row.tenancy == "combined" else ""
-
-
-def _search_words(row: Limit) -> list[str]:
-    """What a search could not settle."""
-    out = []
-    if row.drift is not None and row.drift >= DRIFT_MIN:
-        out.append(f"the limit moved during the search (probability {row.drift:.0%}); what is shown is the limit at its end")
-    if row.precise is False and row.limit is not None and not row.at_least:
-        out.append(f"the search ended after {row.repeats} windows, before its interval was as narrow as asked (`search.trials`)")
-    return out
-
-
-def not_valid(summary: Summary) -> list[str]:
-    """What does not count, and why."""
-    out = list(summary.problems)
-    out += [f"{row.workload}{_beside(row)}: {reason}" for row in summary.limits for reason in row.invalid_because]
-    out += [f"{row.workload}{_beside(row)}: {words}" for row in summary.limits for words in _search_words(row)]
-    out += [f"{row.workload}{_beside(row)}: only “at least”: {'; '.join(row.at_least_because)}" for row in summary.limits if row.at_least]
-    out += [f"the generator of {row.workload}{_beside(row)} had no headroom: {'; '.join(row.why_not)}"
-            for row in summary.generator if row.has_room is False and not any(
-                (limit.workload, limit.tenancy) == (row.workload, row.tenancy) and limit.at_least for limit in summary.limits)]  # fmt: skip
-    out += [f"{warm_up.workload}: its system had not settled after {warm_up.seconds:.0f} s of warm-up; a longer one may find more"
-            for warm_up in summary.warm_ups if not warm_up.settled]  # fmt: skip
-    out += failed_in_times(summary)
-    out += [f"trial {trial.trial} ({trial.slug}): {trial.reason}" for trial in summary.failed_trials]
-    return out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.percentiles import BRIEF, heads
-from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.figures.theme import Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary

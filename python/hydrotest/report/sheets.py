@@ -11,6 +11,7 @@ from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.levels import cassandra_sheet, given_rates_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
+from hydrotest.report.sections import Section
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
@@ -25,38 +26,28 @@ from hydrotest.verdicts.binding import BoundBy, Kind
 
 
 def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
-    """All tables that have rows. `kinds` is each workload's kind."""
-    every = [
-        limits_sheet(summary),
-        evidence_sheet(summary),
-        beside_sheet(summary, kinds),
-        interference_sheet(summary),
-        all_out_sheet(summary),
-        spark_sheet(summary),
-        job_time_sheet(summary),
-        scaling_sheet(summary),
-        speedup_sheet(summary),
-        ernest_sheet(summary),
-        spark_beside_sheet(summary),
-        files_sheet(summary),
-        dataflow_sheet(summary),
-        executors_sheet(summary),
-        queries_sheet(summary),
-        windows_sheet(summary),
-        splitter_beside_sheet(summary),
-        *(sheet.load()(summary) for kind in TESTS.values() for sheet in kind.sheets),
-        produce_sheet(summary, kinds),
-        cassandra_sheet(summary, kinds),
-        given_rates_sheet(summary),
-        rejected_sheet(summary),
-    ]
-    used = [usage_sheet(summary), by_test_sheet(summary), services_sheet(summary), generator_sheet(summary), overhead_sheet(summary)]
-    every += [
-        replace(integrity_sheet(summary), section="integrity"),
-        unchecked_sheet(summary),
-        *(replace(sheet, section="usage") for sheet in used),
-    ]
-    return [sheet for sheet in every if sheet.rows]
+    """All tables that have rows, by the order of the questions. `kinds` is each workload's kind."""
+    by_section: dict[Section, list[Table]] = {
+        Section.LIMITS: [limits_sheet(summary), beside_sheet(summary, kinds), files_sheet(summary)],
+        Section.BOTTLENECKS: [evidence_sheet(summary)],
+        Section.TOGETHER: [interference_sheet(summary), all_out_sheet(summary), services_sheet(summary)],
+        Section.SPARK: [
+            spark_sheet(summary), job_time_sheet(summary), scaling_sheet(summary), speedup_sheet(summary), ernest_sheet(summary),
+            spark_beside_sheet(summary),
+        ],
+        Section.DATAFLOW: [
+            dataflow_sheet(summary), executors_sheet(summary), queries_sheet(summary), windows_sheet(summary), splitter_beside_sheet(summary),
+        ],
+        Section.INTEGRITY: [integrity_sheet(summary), unchecked_sheet(summary)],
+        Section.TRIALS: [
+            produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),
+        ],
+        Section.USAGE: [usage_sheet(summary), by_test_sheet(summary), generator_sheet(summary), overhead_sheet(summary)],
+    }  # fmt: skip
+    every = [replace(sheet, section=section) for section, own in by_section.items() for sheet in own]
+    every += [sheet.load()(summary) for kind in TESTS.values() for sheet in kind.sheets]
+    order = list(Section)
+    return sorted((sheet for sheet in every if sheet.rows), key=lambda sheet: order.index(sheet.section))
 
 
 def limits_sheet(summary: Summary) -> Table:
@@ -93,7 +84,7 @@ def limits_sheet(summary: Summary) -> Table:
         "stopped by",
         "bound by",
     ]
-    return Table("Limits", columns, rows)
+    return Table("Limits", columns, rows, lead=("workload", "tenancy", "limit", "low … high", "p99 ms", "bound by"))
 
 
 def _stopped(row: Limit) -> str:
@@ -120,7 +111,7 @@ def spark_sheet(summary: Summary) -> Table:
     ]  # fmt: skip
     heads = ["test", "tenancy", "scale factor", "tasks per stage", "stages", "input", "shuffle read", "shuffle write", "slowest fetch wait s",
              "slowest shuffle write s", "total s (median)", "95 % of mean", "runs", "finished"]  # fmt: skip
-    return Table("Spark", heads, rows)
+    return Table("Spark", heads, rows, lead=("test", "tenancy", "scale factor", "stages", "total s (median)", "95 % of mean"))
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -157,7 +148,7 @@ def integrity_sheet(summary: Summary) -> Table:
         "unacked yet there",
         "in flight",
     ]
-    return Table("Integrity", heads, rows)
+    return Table("Integrity", heads, rows, lead=("workload", "tenancy", "acknowledged", "seen", "lost", "corrupted"))
 
 
 def generator_sheet(summary: Summary) -> Table:
@@ -180,6 +171,7 @@ def generator_sheet(summary: Summary) -> Table:
         "Generator",
         ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "memory", "run delay %", "wait p99 ms", "had room"],
         rows,
+        lead=("workload", "tenancy", "busiest thread %", "run delay %", "wait p99 ms", "had room"),
     )
 
 

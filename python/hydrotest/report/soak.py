@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
-from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.figures.theme import Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.times import times_of
 from hydrotest.summary.base import Latency
@@ -71,7 +71,7 @@ def held_sheet(summary: Summary) -> Table:
         "held",
         "because",
     ]
-    return Table("Soak: was it held", heads, rows)
+    return Table("Soak: was it held", heads, rows, lead=("workload", "offered", "p99 ms", "errors", "stretches over its latency", "held"))
 
 
 def soak_sheet(summary: Summary) -> Table:

@@ -5,22 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from hydrotest.report.sections import Section
 from hydrotest.units import show_rate
 
 NONE = "–"
+COLUMNS_MAX = 7
+"""More columns than that cannot be read at once."""
+LEAD_MAX = 6
+"""Columns that are shown at once of a table with more than `COLUMNS_MAX`: one is for the rest."""
 _NUMBERED = re.compile(r"\d+:")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: title, column heads, cells as text, and the question of the report that it belongs to."""
+    """A table: title, column heads, cells as text, and the question of the report that it belongs to.
+
+    `lead`: the heads of the columns that are shown at once, at most `LEAD_MAX`; the others are behind each row. Empty: the first ones.
+    """
 
     title: str
     heads: list[str]
     rows: list[list[str]]
-    section: Literal["findings", "integrity", "unchecked", "usage"] = "findings"
+    section: Section = Section.TRIALS
+    lead: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> list[int]:
+        """Indexes of the columns that are shown at once: all, if those are not too many."""
+        if len(self.heads) <= COLUMNS_MAX:
+            return list(range(len(self.heads)))
+        return [self.heads.index(head) for head in self.lead] if self.lead else list(range(LEAD_MAX))
 
 
 def is_figure(cell: str) -> bool:

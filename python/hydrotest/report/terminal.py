@@ -1,19 +1,33 @@
-"""Tables and findings on the terminal."""
+"""Tables, findings and the answers at a glance on the terminal."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
+
+from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from hydrotest.report.narrative import headline, not_valid
+from hydrotest.report.doubts import not_valid
+from hydrotest.report.glance.model import Card, Chip, Glance, Look
+from hydrotest.report.glance.of_run import glance
+from hydrotest.report.narrative import headline
+from hydrotest.report.sections import QUESTIONS, Section
 from hydrotest.report.sheets import sheets
-from hydrotest.report.table import Table, figure_columns
+from hydrotest.report.table import NONE, Table, figure_columns
 from hydrotest.summary.model import Summary
+from hydrotest.units import show_rate
 
-COLUMN_LEAST = 4
-"""Columns have as many characters, or as many as they need: on a narrower terminal a table's lines are wrapped, but no column is left out."""
+LINES_MAX = 40
+"""Lines of the answers at a glance: a screen or two."""
+MARKS = {Look.PROVEN: "✓", Look.SUSPECTED: "?", Look.UNKNOWN: "–", Look.GOOD: "✓", Look.BAD: "✗"}
+STYLES = {Look.PROVEN: "bold cyan", Look.SUSPECTED: "yellow", Look.UNKNOWN: "dim", Look.GOOD: "green", Look.BAD: "bold red"}
+RECORD_GAP = 2
+CARDS_WIDTH_MAX = 130
+"""Wider, the eye loses the row."""
 
 
 def print_text(text: str, console: Console) -> None:
@@ -27,22 +41,149 @@ def print_head(bold: str, rest: str, console: Console) -> None:
 
 
 def print_sheet(sheet: Table, console: Console) -> None:
-    """One table on the terminal."""
+    """One table on the terminal; where it is wider than that, each row by itself, a line for each column."""
     # As `Text`: what users and other systems wrote is not our markup.
-    table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold")
+    table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for head, numeric in zip(sheet.heads, figure_columns(sheet.heads, sheet.rows), strict=True):
         table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
     for row in sheet.rows:
         table.add_row(*map(Text, row))
-    least = sum(3 + min(COLUMN_LEAST, max(map(len, (head, *(row[index] for row in sheet.rows))))) for index, head in enumerate(sheet.heads))
-    if console.width <= least:
-        table.width = least + 1
     console.print()
-    console.print(table, crop=False)
+    if _widest(sheet) <= console.width:
+        console.print(table, crop=False)
+    else:
+        _print_records(sheet, console)
+
+
+def _widest(sheet: Table) -> int:
+    """Columns of the terminal that a table needs; sentences, in its last column, are wrapped to a third of a line."""
+    widths = [max(len(head), *(len(row[index]) for row in sheet.rows)) for index, head in enumerate(sheet.heads)]
+    widths[-1] = min(widths[-1], 40)
+    return sum(widths) + 2 * len(widths)
+
+
+def _print_records(sheet: Table, console: Console) -> None:
+    """Each row by itself. Columns without any figure or word are left out."""
+    console.print(Text(sheet.title, "bold"))
+    names = max(map(len, sheet.heads)) + RECORD_GAP
+    for row in sheet.rows:
+        console.print(Text.assemble("  ", (f"{sheet.heads[0]} ", "dim"), (row[0], "bold")))
+        grid = RichTable.grid(padding=(0, 0))
+        grid.add_column(width=min(names, max(8, console.width // 2)), overflow="fold")
+        grid.add_column(overflow="fold")
+        for head, cell in zip(sheet.heads[1:], row[1:], strict=True):
+            if cell not in ("", NONE):
+                grid.add_row(Text(head, "dim"), Text(cell))
+        console.print(Padding(grid, (0, 0, 0, 4)), crop=False)
+
+
+def print_glance(summary: Summary, kinds: dict[str, str], console: Console, report: str | None = None) -> None:
+    """The answers in at most `LINES_MAX` lines. `report`: where the page is, if there is one."""
+    found = glance(summary, kinds)
+    for doubts in (4, 2, 0):
+        for cards in (len(found.cards), 12, 6, 3):
+            lines = _lines(summary, found, cards, doubts, console.width, report)
+            if len(lines) <= LINES_MAX or (doubts, cards) == (0, 3):
+                for line in lines:
+                    console.print(line, highlight=False, soft_wrap=True, end="\n")
+                return
+
+
+def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int, report: str | None) -> list[Text]:
+    """What is printed, line by line."""
+    scratch = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", emoji=False, legacy_windows=False)
+
+    def put(part: object) -> None:
+        scratch.print(part, highlight=False)
+
+    put(Text.assemble((summary.experiment, "bold"), f", run {summary.run}, {summary.status}"))
+    if summary.status != "complete" and summary.error:
+        put(Text(summary.error, "red"))
+    if found.cards:
+        put(_cards(found.cards[:cards], width))
+        if cards < len(found.cards):
+            put(Text(f"and {len(found.cards) - cards} more: hydrotest show {summary.run} limits", "dim"))
+    if found.together is not None:
+        put(Text("Together", "bold"))
+        for pair in found.together.pairs[:4]:
+            put(Text(f"  {pair.workload}: {pair.share:.0%} of what it reaches alone"))
+        for sentence in found.together.sentences:
+            put(Padding(Text(sentence), (0, 0, 0, 2)))
+        if found.together.bound is not None:
+            put(Padding(_chip("Bound by: ", found.together.bound), (0, 0, 0, 2)))
+    if found.actions:
+        put(Text("What to do next", "bold"))
+        for number, action in enumerate(found.actions, 1):
+            put(Padding(Text.assemble(f"{number}. {action.what.replace('`', '')} ", (action.gain.replace("`", ""), "dim")), (0, 0, 0, 2)))
+    if found.doubts:
+        put(Text("What does not count, or not fully", "bold"))
+        for doubt in found.doubts[:doubts]:
+            put(Padding(Text(doubt.replace("`", "")), (0, 0, 0, 2)))
+        if doubts < len(found.doubts):
+            put(Text(f"  {len(found.doubts) - doubts} {'more' if doubts else 'doubts'}: hydrotest show {summary.run} all", "dim"))
+    if report is not None:
+        put(Text.assemble(("Report: ", "bold"), report))
+    assert isinstance(scratch.file, io.StringIO)
+    lines = [Text.from_ansi(line) for line in scratch.file.getvalue().rstrip("\n").split("\n")]
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _cards(cards: Sequence[Card], width: int) -> RichTable:
+    """A row for each; columns that no card fills are left out."""
+    columns: dict[str, list[Text]] = {
+        "workload": [Text(card.workload) for card in cards],
+        "result": [
+            Text.assemble((f"{card.figure} {card.unit}".strip(), "bold"), f"\n{card.measure}; ", (_notes(card), "dim")) for card in cards
+        ],
+        "latency": [_gauge(card) for card in cards],
+        "bound by": [Text(NONE) if card.bound is None else _chip("", card.bound) for card in cards],
+        "account": [Text(NONE) if card.account is None else _chip("", card.account) for card in cards],
+    }
+    kept = {head: cells for head, cells in columns.items() if any(cell.plain != NONE for cell in cells)}
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, width=min(width, CARDS_WIDTH_MAX))
+    for head in kept:
+        table.add_column(head, overflow="fold", ratio={"bound by": 4, "result": 4, "account": 3}.get(head))
+    for cells in zip(*kept.values(), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _notes(card: Card) -> str:
+    """The interval in brackets, and the safe rate; of other cards the first sentence."""
+    if card.span is None:
+        return "".join(card.notes[:1])
+    safe = "" if card.span.safe is None else f", safe {show_rate(card.span.safe)}"
+    return f"[{show_rate(card.span.low)}, {show_rate(card.span.high)}]{safe}"
+
+
+def _gauge(card: Card) -> Text:
+    gauge = card.gauge
+    if gauge is None:
+        return Text(NONE)
+    of = "" if gauge.bound_ms is None else f"\nof {gauge.bound_ms:g} ms" if gauge.is_held else f"\nabove {gauge.bound_ms:g} ms"
+    return Text(f"{gauge.name} {gauge.value_ms:.1f} ms{of}", "" if gauge.is_held else "red")
+
+
+def _chip(head: str, chip: Chip) -> Text:
+    sure = f" ({chip.look})" if chip.look in (Look.PROVEN, Look.SUSPECTED) else ""
+    return Text.assemble(head, (f"{MARKS[chip.look]} {chip.text}{sure}", STYLES[chip.look]), (f"\n{chip.figure}" if chip.figure else ""))
+
+
+def print_section(section: Section, summary: Summary, kinds: dict[str, str], console: Console) -> None:
+    """The tables of one question; a line where there are none."""
+    print_head(summary.experiment, f", run {summary.run}, {summary.status}", console)
+    print_head(QUESTIONS[section], "", console)
+    own = [sheet for sheet in sheets(summary, kinds) if sheet.section is section]
+    for sheet in own:
+        print_sheet(sheet, console)
+    if not own:
+        print_text("Nothing of this was measured.", console)
 
 
 def print_summary(summary: Summary, kinds: dict[str, str], console: Console) -> None:
-    """Findings and tables on the terminal."""
+    """All findings and tables on the terminal."""
     print_head(summary.experiment, f", run {summary.run}, {summary.status}", console)
     for finding in headline(summary):
         print_head(finding.question, "", console)

@@ -44,7 +44,7 @@ def unchecked_sheet(summary: Summary) -> Table:
             [name, statement, "not written", "its condition did not hold (LWT)", NONE, f"{count:,}", NONE]
             for statement, count in account.not_applied.items()
         ]
-    return Table("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows, "unchecked")
+    return Table("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows)
 
 
 def reads_sentences(rows: Sequence[Integrity]) -> list[str]:

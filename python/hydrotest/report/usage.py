@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hydrotest.lazy import Lazy
-from hydrotest.report.charts import Figure, data, spec_of
+from hydrotest.report.figures.theme import Figure, data, spec_of
+from hydrotest.report.sections import Section
 from hydrotest.report.table import Table
 from hydrotest.summary.model import Summary
 from hydrotest.summary.usage import UsageByTest
@@ -59,7 +60,9 @@ def usage_sheet(summary: Summary) -> Table:
         "network out peak",
         "TCP segments out/s",
     ]
-    return Table("Usage while measured", heads, rows)
+    return Table(
+        "Usage while measured", heads, rows, lead=("host", "workload", "cores mean", "cores peak", "memory peak", "network out peak")
+    )
 
 
 def by_test_sheet(summary: Summary) -> Table:
@@ -107,5 +110,11 @@ def _figure(rows: list[UsageByTest], slug: str, title: str, unit: str, key: str,
     cells = [[value["test"], value["host"], f"{value['mean']:,.3g}", f"{value['peak']:,.3g}"] for value in values]
     caption = "The mean of each host while it was measured as a bar, its highest second as a mark."
     return Figure(
-        f"usage-{slug}", f"{title} by test and host", caption, spec_of(chart), ["test", "host", f"mean, {unit}", f"peak, {unit}"], cells
+        f"usage-{slug}",
+        f"{title} by test and host",
+        caption,
+        spec_of(chart),
+        ["test", "host", f"mean, {unit}", f"peak, {unit}"],
+        cells,
+        Section.USAGE,
     )

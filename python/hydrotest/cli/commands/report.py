@@ -7,7 +7,7 @@ from pathlib import Path
 from hydrotest.cli.output import print_json
 from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_DONE
-from hydrotest.report.html import write_report
+from hydrotest.report.page.page import write_report
 from hydrotest.store import layout
 
 

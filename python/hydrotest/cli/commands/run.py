@@ -13,9 +13,9 @@ from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedErr
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.jobs.jars import find_javac
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
-from hydrotest.report.html import write_report
 from hydrotest.report.missed_objectives import missed
-from hydrotest.report.terminal import print_summary
+from hydrotest.report.page.page import write_report
+from hydrotest.report.terminal import print_glance
 from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
@@ -57,8 +57,8 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     if as_json:
         print_json(ended.summary.written())
     else:
-        print_summary(ended.summary, kinds_of(spec), out_console())
-        print(f"\nreport: {folder.path / layout.REPORT}")
+        print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path / layout.REPORT))
+        print(f"Next: hydrotest show {folder.path} bottlenecks; hydrotest compare {folder.path} OTHER-RUN; hydrotest init")
     if ended.error is not None:
         print_error(ended.error, console)
         return ended.error.exit_code

@@ -1,0 +1,79 @@
+"""What all workloads reach at once, who gives way first, and why."""
+
+from __future__ import annotations
+
+from hydrotest.report.glance.chips import bound_chip
+from hydrotest.report.glance.model import Pair, TogetherGlance
+from hydrotest.summary.model import Summary
+from hydrotest.summary.together import SafeWorkingPoint, Starved
+
+SENTENCES_MAX = 3
+
+
+def together_of(summary: Summary) -> TogetherGlance | None:
+    """None if nothing ran together."""
+    point = summary.safe_working_point
+    pairs = _pairs(summary)
+    sentences = ([] if point is None else _at_the_point(point)) + [_short_of(one) for one in summary.together.starved]
+    first = None if point is None else point.first
+    combined = [row for row in summary.limits if row.tenancy == "combined"]
+    row = next((one for one in combined if one.workload == first), combined[0] if combined else None)
+    if not pairs and not sentences and row is None and not summary.interference:
+        return None
+    if not sentences and summary.interference:
+        changed = len({one.workload for one in summary.interference if one.significant})
+        names = {one.workload for one in summary.interference}
+        sentences = [f"{changed} of {len(names)} workloads change next to the others."]
+    return TogetherGlance(pairs, list(dict.fromkeys(sentences))[:SENTENCES_MAX], None if row is None else bound_chip(row.bound_by))
+
+
+def _pairs(summary: Summary) -> list[Pair]:
+    """Isolated limits, and what is left of them; of batch tests the runs in an hour."""
+    point = summary.safe_working_point
+    alone = {row.workload: row for row in summary.limits if row.tenancy == "isolated" and row.limit}
+    combined = {row.workload: row for row in summary.limits if row.tenancy == "combined" and row.limit}
+    found = [
+        Pair(
+            name,
+            row.unit,
+            row.limit,
+            *((point.rates[name], combined[name].limit) if point and name in point.rates else (combined[name].limit or 0.0, None)),
+        )
+        for name, row in alone.items()
+        if name in combined and row.limit
+    ]
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for job in summary.spark:
+        times.setdefault((job.workload, job.test), {})[job.tenancy] = job.total_s
+    # A time grows where a rate falls: pairs are of rates, runs an hour.
+    found += [
+        Pair(f"{workload} {test}" if test != workload else workload, "runs/h", 3600 / both["isolated"], 3600 / both["combined"])
+        for (workload, test), both in times.items()
+        if both.get("isolated") and both.get("combined")
+    ]
+    if not found:
+        found = [
+            Pair(row.workload, "/s", row.isolated, row.combined)
+            for row in summary.interference
+            if row.metric == "achieved" and row.isolated
+        ]
+    return found
+
+
+def _at_the_point(point: SafeWorkingPoint) -> list[str]:
+    least = "at least " if point.at_least else ""
+    sure = f" (90 % sure: {point.low:.0%} to {point.high:.0%})" if point.confidence is not None else ""
+    out = [f"All hold their objectives together up to {least}{point.fraction:.0%} of what each holds alone{sure}."]
+    if point.first is not None:
+        out.append(f"{point.first} gives way first.")
+    out += [
+        f"With {one.workload} {one.percentile} ≤ {one.bound_ms:g} ms instead of {one.asked_ms:g} ms, all hold up to {one.fraction:.0%}."
+        for one in point.relaxed if one.fraction is not None
+    ]  # fmt: skip
+    return out
+
+
+def _short_of(row: Starved) -> str:
+    if row.resource is None:
+        return f"{row.workload} gets worse, though no resource is used up."
+    return f"{row.workload} is short of {row.resource}: {row.host} used {row.share:.0%} of it."
