@@ -75,10 +75,10 @@ def check_rights(experiment: Experiment) -> None:
         raise BadInputError(f"{', '.join(emulated)}: emulated hosts need root (namespaces, control groups, mounts)",
                             "Run it with sudo, or use `connect: local`.")  # fmt: skip
     is_squeezed = any(test.needs_squeeze for test in experiment.tests)
-    squeezed = [name for name, host in experiment.hosts.items() if host.may_run_cpu_hog]
+    squeezed = [name for name, host in experiment.hosts.items() if host.needs_root_to_squeeze]
     if is_squeezed and squeezed and os.geteuid() != 0:
         raise BadInputError(
-            f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or leave it out."
+            f"{', '.join(squeezed)}: `squeeze: allow` needs root (real-time scheduling)", "Run it with sudo, or write `squeeze: try`."
         )
 
 
@@ -102,7 +102,7 @@ async def make_host_pool(experiment: Experiment, scratch: Path) -> HostPool:
 
 async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:
     """See `kinds.host.HostKind`."""
-    may_squeeze = any(spec.squeeze == "allow" for spec in specs.values())
+    may_squeeze = any(spec.squeeze is not None for spec in specs.values())
     # However many names there are: it is one machine.
     return Group({name: LocalHost(name, scratch, spec.address, may_squeeze) for name, spec in specs.items()})
 

@@ -115,8 +115,12 @@ class LocalHost(LocalFiles):
             cpu_hog = await self.node("cpu-hog", {"left": factor})
             try:
                 await cpu_hog.expect("ready")
-            except BaseException:  # refused, or a run that is being ended: it takes nothing any longer
+            except BaseException as error:  # refused, or a run that is being ended: it takes nothing any longer
                 await cpu_hog.close()
+                if isinstance(error, TrialFailedError) and os.geteuid() != 0:
+                    raise TrialFailedError(
+                        f"taking cores away needs root (real-time scheduling): run it with sudo. {error.message}"
+                    ) from error
                 raise
             self._cpu_hog = cpu_hog
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
-from hydrotest.report.figures.theme import Figure, data, spec_of
+from hydrotest.report.figures.theme import PALETTE, QUIET, Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal
 from hydrotest.summary.fault import Fault, FaultWorkload
 from hydrotest.summary.model import Summary
@@ -25,11 +25,11 @@ def fault_figures(summary: Summary) -> list[Figure]:
 def _figure(number: int, fault: Fault, load: FaultWorkload) -> Figure:
     x = alt.X("at_s:Q", title="seconds of the test")
     base = alt.Chart(data([point.written() for point in load.series])).encode(x=x)
-    rate = base.mark_line(color="#2a9d8f").encode(y=alt.Y("rate:Q", title="completed a second"))
-    backlog = base.mark_area(color="#e76f51", opacity=0.35).encode(y=alt.Y("in_flight:Q", title="in flight"))
+    rate = base.mark_line(color=PALETTE[0]).encode(y=alt.Y("rate:Q", title="completed a second"))
+    backlog = base.mark_area(color=PALETTE[1], opacity=0.35).encode(y=alt.Y("in_flight:Q", title="in flight"))
     moments = [(fault.struck_s, "taken away"), (fault.back_s, "brought back"), (fault.ready_s, "answers again")]
     marks = alt.Chart(data([{"at_s": at_s, "what": what} for at_s, what in moments]))
-    rules = marks.mark_rule(strokeDash=[4, 4], color="#7a8b99").encode(x="at_s:Q", tooltip="what:N")
+    rules = marks.mark_rule(strokeDash=[4, 4], color=QUIET).encode(x="at_s:Q", tooltip="what:N")
     layers = alt.layer(backlog, rate, rules).resolve_scale(y="independent")
     rows = [[f"{point.at_s:.1f}", f"{point.rate:,.0f}", f"{point.in_flight:,}"] for point in load.series]
     caption = (

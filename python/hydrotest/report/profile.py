@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.percentiles import BRIEF, heads
-from hydrotest.report.figures.theme import Figure, data, spec_of
+from hydrotest.report.figures.theme import FAILED, HELD, QUIET, Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
@@ -25,11 +25,11 @@ def profile_figures(summary: Summary) -> list[Figure]:
 
 def _figure(number: int, row: Profile) -> Figure:
     base = alt.Chart(data([point.written() for point in row.series])).encode(x=alt.X("at_s:Q", title="seconds of the profile"))
-    due = base.mark_line(color="#7a8b99", strokeDash=[5, 4], interpolate="step").encode(
+    due = base.mark_line(color=QUIET, strokeDash=[5, 4], interpolate="step").encode(
         y=alt.Y("offered:Q", title="offered (dashed) and completed a second")
     )
-    done = base.mark_line(color="#2a9d8f").encode(y="achieved:Q")
-    late = base.mark_line(color="#e76f51").encode(y=alt.Y("p99_ms:Q", title="p99 response, ms", scale=alt.Scale(type="log")))
+    done = base.mark_line(color=HELD).encode(y="achieved:Q")
+    late = base.mark_line(color=FAILED).encode(y=alt.Y("p99_ms:Q", title="p99 response, ms", scale=alt.Scale(type="log")))
     layers = alt.layer(alt.layer(due, done), late).resolve_scale(y="independent")
     cells = [
         [f"{p.at_s:.1f}", f"{p.offered:,.0f}", decimal(p.achieved, 0), decimal(p.p50_ms, 2), decimal(p.p99_ms, 2),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
-from hydrotest.report.figures.theme import Figure, data, spec_of
+from hydrotest.report.figures.theme import PALETTE, QUIET, Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.times import times_of
 from hydrotest.summary.base import Latency
@@ -30,14 +30,14 @@ def _figure(number: int, load: SoakWorkload) -> Figure:
     x = alt.X("minute:Q", title="minutes of the soak")
     base = alt.Chart(data(values)).encode(x=x)
     layers: list[alt.Chart] = [
-        base.mark_line(color="#e76f51").encode(
+        base.mark_line(color=PALETTE[1]).encode(
             y=alt.Y("p99:Q", title="response, ms (p99 above, median below)", scale=alt.Scale(type="log"))
         ),
-        base.mark_line(color="#2a9d8f").encode(y="p50:Q"),
+        base.mark_line(color=PALETTE[0]).encode(y="p50:Q"),
     ]
     marks = [{"minute": c.at_s / 60, "what": f"{c.metric.replace('_ms', ' ms')}: {c.before:,.3g} → {c.after:,.3g}"} for c in load.changes]
     if marks:
-        layers.append(alt.Chart(data(marks)).mark_rule(strokeDash=[4, 4], color="#7a8b99").encode(x="minute:Q", tooltip="what:N"))
+        layers.append(alt.Chart(data(marks)).mark_rule(strokeDash=[4, 4], color=QUIET).encode(x="minute:Q", tooltip="what:N"))
     rows = [
         [f"{v['minute']:.1f}", NONE if v["rate"] is None else f"{v['rate']:,.0f}", decimal(v["p50"], 2), decimal(v["p99"], 2)]
         for v in values

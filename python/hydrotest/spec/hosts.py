@@ -59,6 +59,11 @@ class Placed(Model):
         return ""
 
     @property
+    def needs_root_to_squeeze(self) -> bool:
+        """True if a run that squeezes it does not begin without root."""
+        return False
+
+    @property
     def may_run_cpu_hog(self) -> bool | None:
         """True if cores may be taken from all that runs on it; None if it is squeezed in another way."""
         return None
@@ -87,12 +92,17 @@ class LocalHost(Placed):
     connect: Literal["local"] = Field(description="How the host is reached: `local`.")
     address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
                               "Nodes of one ring need an address each.")  # fmt: skip
-    squeeze: Literal["allow"] | None = Field(
+    squeeze: Literal["allow", "try"] | None = Field(
         None, description="`allow`: a squeeze may take part of this machine's cores away for seconds, from everything that runs "
-                          "on it except the generators. Needs root.")  # fmt: skip
+                          "on it except the generators. Needs root. `try`: as `allow`; without root the run goes on without squeezes, "
+                          "and says so.")  # fmt: skip
 
     @property
     def may_run_cpu_hog(self) -> bool | None:
+        return self.squeeze is not None
+
+    @property
+    def needs_root_to_squeeze(self) -> bool:
         return self.squeeze == "allow"
 
     def machine(self, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hydrotest.analysis.bottleneck.squeeze import BINDS
 from hydrotest.lazy import Lazy
 from hydrotest.report.bounds import NAMES
-from hydrotest.report.figures.theme import EXCUSED, FAILED, QUIET, Figure, color_scale, data, rows_high, spec_of, top_legend
+from hydrotest.report.figures.theme import EXCUSED, FAILED, PALETTE, QUIET, Figure, color_scale, data, rows_high, spec_of, top_legend
 from hydrotest.report.sections import Section
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
@@ -21,7 +21,7 @@ else:
 
 SHOWN = {Role.BINDS: "binds", Role.PART: "part of what binds", Role.SHARES: "shares the limit", Role.OUT: "ruled out", Role.OUT_ALONE: "ruled out",
          Role.UNKNOWN: "not known"}  # fmt: skip
-COLORS = {"binds": FAILED, "part of what binds": "#cf7208", "shares the limit": "#a45fb2", "ruled out": EXCUSED, "not known": QUIET}
+COLORS = {"binds": FAILED, "part of what binds": PALETTE[1], "shares the limit": PALETTE[3], "ruled out": EXCUSED, "not known": QUIET}
 OFF_SCALE = 3.0
 """Elasticities are drawn from -1 to this; what lies beyond is cut."""
 

@@ -25,7 +25,7 @@ POINTS_MAX = 600
 """Points along a time axis, however long the run was."""
 PALETTE = ("#2a7fc1", "#cf7208", "#14916c", "#a45fb2", "#b98900", "#2b93a8", "#8a6d5b", "#6f7f8c")
 """Of workloads, in the order of the experiment; more of them begin anew."""
-HELD, FAILED, EXCUSED, QUIET = "#14916c", "#d1495b", "#8a8f98", "#7d8790"
+HELD, FAILED, EXCUSED, QUIET, FAINT = "#14916c", "#d1495b", "#8a8f98", "#7d8790", "#b8bec6"
 OUTCOMES = {"held": HELD, "failed": FAILED, "excused": EXCUSED}
 SHAPES = {"held": "circle", "failed": "cross", "excused": "diamond"}
 HEIGHT = 260

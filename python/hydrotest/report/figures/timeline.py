@@ -11,7 +11,19 @@ from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.lazy import Lazy
 from hydrotest.report.figures.hosts import loopback_words
-from hydrotest.report.figures.theme import EXCUSED, FAILED, HELD, Figure, color_scale, data, over_trials, spec_of, top_legend
+from hydrotest.report.figures.theme import (
+    EXCUSED,
+    FAILED,
+    FAINT,
+    HELD,
+    PALETTE,
+    Figure,
+    color_scale,
+    data,
+    over_trials,
+    spec_of,
+    top_legend,
+)
 from hydrotest.report.sections import Section
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -33,13 +45,13 @@ LANE = 24
 HOSTS_MAX = 12
 """More hosts than that are drawn in the heat map only, the busiest ones here."""
 KINDS = {
-    "warm-up": "#b8bec6",
+    "warm-up": FAINT,
     "held": HELD,
     "failed": FAILED,
     "excused": EXCUSED,
-    "squeeze": "#a45fb2",
-    "fault": "#cf7208",
-    "measured": "#2a7fc1",
+    "squeeze": PALETTE[3],
+    "fault": PALETTE[1],
+    "measured": PALETTE[0],
 }
 """Of a trial: what it was for, or what came of it."""
 

@@ -12,7 +12,7 @@ from hydrotest.report.sections import Section
 from hydrotest.report.wording.figures import host_name
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
-from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.binding import BoundBy, Kind, NotSqueezed, Unsqueezed
 
 ACTIONS_MAX = 3
 
@@ -37,6 +37,7 @@ def _lost(summary: Summary) -> Iterator[Action]:
 
 def _of_bound(row: Limit | Job) -> Iterator[Action]:
     bound = row.bound_by
+    refused = next((one for one in bound.because if isinstance(one, NotSqueezed) and one.reason is Unsqueezed.REFUSED), None)
     is_together = isinstance(row, Limit) and row.tenancy == "combined"
     if bound.confirmed and bound.resource is not None:
         yield Action(f"Give {_hosts(bound)} more {NAMES[bound.resource]} for {row.workload}.", _gain(bound), Section.BOTTLENECKS, 1)
@@ -56,6 +57,10 @@ def _of_bound(row: Limit | Job) -> Iterator[Action]:
                 Section.BOTTLENECKS,
                 4,
             )
+    elif refused is not None:
+        yield Action(
+            f"Run it with sudo: a squeeze proves what binds {row.workload}.", "It was refused in this run.", Section.BOTTLENECKS, 5
+        )
     elif not is_together and any(one.proof is not None for one in bound.nearest):
         yield Action(
             "Prove what binds: add `squeeze: 2 min` to the test, and run it as root.",
