@@ -50,6 +50,11 @@ def say_on_stderr() -> Callable[[str], None]:
     return lambda text: messages.print(text, highlight=False, markup=False)
 
 
+def objectives_of(spec: Experiment) -> dict[str, dict[str, float]]:
+    """Each workload's bounds of latency, milliseconds by percentile."""
+    return {name: spec.objective(name).latencies_ms() for name in spec.workloads}
+
+
 def kinds_of(spec: Experiment) -> dict[str, str]:
     """Each workload's kind."""
     return {name: workload.kind for name, workload in spec.workloads.items()}

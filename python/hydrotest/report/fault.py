@@ -23,7 +23,7 @@ def fault_figures(summary: Summary) -> list[Figure]:
 
 
 def _figure(number: int, fault: Fault, load: FaultWorkload) -> Figure:
-    x = alt.X("at_s:Q", title="seconds of the test")
+    x = alt.X("at_s:Q", title="seconds of the test", scale=alt.Scale(domainMin=0, nice=False))
     base = alt.Chart(data([point.written() for point in load.series])).encode(x=x)
     rate = base.mark_line(color=PALETTE[0]).encode(y=alt.Y("rate:Q", title="completed a second"))
     backlog = base.mark_area(color=PALETTE[1], opacity=0.35).encode(y=alt.Y("in_flight:Q", title="in flight"))

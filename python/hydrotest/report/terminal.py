@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from hydrotest.report.doubts import not_valid
+from hydrotest.report.glance.cards import Objectives
 from hydrotest.report.glance.model import Card, Chip, Glance, Look
 from hydrotest.report.glance.of_run import glance
 from hydrotest.report.narrative import headline
@@ -77,9 +78,10 @@ def _print_records(sheet: Table, console: Console) -> None:
         console.print(Padding(grid, (0, 0, 0, 4)), crop=False)
 
 
-def print_glance(summary: Summary, kinds: dict[str, str], console: Console, report: str | None = None) -> None:
+def print_glance(summary: Summary, kinds: dict[str, str], console: Console, report: str | None = None,
+                 objectives: Objectives | None = None) -> None:  # fmt: skip
     """The answers in at most `LINES_MAX` lines. `report`: where the page is, if there is one."""
-    found = glance(summary, kinds)
+    found = glance(summary, kinds, objectives)
     for doubts in (4, 2, 0):
         for cards in (len(found.cards), 12, 6, 3):
             lines = _lines(summary, found, cards, doubts, console.width, report)

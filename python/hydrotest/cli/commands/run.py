@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hydrotest.cli.experiment import load_for_here
-from hydrotest.cli.output import err_console, kinds_of, out_console, print_error, print_json
+from hydrotest.cli.output import err_console, kinds_of, objectives_of, out_console, print_error, print_json
 from hydrotest.cli.progress import LiveProgress, PlainProgress
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedError
 from hydrotest.hosts.catalogue import check_rights
@@ -57,7 +57,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     if as_json:
         print_json(ended.summary.written())
     else:
-        print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path / layout.REPORT))
+        print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path / layout.REPORT), objectives_of(spec))
         print(f"Next: hydrotest show {folder.path} bottlenecks; hydrotest compare {folder.path} OTHER-RUN; hydrotest init")
     if ended.error is not None:
         print_error(ended.error, console)

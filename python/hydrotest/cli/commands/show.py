@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hydrotest.cli.output import kinds_of, out_console, print_json
+from hydrotest.cli.output import kinds_of, objectives_of, out_console, print_json
 from hydrotest.cli.run_folder import read_run
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.report.sections import Section
@@ -26,7 +26,8 @@ def show(run: Path | None, section: str | None, rejudge: bool, as_json: bool) ->
         print_json(summary.written())
     elif section is None:
         report = folder.path / layout.REPORT
-        print_glance(summary, kinds_of(spec), out_console(), str(report) if report.exists() else f"`hydrotest report {run}` writes it")
+        where = str(report) if report.exists() else f"hydrotest report {run} writes it"
+        print_glance(summary, kinds_of(spec), out_console(), where, objectives_of(spec))
     elif section == ALL:
         print_summary(summary, kinds_of(spec), out_console())
     else:

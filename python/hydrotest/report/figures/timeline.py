@@ -87,7 +87,9 @@ def timeline_figure(run: RunFolder, summary: Summary, trials: Sequence[Trial], d
         ),
     ]  # fmt: skip
     if marks:
-        layers.append(alt.Chart(data(marks)).mark_rule(color=FAILED, strokeDash=[3, 3]).encode(x="minute:Q", tooltip="what:N"))
+        layers.append(
+            alt.Chart(data(marks)).mark_rule(color="var(--ink)", strokeDash=[3, 3], strokeWidth=1.5).encode(x="minute:Q", tooltip="what:N")
+        )
     rows = [
         [bar["trial"], bar["lane"], bar["what"], f"{bar['from']:.2f}", f"{bar['to']:.2f}", bar["was"], bar["why"] or "–"] for bar in bars
     ]

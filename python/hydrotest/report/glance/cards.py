@@ -18,12 +18,19 @@ ROOM = 1.15
 """A bar's scale goes on for so long behind the interval."""
 
 
-def cards_of(summary: Summary, kinds: Mapping[str, str]) -> list[Card]:
-    """One for each workload of which something was measured, in the order of the experiment."""
-    makers: tuple[Callable[[Summary, str, str], Card | None], ...] = (
+Bounds = Mapping[str, float]
+"""The bound of each percentile, milliseconds, by its name (`p99`)."""
+Objectives = Mapping[str, Bounds]
+"""Of each workload."""
+
+
+def cards_of(summary: Summary, kinds: Mapping[str, str], objectives: Objectives | None = None) -> list[Card]:
+    """One for each workload of which something was measured, in the order of the experiment. `objectives` are for what is not a
+    limit, which has its own."""
+    makers: tuple[Callable[[Summary, str, str, Bounds], Card | None], ...] = (
         _of_limit, _of_jobs, _of_given_rate, _of_soak, _of_dataflow, _of_profile, _of_fault, _of_levels, _of_files, _of_interference,
     )  # fmt: skip
-    found = ((make(summary, name, kind) for make in makers) for name, kind in kinds.items())
+    found = ((make(summary, name, kind, (objectives or {}).get(name, {})) for make in makers) for name, kind in kinds.items())
     return [card for one in found if (card := next(filter(None, one), None)) is not None]
 
 
@@ -31,32 +38,35 @@ def _account(summary: Summary, workload: str) -> Chip | None:
     return account_chip([row for row in summary.integrity if row.workload == workload])
 
 
-def gauge_of(latency: Latency | None, objective: Mapping[str, float | None]) -> Gauge | None:
-    """The latency that the objective bounds, the strictest percentile first; p99 without one."""
+def gauge_of(latency: Latency | None, bounds: Bounds) -> Gauge | None:
+    """The latency that the objective bounds, p99 first; p99 without one."""
     if latency is None:
         return None
-    bounds = {name.removesuffix("_ms"): bound for name, bound in objective.items() if name.endswith("_ms") and bound is not None}
     name = next((one for one in ("p99", "p999", "p95", "p50") if one in bounds), next(iter(bounds), "p99"))
     value = latency.get(name)
     return None if value is None else Gauge(PERCENTILE.get(name, name), value, bounds.get(name))
 
 
+def _bounds_of(row: Limit) -> dict[str, float]:
+    return {name.removesuffix("_ms"): bound for name, bound in row.objective.items() if name.endswith("_ms") and bound is not None}
+
+
 PERCENTILE = {"p999": "p99.9", "p50": "median"}
 
 
-def _of_limit(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_limit(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     rows = [row for row in summary.limits if row.workload == workload]
     row = next((one for one in rows if one.tenancy == "isolated"), None)
     if row is None:
         return None
     if row.limit is None:
         why = row.invalid_because[0] if row.invalid_because else "Nothing was sustained."
-        return Card(workload, kind, "limit", "none found", "", [f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, row.objective),
+        return Card(workload, kind, "limit", "none found", "", [f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, _bounds_of(row)),
                     bound=bound_chip(row.bound_by), account=_account(summary, workload), is_missed=True)  # fmt: skip
     measure = "reads, as fast as it can" if row.kind == "kafka-consume" else "limit"
     return Card(
         workload, kind, measure, f"{'≥ ' if row.at_least else ''}{show_rate(row.limit)}", row.unit, _limit_notes(row), _span(row),
-        gauge_of(row.latency_ms, row.objective), bound_chip(row.bound_by), _account(summary, workload), row.chances, Section.LIMITS,
+        gauge_of(row.latency_ms, _bounds_of(row)), bound_chip(row.bound_by), _account(summary, workload), row.chances, Section.LIMITS,
     )  # fmt: skip
 
 
@@ -80,7 +90,7 @@ def _span(row: Limit) -> Span | None:
     return Span(row.low, row.high, row.limit, max(row.high * ROOM, row.saturated or 0.0), row.safe)
 
 
-def _of_jobs(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_jobs(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     rows = [row for row in summary.spark if row.workload == workload and row.tenancy == "isolated"]
     rows = rows or [row for row in summary.spark if row.workload == workload]
     if not rows:
@@ -99,42 +109,42 @@ def _of_jobs(summary: Summary, workload: str, kind: str) -> Card | None:
                 is_missed=missed)  # fmt: skip
 
 
-def _of_given_rate(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_given_rate(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     rows = [row for row in summary.given_rates if row.workload == workload]
     if not rows:
         return None
     held = [row for row in rows if row.verdict is RateVerdict.HOLDS]
     row = max(held or rows, key=lambda one: one.offered)
     level = next((one for one in summary.levels if one.trial == row.trials[-1] and one.workload == workload), None)
-    gauge = None if level is None else gauge_of(level.latency_ms, {})
+    gauge = None if level is None else gauge_of(level.latency_ms, bounds)
     return Card(workload, kind, {"holds": "holds", "fails": "does not hold", "unknown": "may hold"}[row.verdict], show_rate(row.offered), "/s",
                 [f"{row.held} of {row.windows} windows held, {row.probability:.1%} sure."], gauge=gauge, account=_account(summary, workload),
                 section=Section.TRIALS, is_missed=len(held) < len(rows))  # fmt: skip
 
 
-def _of_soak(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_soak(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     for soak in summary.soak:
         for load in soak.workloads:
             if load.workload == workload:
                 missed = f"{len(load.missed_at_s)} of {len(load.buckets)} stretches missed the latency." if load.buckets else ""
                 held = "held" if load.accepted else "not held" if load.accepted is False else "ran"
                 return Card(workload, kind, f"{held} for {show_duration(soak.seconds)}", show_rate(load.offered or load.achieved), "/s",
-                            [missed] if missed else [], gauge=gauge_of(load.latency_ms, {}), account=_account(summary, workload),
+                            [missed] if missed else [], gauge=gauge_of(load.latency_ms, bounds), account=_account(summary, workload),
                             section=Section.TRIALS, is_missed=load.accepted is False)  # fmt: skip
     return None
 
 
-def _of_dataflow(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_dataflow(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     steps = [step for step in summary.dataflow if step.workload == workload]
     if not steps:
         return None
     last = steps[-1]
     return Card(workload, kind, "through the pipeline", show_rate(last.records_per_s), "records/s",
-                [f"{last.arrived_once:,} of {last.acked:,} records arrived once."], gauge=gauge_of(last.latency_ms, {}),
+                [f"{last.arrived_once:,} of {last.acked:,} records arrived once."], gauge=gauge_of(last.latency_ms, bounds),
                 account=_account(summary, workload), section=Section.DATAFLOW, is_missed=last.lost > 0)  # fmt: skip
 
 
-def _of_profile(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_profile(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     row = next((one for one in summary.profiles if one.workload == workload), None)
     known = [
         (one.latency_ms.p99, one) for one in (row.stretches if row else []) if one.latency_ms is not None and one.latency_ms.p99 is not None
@@ -143,11 +153,11 @@ def _of_profile(summary: Summary, workload: str, kind: str) -> Card | None:
         return None
     _, worst = max(known, key=lambda one: one[0])
     return Card(workload, kind, "at a changing rate", show_rate(max(worst.rate, worst.end_rate)), "/s at the worst",
-                [f"From second {worst.from_s:.0f} to {worst.to_s:.0f}."], gauge=gauge_of(worst.latency_ms, {}), account=_account(summary, workload),
+                [f"From second {worst.from_s:.0f} to {worst.to_s:.0f}."], gauge=gauge_of(worst.latency_ms, bounds), account=_account(summary, workload),
                 section=Section.TRIALS)  # fmt: skip
 
 
-def _of_fault(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_fault(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     found = [
         (load, fault) for fault in summary.faults for load in fault.workloads if load.workload == workload and load.recovery is not None
     ]
@@ -158,11 +168,11 @@ def _of_fault(summary: Summary, workload: str, kind: str) -> Card | None:
     assert recovery is not None
     back = "Not back as before in time." if recovery.recovered_s is None else f"Back as before after {recovery.recovered_s:.1f} s."
     return Card(workload, kind, f"stood still while {fault.service} was away", f"{recovery.without_progress_s:.1f}", "s", [back],
-                gauge=gauge_of(load.latency_ms.before, {}), account=_account(summary, workload), section=Section.TRIALS,
+                gauge=gauge_of(load.latency_ms.before, bounds), account=_account(summary, workload), section=Section.TRIALS,
                 is_missed=recovery.recovered_s is None)  # fmt: skip
 
 
-def _of_levels(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_levels(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     rows = [row for row in summary.levels if row.workload == workload and row.op in (None, "mix")]
     if not rows:
         return None
@@ -170,11 +180,11 @@ def _of_levels(summary: Summary, workload: str, kind: str) -> Card | None:
     judged = [one for one in rows if one.accepted is not None]
     held = sum(one.accepted is True for one in judged)
     notes = [f"{held} of {len(judged)} levels held."] if judged else [f"The highest of {len(rows)}." if len(rows) > 1 else "One level."]
-    return Card(workload, kind, "highest level", show_rate(row.achieved), "/s", notes, gauge=gauge_of(row.latency_ms, {}),
+    return Card(workload, kind, "highest level", show_rate(row.achieved), "/s", notes, gauge=gauge_of(row.latency_ms, bounds),
                 account=_account(summary, workload), section=Section.TRIALS, is_missed=held < len(judged))  # fmt: skip
 
 
-def _of_files(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_files(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     rows = [row for row in summary.hdfs if row.workload == workload]
     if not rows:
         return None
@@ -183,7 +193,7 @@ def _of_files(summary: Summary, workload: str, kind: str) -> Card | None:
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
 
 
-def _of_interference(summary: Summary, workload: str, kind: str) -> Card | None:
+def _of_interference(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
     row = next((one for one in summary.interference if one.workload == workload and one.metric == "achieved"), None)
     if row is None:
         return None

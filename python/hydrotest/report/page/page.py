@@ -80,12 +80,13 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
     environment.globals["gauge_drawing"] = gauge_drawing
     kinds: dict[str, str] = {name: workload.kind for name, workload in experiment.workloads.items()}
     colors = colors_of(kinds)
-    seen = glance(summary, kinds)
+    seen = glance(summary, kinds, {name: experiment.objective(name).latencies_ms() for name in kinds})
     found = _sections(folder, summary, kinds, colors)
     text = (folder.path / layout.EXPERIMENT).read_text()
     return environment.get_template("report.html").render(
         summary=summary,
         duration=_duration(summary),
+        cost=_cost(summary),
         glance=seen,
         colors=colors,
         drawings={card.workload: _drawing(card) for card in seen.cards},
@@ -113,6 +114,14 @@ def _drawing(card: Card) -> CardDrawing | None:
 def _duration(summary: Summary) -> str:
     seconds = (datetime.fromisoformat(summary.finished) - datetime.fromisoformat(summary.started)).total_seconds()
     return show_duration(max(0.0, seconds))
+
+
+def _cost(summary: Summary) -> str:
+    """What hydrotest itself used besides its generators; empty if that is not known."""
+    overhead = summary.overhead
+    known = [] if overhead is None else [overhead.controller_cores, overhead.sampler_cores, *overhead.exporter_cores.values()]
+    used = [cores for cores in known if cores is not None]
+    return f"{sum(used) * 100:.1f} %" if used else ""
 
 
 def _sections(folder: RunFolder, summary: Summary, kinds: dict[str, str], colors: Mapping[str, str]) -> list[PageSection]:
