@@ -54,7 +54,7 @@ def _bounds_of(row: Limit) -> dict[str, float]:
 PERCENTILE = {"p999": "p99.9", "p50": "median"}
 
 
-def _of_limit(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
+def _of_limit(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:
     rows = [row for row in summary.limits if row.workload == workload]
     row = next((one for one in rows if one.tenancy == "isolated"), None)
     if row is None:
@@ -90,7 +90,7 @@ def _span(row: Limit) -> Span | None:
     return Span(row.low, row.high, row.limit, max(row.high * ROOM, row.saturated or 0.0), row.safe)
 
 
-def _of_jobs(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
+def _of_jobs(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:
     rows = [row for row in summary.spark if row.workload == workload and row.tenancy == "isolated"]
     rows = rows or [row for row in summary.spark if row.workload == workload]
     if not rows:
@@ -184,7 +184,7 @@ def _of_levels(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Ca
                 account=_account(summary, workload), section=Section.TRIALS, is_missed=held < len(judged))  # fmt: skip
 
 
-def _of_files(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
+def _of_files(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:
     rows = [row for row in summary.hdfs if row.workload == workload]
     if not rows:
         return None
@@ -193,7 +193,7 @@ def _of_files(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Car
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
 
 
-def _of_interference(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
+def _of_interference(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:
     row = next((one for one in summary.interference if one.workload == workload and one.metric == "achieved"), None)
     if row is None:
         return None
