@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from hydrotest.cli.app import main
 from hydrotest.errors import BadInputError, SystemFailedError
+from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.spec.check import check_memory, memory_needed
@@ -134,6 +136,20 @@ def test_without_root_nothing_is_begun(
     assert main([command, str(file)]) == 2
     assert "a: emulated hosts need root" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["lab.yaml"]
+
+
+@pytest.mark.parametrize(("squeeze", "is_refused"), [("allow", True), ("try", False)])
+def test_without_root_a_squeeze_is_refused_or_left_out(
+    squeeze: str, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "squeezed.yaml"
+    tests = TAIL.replace("levels: {workload: press, rates: [20K]}", "isolated: {workloads: [press], squeeze: 1 min}")
+    assert tests != TAIL
+    file.write_text(HEAD + f"hosts: {{a: {{connect: local, squeeze: {squeeze}}}}}" + tests)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    experiment, _ = load_experiment(file)
+    with pytest.raises(BadInputError) if is_refused else nullcontext():
+        check_rights(experiment)
 
 
 def test_hosts_are_made_after_their_type(tmp_path: Path) -> None:

@@ -45,3 +45,11 @@ async def test_a_share_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_a_host_is_not_squeezed_unless_that_is_written(tmp_path: Path) -> None:
     assert LocalHost("here", tmp_path).squeezable == []
+
+
+async def test_a_refusal_without_root_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node's own reason stays in it."""
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    host = LocalHost("here", tmp_path, may_squeeze=True)
+    with pytest.raises(TrialFailedError, match="needs root.*sudo.*must be above 0"):
+        await host.give("cpu", -1.0)
