@@ -10,7 +10,7 @@ unexport CARGO_TARGET_DIR
 
 .PHONY: demo test test-full test-fast test-real lint bench docs install wheel tools build-tools clean
 
-demo: install ## build, fetch the systems, run the quickstart, print tables and the report's path
+demo: install ## build, fetch the systems, run the quickstart, print the answers and the report's path
 	$(BIN)/hydrotest doctor || true
 	$(BIN)/hydrotest fetch
 	$(BIN)/hydrotest run $(EXPERIMENT)

@@ -51,5 +51,5 @@ async def test_a_refusal_without_root_names_the_remedy(tmp_path: Path, monkeypat
     """The node's own reason stays in it."""
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     host = LocalHost("here", tmp_path, may_squeeze=True)
-    with pytest.raises(TrialFailedError, match="needs root.*sudo.*must be above 0"):
+    with pytest.raises(TrialFailedError, match=r"needs root.*sudo.*must be above 0"):
         await host.give("cpu", -1.0)
