@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from hydrotest.analysis.summary import summarise_run
-from hydrotest.report.figures import hosts, theme
+from hydrotest.report.figures import accounts, hosts, theme
 from hydrotest.report.usage import by_test_sheet, usage_figures
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
+from tests.rows import summary_of
 from tests.synthetic import SyntheticRun
 from tests.test_summary import SCHEMA
 
@@ -57,3 +58,20 @@ def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
     assert all(len(figure.rows) == 2 for figure in figures)
     # The charts by workload already show a single host.
     assert usage_figures(summary.model_copy(update={"hosts": summary.hosts[:1]})) == []
+
+
+def test_a_single_lost_record_is_seen_in_the_account_of_a_dataflow() -> None:
+    step = {"workload": "flow", "acked": 1_000_000, "arrived_once": 1_000_000, "hop": "split", "sink": None}
+    sinks = [{**step, "hop": "save", "sink": "kafka"}, {**step, "hop": "save", "sink": "hdfs", "arrived_once": 999_999, "lost": 1}]
+    [figure] = accounts.account_figures(summary_of(dataflow=[step, *sinks]))
+    flows = next(rows for rows in figure.spec["datasets"].values() if "flow" in rows[0])
+    lost = [row for row in flows if row["fate"] == accounts.LOST]
+    assert {row["flow"] for row in lost} == {f"save → hdfs-{accounts.LOST}"}
+    assert all(row["high"] - row["low"] >= 0.9 * accounts.LEAST / 2 for row in lost)
+    assert ["save → hdfs", accounts.LOST, "1", "0.0001%"] in figure.rows
+    texts = [row["text"] for rows in figure.spec["datasets"].values() for row in rows if "text" in row]
+    assert any("1 LOST" in text for text in texts)
+
+
+def test_no_figure_of_a_dataflow_without_records() -> None:
+    assert accounts.account_figures(summary_of(dataflow=[{"workload": "flow", "hop": "split"}])) == []

@@ -38,7 +38,7 @@ def dataflow_sheet(summary: Summary) -> Table:
         ])  # fmt: skip
     heads = ["workload", "trial", "step", "sink", "records/s", "acknowledged", "arrived once", "more than once", "lost", "in flight", "corrupted",
              "wrong branch", "out of order", "where", "p50 ms", "p99 ms"]  # fmt: skip
-    return Table("Dataflow", heads, rows)
+    return Table("Dataflow", heads, rows, lead=("workload", "step", "sink", "acknowledged", "arrived once", "lost"))
 
 
 ADDED = (
