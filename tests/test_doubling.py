@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hydrotest.analysis.by_test.doubling import doubling_rows
-from hydrotest.report.doubling import doubling_sheet
-from hydrotest.report.narrative import doubling_sentences
+from hydrotest.report.doubling import doubling_sentences, doubling_sheet
 from hydrotest.store.records import Trial
 from tests.rows import summary_of
 

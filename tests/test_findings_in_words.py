@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hydrotest.report.narrative import integrity_sentence, soak_sentences
+from hydrotest.report.narrative import integrity_sentence
 from hydrotest.report.sheets import integrity_sheet
-from hydrotest.report.soak import soak_sheet
+from hydrotest.report.soak import soak_sentences, soak_sheet
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.model import Summary
 from hydrotest.summary.soak import Soak

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.by_test.profile import offered_at
-from hydrotest.report.narrative import profile_sentences
-from hydrotest.report.profile import profile_figures, profile_sheet
+from hydrotest.report.profile import profile_figures, profile_sentences, profile_sheet
 from hydrotest.spec.tests.profile import Profile
 from tests.rows import summary_of
 

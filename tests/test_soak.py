@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.analysis.by_test.soak import change_points, slope_per_hour, soak_rows
-from hydrotest.report.narrative import soak_sentences
+from hydrotest.report.soak import soak_sentences
 from hydrotest.summary.soak import Drift, Soak, SoakWorkload
 from tests.rows import a
 from tests.synthetic import SyntheticRun

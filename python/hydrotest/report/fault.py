@@ -3,6 +3,7 @@ absence marked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
@@ -54,3 +55,34 @@ def fault_sheet(summary: Summary) -> Table:
     heads = ["fault", "workload", "s without progress", "longest", "s until as before", "s catching up", "p99 ms before", "during", "after",
              "failed", "sent again"]  # fmt: skip
     return Table("Faults", heads, rows)
+
+
+TAKEN_AWAY = {
+    "kill": "killed", "stop": "stopped in good order", "pause": "paused", "cut": "cut off from the others",
+    "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
+    "slow": "left with a tenth of its link", "fill": "left without room on its disk", "roll": "restarted service by service",
+}  # fmt: skip
+
+
+def fault_sentences(rows: Sequence[Fault]) -> list[str]:
+    """What a service's absence cost."""
+    return [
+        f"{row.service} was {TAKEN_AWAY[row.action]} and answered again after {row.ready_s - row.struck_s:.1f} s: "
+        + "".join(f"{one} ended by it and was started again; " for one in row.ended)
+        + "; ".join(_recovered(load) for load in row.workloads) + "."
+        for row in rows
+    ]  # fmt: skip
+
+
+def _recovered(load: FaultWorkload) -> str:
+    found = load.recovery
+    failed = f", {load.failed:,} operations failed" if load.failed else ""
+    if found is None:
+        return f"{load.workload} completed nothing before it, so nothing can be compared{failed}"
+    if found.recovered_s == 0:
+        return f"{load.workload} went on undisturbed{failed}"
+    stood = found.without_progress_s
+    stalled = f"{load.workload} completed nothing for {stood:.1f} s" if stood else f"{load.workload} never stopped, but fell behind"
+    if found.recovered_s is None:
+        return f"{stalled} and had not caught up when the test ended{failed}"
+    return f"{stalled} and was back after {found.recovered_s:.1f} s, {found.caught_up_s:.1f} s of them catching up{failed}"

@@ -11,22 +11,23 @@ from hydrotest.analysis.together.starvation import frees
 from hydrotest.report.advice import advice
 from hydrotest.report.bounds import bound_sentence, held_back_words
 from hydrotest.report.dataflow import promise_sentences, step_sentences
+from hydrotest.report.doubling import doubling_sentences
+from hydrotest.report.fault import fault_sentences
 from hydrotest.report.files import files_sentences
+from hydrotest.report.profile import profile_sentences
+from hydrotest.report.soak import soak_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
-from hydrotest.report.times import times_of
+from hydrotest.report.times import metric_name
 from hydrotest.report.unchecked import reads_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
-from hydrotest.summary.fault import Fault, FaultWorkload
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
-from hydrotest.summary.profile import Profile
-from hydrotest.summary.soak import Soak, SoakWorkload
 from hydrotest.summary.spark import JobTest
-from hydrotest.summary.together import Doubling, Interference, SafeWorkingPoint, Starved
-from hydrotest.units import show_bytes, show_duration, show_rate
+from hydrotest.summary.together import Interference, SafeWorkingPoint, Starved
+from hydrotest.units import show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
 
 STOPPED = {
@@ -173,17 +174,6 @@ def _bound_sentences(summary: Summary) -> list[str]:
     return out or ["No limit was searched, so nothing can be said to bind one."]
 
 
-def doubling_sentences(rows: Sequence[Doubling]) -> list[str]:
-    """Whether the generators were the limit, by the test with twice as many."""
-    stated = {True: "got more out of it, so the generator was the limit", False: "got no more out of it, so the generator was not the limit",
-            None: "made no clear difference"}  # fmt: skip
-    return [
-        f"{row.workload}: {2 * row.generators} generators instead of {row.generators} {stated[row.raised]} "
-        f"({row.change_pct:+.1f} %, 95 % interval {row.low_pct:+.1f} to {row.high_pct:+.1f} %, {row.n} pairs)."
-        for row in rows
-    ]
-
-
 def together_sentences(summary: Summary) -> list[str]:
     """The effect of all load at once: the safe working point, the interference, and who is starved of
     what."""
@@ -198,7 +188,7 @@ def together_sentences(summary: Summary) -> list[str]:
         out += contested_sentences(combined)
     telling = [row for row in summary.interference if row.significant or row.starved_pairs]
     if telling:
-        shown = "; ".join(f"{row.workload} {_metric(row.metric)} {_change(row)}" for row in telling[:6])
+        shown = "; ".join(f"{row.workload} {metric_name(row.metric)} {_change(row)}" for row in telling[:6])
         out.append(f"Next to the others, at the same rates: {shown}.")
     elif summary.interference:
         pairs = max(row.n for row in summary.interference)
@@ -272,10 +262,6 @@ def contested_sentences(rows: Sequence[Limit]) -> list[str]:
     return out
 
 
-def _metric(metric: str) -> str:
-    return {"achieved": "rate", "p50_ms": "median", "p99_ms": "p99"}.get(metric, metric.removesuffix(" s") + " time")
-
-
 def _change(row: Interference) -> str:
     """× for large changes, percent for small ones; with the interval, except for starved workloads."""
     starved = row.starved_pairs
@@ -322,92 +308,6 @@ def batch_sentence(rows: Sequence[JobTest]) -> str | None:
         return None
     shown = "; ".join(f"{row.test} {row.total_s:.1f} s {'alone' if row.tenancy == 'isolated' else 'next to the others'}" for row in rows)
     return f"Spark: {shown} (medians)."
-
-
-def soak_sentences(rows: Sequence[Soak]) -> list[str]:
-    """Whether a long level was held, and what changed over it."""
-    out = []
-    for row in rows:
-        held = [_held(load) for load in row.workloads if load.accepted is not None]
-        found = []
-        times = times_of(row)
-        for load in row.workloads:
-            for metric, drift in load.drift_pct.items():
-                if drift is not None and drift.sure and abs(drift.per_hour) >= 1:
-                    change, low, high = (_pct(pct * times.hours) for pct in (drift.per_hour, drift.low, drift.high))
-                    found.append(f"{load.workload} {_metric(metric)} drifts by {change} % {times.words} [{low}, {high}]")
-            found += [f"{load.workload} {_metric(c.metric)} changed after {c.at_s / 60:.1f} min from {show_rate(c.before)} to {show_rate(c.after)}"
-                      for c in load.changes]  # fmt: skip
-        growth = [(s.service, s.growth_bytes_per_hour) for s in row.services if s.growth_bytes_per_hour and s.growth_bytes_per_hour.sure]
-        found += [f"{service} grows by {show_bytes(rise.per_hour * times.hours)} {times.words}" for service, rise in growth]
-        changed = found[:8] or ["no drift, no change and no growth stood out from noise"]
-        out.append(f"Soak of {show_duration(row.seconds)}: {'; '.join(held + changed)}.")
-    return out
-
-
-def _pct(pct: float) -> str:
-    return f"{pct:+.0f}" if abs(pct) >= 10 else f"{pct:+.2g}"
-
-
-def _held(load: SoakWorkload) -> str:
-    """Whether a workload's level was held over a soak. Stretches that missed its latency are reported in any
-    case, since the average can hide them."""
-    missed, of = load.missed_at_s, len(load.buckets)
-    stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
-    at = f"{load.workload} at {rate(load.offered)}/s"
-    stalls = load.stalls or []
-    longest = max(stalls, key=lambda stall: stall.seconds, default=None)
-    stalled = f"it completed nothing for {longest.seconds:.1f} s after {longest.at_s / 60:.1f} min" if longest else ""
-    beside = [one for one in (stretches, stalled) if one]
-    if load.accepted:
-        return f"{at} was held" + (f", but {' and '.join(beside)}" if beside else "")
-    return f"{at} was not held: " + "; ".join([*load.reasons, *beside])
-
-
-def profile_sentences(rows: Sequence[Profile]) -> list[str]:
-    """What a changing rate cost at its worst."""
-    out = []
-    for row in rows:
-        stated = [(s.latency_ms.p99, s) for s in row.stretches if s.latency_ms is not None and s.latency_ms.p99 is not None]
-        if stated:
-            p99, worst = max(stated, key=lambda one: one[0])
-            rates = " to ".join(dict.fromkeys(show_rate(one) for one in (worst.rate, worst.end_rate)))
-            out.append(
-                f"{row.workload} at a rate that changes: p99 {p99:,.1f} ms at the worst, from second {worst.from_s:.0f} "
-                f"to {worst.to_s:.0f}, at {rates}/s."
-            )
-    return out
-
-
-TAKEN_AWAY = {
-    "kill": "killed", "stop": "stopped in good order", "pause": "paused", "cut": "cut off from the others",
-    "mute": "silenced, so that nothing that it sent arrived", "deafen": "made deaf, so that nothing that was sent to it arrived",
-    "slow": "left with a tenth of its link", "fill": "left without room on its disk", "roll": "restarted service by service",
-}  # fmt: skip
-
-
-def fault_sentences(rows: Sequence[Fault]) -> list[str]:
-    """What a service's absence cost."""
-    return [
-        f"{row.service} was {TAKEN_AWAY[row.action]} and answered again after {row.ready_s - row.struck_s:.1f} s: "
-        + "".join(f"{one} ended by it and was started again; " for one in row.ended)
-        + "; ".join(_recovered(load) for load in row.workloads) + "."
-        for row in rows
-    ]  # fmt: skip
-
-
-def _recovered(load: FaultWorkload) -> str:
-    found = load.recovery
-    failed = f", {load.failed:,} operations failed" if load.failed else ""
-    if found is None:
-        return f"{load.workload} completed nothing before it, so nothing can be compared{failed}"
-    if found.recovered_s == 0:
-        return f"{load.workload} went on undisturbed{failed}"
-    stood = found.without_progress_s
-    stalled = f"{load.workload} completed nothing for {stood:.1f} s" if stood else f"{load.workload} never stopped, but fell behind"
-    if found.recovered_s is None:
-        return f"{stalled} and had not caught up when the test ended{failed}"
-    return f"{stalled} and was back after {found.recovered_s:.1f} s, {found.caught_up_s:.1f} s of them catching up{failed}"
 
 
 def integrity_sentence(rows: Sequence[Integrity]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
@@ -11,6 +12,7 @@ from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
 from hydrotest.summary.profile import Profile
+from hydrotest.units import show_rate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -53,3 +55,18 @@ def profile_sheet(summary: Summary) -> Table:
                          rate(stretch.achieved), *(decimal(latency.get(key), 2) for key in (*(one.name for one in BRIEF), "max")), most])  # fmt: skip
     columns = ["workload", "when", "rate", "offered mean", "achieved mean", *heads(every=False), "max ms", "most in flight"]
     return Table("Profile", columns, rows)
+
+
+def profile_sentences(rows: Sequence[Profile]) -> list[str]:
+    """What a changing rate cost at its worst."""
+    out = []
+    for row in rows:
+        stated = [(s.latency_ms.p99, s) for s in row.stretches if s.latency_ms is not None and s.latency_ms.p99 is not None]
+        if stated:
+            p99, worst = max(stated, key=lambda one: one[0])
+            rates = " to ".join(dict.fromkeys(show_rate(one) for one in (worst.rate, worst.end_rate)))
+            out.append(
+                f"{row.workload} at a rate that changes: p99 {p99:,.1f} ms at the worst, from second {worst.from_s:.0f} "
+                f"to {worst.to_s:.0f}, at {rates}/s."
+            )
+    return out

@@ -3,16 +3,17 @@ marked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hydrotest.lazy import Lazy
 from hydrotest.report.figures.theme import PALETTE, QUIET, Figure, data, spec_of
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
-from hydrotest.report.times import times_of
+from hydrotest.report.times import metric_name, times_of
 from hydrotest.summary.base import Latency
 from hydrotest.summary.model import Summary
-from hydrotest.summary.soak import SoakWorkload
-from hydrotest.units import show_duration
+from hydrotest.summary.soak import Soak, SoakWorkload
+from hydrotest.units import show_bytes, show_duration, show_rate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,3 +96,43 @@ def soak_sheet(summary: Summary) -> Table:
             for name, value in soak.counters.items()
         ]
     return Table("Soak: drift", ["what", "metric", "change", "95 % interval", "time", "changed after"], rows)
+
+
+def soak_sentences(rows: Sequence[Soak]) -> list[str]:
+    """Whether a long level was held, and what changed over it."""
+    out = []
+    for row in rows:
+        held = [_held(load) for load in row.workloads if load.accepted is not None]
+        found = []
+        times = times_of(row)
+        for load in row.workloads:
+            for metric, drift in load.drift_pct.items():
+                if drift is not None and drift.sure and abs(drift.per_hour) >= 1:
+                    change, low, high = (_pct(pct * times.hours) for pct in (drift.per_hour, drift.low, drift.high))
+                    found.append(f"{load.workload} {metric_name(metric)} drifts by {change} % {times.words} [{low}, {high}]")
+            found += [f"{load.workload} {metric_name(c.metric)} changed after {c.at_s / 60:.1f} min from {show_rate(c.before)} to {show_rate(c.after)}"
+                      for c in load.changes]  # fmt: skip
+        growth = [(s.service, s.growth_bytes_per_hour) for s in row.services if s.growth_bytes_per_hour and s.growth_bytes_per_hour.sure]
+        found += [f"{service} grows by {show_bytes(rise.per_hour * times.hours)} {times.words}" for service, rise in growth]
+        changed = found[:8] or ["no drift, no change and no growth stood out from noise"]
+        out.append(f"Soak of {show_duration(row.seconds)}: {'; '.join(held + changed)}.")
+    return out
+
+
+def _pct(pct: float) -> str:
+    return f"{pct:+.0f}" if abs(pct) >= 10 else f"{pct:+.2g}"
+
+
+def _held(load: SoakWorkload) -> str:
+    """Whether a workload's level was held over a soak. Stretches that missed its latency are reported in any
+    case, since the average can hide them."""
+    missed, of = load.missed_at_s, len(load.buckets)
+    stretches = f"{len(missed)} of {of} stretches missed its latency, first after {missed[0] / 60:.1f} min" if missed else ""
+    at = f"{load.workload} at {rate(load.offered)}/s"
+    stalls = load.stalls or []
+    longest = max(stalls, key=lambda stall: stall.seconds, default=None)
+    stalled = f"it completed nothing for {longest.seconds:.1f} s after {longest.at_s / 60:.1f} min" if longest else ""
+    beside = [one for one in (stretches, stalled) if one]
+    if load.accepted:
+        return f"{at} was held" + (f", but {' and '.join(beside)}" if beside else "")
+    return f"{at} was not held: " + "; ".join([*load.reasons, *beside])

@@ -24,3 +24,8 @@ def times_of(soak: Soak) -> Times:
     if soak.seconds >= HOUR_S:
         return Times(1.0, "an hour")
     return Times(soak.seconds / HOUR_S, f"in {show_duration(soak.seconds)}")
+
+
+def metric_name(metric: str) -> str:
+    """A metric of the summary as one says it."""
+    return {"achieved": "rate", "p50_ms": "median", "p99_ms": "p99"}.get(metric, metric.removesuffix(" s") + " time")
