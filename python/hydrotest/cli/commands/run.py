@@ -58,7 +58,8 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
         print_json(ended.summary.written())
     else:
         print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path / layout.REPORT), objectives_of(spec))
-        print(f"Next: hydrotest show {folder.path} bottlenecks; hydrotest compare {folder.path} OTHER-RUN; hydrotest init")
+        for number, (command, what) in enumerate(_next(folder.path)):
+            print(f"{'' if number else 'Next:':6}{command}  {what}")
     if ended.error is not None:
         print_error(ended.error, console)
         return ended.error.exit_code
@@ -66,6 +67,15 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     for reason in reasons:
         console.print(f"missed: {reason}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     return EXIT_MISSED if reasons else EXIT_DONE
+
+
+def _next(run: Path) -> list[tuple[str, str]]:
+    """Commands that come after a run, and what each is for."""
+    commands = {f"hydrotest show {run} bottlenecks": "what binds, with its evidence",
+                f"hydrotest compare {run} OTHER": "what changed since another run",
+                "hydrotest init": "an experiment for what you have"}  # fmt: skip
+    width = max(map(len, commands))
+    return [(f"{command:{width}}", what) for command, what in commands.items()]
 
 
 def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
