@@ -46,4 +46,4 @@ def test_another_percentile_is_a_line_in_one_file(tmp_path: Path) -> None:
     assert limit["objective"]["p9999_ms"] == 50
     assert 0 < latency["p999"] <= latency["p9999"] <= latency["max"]
     assert summary["curves"][0]["points"][0]["p9999_ms"] > 0
-    assert "p99.99 ms" in shown(tmp_path / "tables")
+    assert "p99.99 ms" in shown(tmp_path / "tables", "limits")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hydrotest.cli.app import main
+from hydrotest.report.terminal import LINES_MAX
 from hydrotest.store import layout
 from hydrotest.store.folder import STARTED, RunFolder
 
@@ -90,6 +91,8 @@ def test_a_recorded_run_has_a_report_and_tables(run: Path, tmp_path: Path, capsy
     assert main(["report", str(folder)]) == 0
     assert Path(capsys.readouterr().out.strip()).stat().st_size > 100_000
     assert main(["show", str(folder)]) == 0
+    assert 5 < len(capsys.readouterr().out.splitlines()) <= LINES_MAX
+    assert main(["show", str(folder), "all"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 20
 
 
