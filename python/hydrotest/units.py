@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-_QUANTITY = re.compile(r"^\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµ%/]*)\s*$")
+_NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
+_QUANTITY = re.compile(rf"^\s*({_NUMBER})\s*([A-Za-zµ%/]*)\s*$")
 
 QUANTITY_CHARS_MAX = 40
 """Longer texts are not quantities."""
@@ -23,6 +24,21 @@ _TIMES: dict[str, int | str] = {"us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": 
 _COUNTS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 _RATES |= {"B/s": 8, "kB/s": 8 * 10**3, "MB/s": 8 * 10**6, "GB/s": 8 * 10**9}
+_SHARES: dict[str, int | str] = {"": 1, "%": "0.01"}
+
+
+def _pattern(units: Mapping[str, int | str], after: str = "") -> str:
+    """What these quantities look like, for a JSON Schema: a regular expression that ECMAScript reads as well."""
+    names = "|".join(re.escape(name) for name in units if name)
+    return rf"^\s*{_NUMBER}\s*({names}){'?' if '' in units else ''}{after}\s*$"
+
+
+SIZE_PATTERN = _pattern(SIZES)
+DURATION_PATTERN = _pattern(_TIMES)
+COUNT_PATTERN = _pattern(_COUNTS)
+RATE_PATTERN = _pattern(_COUNTS, r"\s*(/s)?")
+LINK_PATTERN = _pattern(_RATES)
+SHARE_PATTERN = _pattern(_SHARES)
 
 
 def _exactly(text: object, units: Mapping[str, int | str], what: str, example: str) -> Decimal:
@@ -86,7 +102,7 @@ def link_bits_per_s(text: object) -> float:
 
 def share(text: object) -> float:
     """A share: 0 to 1, or "50 %"."""
-    value = float(_exactly(text, {"": 1, "%": "0.01"}, "fraction", "5 %"))
+    value = float(_exactly(text, _SHARES, "fraction", "5 %"))
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} must lie between 0 and 1 (0 % and 100 %)")
     return value

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from hydrotest import units
+from hydrotest.spec.fields import written
 
 _BURSTS = re.compile(r"^bursts\(\s*([^()]+?)\s*\)$")
 
@@ -52,4 +53,9 @@ def show_arrivals(arrivals: Arrivals) -> str:
     return arrivals.shape if arrivals.size is None else f"{arrivals.shape}({arrivals.size})"
 
 
-ArrivalsField = Annotated[Arrivals, BeforeValidator(parse_arrivals), PlainSerializer(show_arrivals)]
+ArrivalsField = Annotated[
+    Arrivals,
+    BeforeValidator(parse_arrivals),
+    PlainSerializer(show_arrivals),
+    written(rf"^even$|^poisson$|{_BURSTS.pattern}", "poisson"),
+]

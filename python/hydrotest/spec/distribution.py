@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from hydrotest import units
+from hydrotest.spec.fields import written
 
 Shape = Literal["sequential", "uniform", "gaussian", "zipf"]
 
@@ -164,6 +165,23 @@ def show_maker(maker: Maker) -> str:
     return f"{drawn.shape}({drawn.low}, {drawn.high}{rest})"
 
 
-KeysField = Annotated[Distribution, BeforeValidator(parse_keys)]
-SizesField = Annotated[Distribution, BeforeValidator(parse_sizes), PlainSerializer(show_sizes)]
-MakerField = Annotated[Maker, BeforeValidator(parse_maker), PlainSerializer(show_maker)]
+def _call(*shapes: str) -> str:
+    """What the text form of these looks like, for a JSON Schema."""
+    return rf"^\s*({'|'.join(shapes)})\s*\([^()]*\)\s*$"
+
+
+KeysField = Annotated[
+    Distribution, BeforeValidator(parse_keys), written(_call("sequential", "uniform", "gaussian", "zipf"), "uniform(0, 1M)")
+]
+SizesField = Annotated[
+    Distribution,
+    BeforeValidator(parse_sizes),
+    PlainSerializer(show_sizes),
+    written(rf"{units.SIZE_PATTERN}|{_call('uniform', 'gaussian')}", "100 B"),
+]
+MakerField = Annotated[
+    Maker,
+    BeforeValidator(parse_maker),
+    PlainSerializer(show_maker),
+    written(rf"^row$|{units.SIZE_PATTERN}|{_call('uniform', 'gaussian', 'zipf')}", "uniform(0, 365)"),
+]

@@ -6,15 +6,20 @@ import ipaddress
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from hydrotest import units
 
 _NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$")
 
 
+def is_name(value: str) -> bool:
+    """True if it can name an experiment, a host or a workload."""
+    return _NAME.fullmatch(value) is not None
+
+
 def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
+    if not is_name(value):
         raise ValueError(f"{value!r} is not a valid name; use letters, digits, '-' and '_', at most 63, beginning with a letter or digit")
     return value
 
@@ -46,10 +51,16 @@ def _loopback(value: str) -> str:
     return value
 
 
-Loopback = Annotated[str, AfterValidator(_loopback)]
+def written(pattern: str, example: str, *, number: str | None = None) -> WithJsonSchema:
+    """How the file has it, for editors: a text of that form, or (`number`) a JSON number of that type."""
+    return WithJsonSchema({"type": "string" if number is None else [number, "string"], "pattern": pattern, "examples": [example]})
+
+
+Loopback = Annotated[str, AfterValidator(_loopback), written(r"^127(\.[0-9]{1,3}){3}$", "127.0.0.2")]
 """An address that cannot be reached from outside the machine."""
 
-Name = Annotated[str, AfterValidator(_name)]
+_NAME_SCHEMA = {"type": "string", "pattern": _NAME.pattern}
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
 """A name that is also part of file, topic and keyspace names."""
 
 
@@ -57,16 +68,46 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-NamesField = Annotated[list[Name], BeforeValidator(_listed)]
-TextsField = Annotated[list[str], BeforeValidator(_listed)]
+NamesField = Annotated[
+    list[Name], BeforeValidator(_listed), WithJsonSchema({"anyOf": [_NAME_SCHEMA, {"type": "array", "items": _NAME_SCHEMA}]})
+]
+TextsField = Annotated[
+    list[str],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 
-SizeBytes = Annotated[int, BeforeValidator(units.size_bytes), AfterValidator(_positive), _at_most(1e16, "10,000 TB")]
-DurationS = Annotated[float, BeforeValidator(units.duration_s), AfterValidator(_positive), _at_most(30 * 86_400, "30 d")]
-Count = Annotated[int, BeforeValidator(units.count), AfterValidator(_positive), _at_most(10**12, "1,000 G")]
-RatePerS = Annotated[float, BeforeValidator(units.rate_per_s), _at_most(1e9, "1 G/s")]
-BitsPerS = Annotated[float, BeforeValidator(units.link_bits_per_s), AfterValidator(_positive), _at_most(1e14, "100,000 Gbit/s")]
-Fraction = Annotated[float, BeforeValidator(units.fraction)]
-Share = Annotated[float, BeforeValidator(units.share)]
+SizeBytes = Annotated[
+    int,
+    BeforeValidator(units.size_bytes),
+    AfterValidator(_positive),
+    _at_most(1e16, "10,000 TB"),
+    written(units.SIZE_PATTERN, "16 KiB"),
+]
+DurationS = Annotated[
+    float,
+    BeforeValidator(units.duration_s),
+    AfterValidator(_positive),
+    _at_most(30 * 86_400, "30 d"),
+    written(units.DURATION_PATTERN, "50 ms"),
+]
+Count = Annotated[
+    int,
+    BeforeValidator(units.count),
+    AfterValidator(_positive),
+    _at_most(10**12, "1,000 G"),
+    written(units.COUNT_PATTERN, "100K", number="integer"),
+]
+RatePerS = Annotated[float, BeforeValidator(units.rate_per_s), _at_most(1e9, "1 G/s"), written(units.RATE_PATTERN, "100K", number="number")]
+BitsPerS = Annotated[
+    float,
+    BeforeValidator(units.link_bits_per_s),
+    AfterValidator(_positive),
+    _at_most(1e14, "100,000 Gbit/s"),
+    written(units.LINK_PATTERN, "1 Gbit/s"),
+]
+Fraction = Annotated[float, BeforeValidator(units.fraction), written(units.SHARE_PATTERN, "5 %", number="number")]
+Share = Annotated[float, BeforeValidator(units.share), written(units.SHARE_PATTERN, "50 %", number="number")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 PropertyValue = bool | int | float | str
 """A server property's value, passed through in the server's form."""

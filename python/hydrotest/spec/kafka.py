@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
@@ -43,7 +43,7 @@ class KafkaSecurity(Security):
 class Kafka(JavaSystem):
     """Apache Kafka in KRaft mode; each host is broker and controller."""
 
-    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str)] = Field(
+    release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str), WithJsonSchema({"enum": ["4.3", "3.9", 4.3, 3.9]})] = Field(
         "4.3", description="Pinned release, unless `home` or KAFKA_HOME names another."
     )
     hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
@@ -70,7 +70,7 @@ def _acks(value: object) -> object:
     return known[value]
 
 
-Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks)]
+Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks), WithJsonSchema({"enum": ["all", 1, 0, -1, "1", "0", "-1"]})]
 """Acknowledgements of a producer, as the protocol has them; `all` is -1."""
 
 

@@ -78,7 +78,8 @@ def _under() -> dict[type[base.Model], str]:
 def reference() -> str:
     """The whole page as Markdown."""
     out = ["# The experiment file", "", _paragraph("YAML without anchors, aliases and tags. Unknown keys, wrong units and unknown names are errors, "
-           "with their line. This page is generated from the models (`make docs`)."), ""]  # fmt: skip
+           "with their line. This page is generated from the models (`make docs`). Editors complete and explain "
+           "the keys by [a JSON Schema](../how-to/start-an-experiment.md#let-your-editor-help)."), ""]  # fmt: skip
     for title, usage, parts in _sections():
         out += [f"## {title}", *([usage, ""] if usage else [""])]
         for part in parts:
@@ -148,25 +149,33 @@ def _is_bounded(kind: Any, quantity: Any) -> bool:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "needed"
+    shown = default_of(field)
+    return "–" if shown is None else f"`{shown}`"
+
+
+def default_of(field: FieldInfo) -> str | None:
+    """A field's default as a file would have it; None where it has none, or an empty one."""
+    if field.is_required():
+        return None
     # No default depends on other fields.
     value = field.get_default(call_default_factory=True, validated_data={})
     if value in (None, "", [], {}) or isinstance(value, base.Model):
-        return "–"
+        return None
     if isinstance(value, list):
-        return f"`[{', '.join(value)}]`"
+        return f"[{', '.join(value)}]"
     if isinstance(value, Arrivals):
-        return f"`{show_arrivals(value)}`"
+        return show_arrivals(value)
     if isinstance(value, Distribution):
-        return f"`{show_sizes(value)} B`"
+        return f"{show_sizes(value)} B"
     kind = _type(field)
     if kind == _QUANTITIES[fields.SizeBytes]:
         power, unit = next((p, u) for p, u in ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")) if value % (1 << p) == 0)
-        return f"`{value >> power} {unit}`"
+        return f"{value >> power} {unit}"
     if kind == _QUANTITIES[fields.DurationS]:
         size, unit = next(
             (size, unit) for size, unit in ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value % size < size * 1e-9
         )
-        return f"`{value / size:g} {unit}`"
+        return f"{value / size:g} {unit}"
     if kind == _QUANTITIES[kafka.Acks]:
-        return "`all`"
-    return f"`{value:.0%}`" if kind == _QUANTITIES[fields.Fraction] else f"`{value}`"
+        return "all"
+    return f"{value:.0%}" if kind == _QUANTITIES[fields.Fraction] else str(value)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
@@ -36,7 +36,7 @@ BATCH_S = 15.0
 class Spark(JavaSystem):
     """Apache Spark, standalone: a master and workers; each application takes all workers."""
 
-    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str)] = Field(
+    release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str), WithJsonSchema({"enum": ["4.2", "3.5", 4.2, 3.5]})] = Field(
         "4.2", description="Pinned release, unless `home` or SPARK_HOME names another."
     )
     master: Name = Field(description="The master's host.")
