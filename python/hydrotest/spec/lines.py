@@ -75,7 +75,7 @@ def parse_document(text: str, file: Path) -> Document:
         raise BadInputError(f"is not YAML text: it holds the character U+{error.character:04X}, which YAML forbids", "Remove it.",
                             file=file, line=line) from error  # fmt: skip
     if node is None:
-        raise BadInputError("is empty", "See experiments/ for files to begin with.", file=file)
+        raise BadInputError("is empty", "`hydrotest init --list` shows files to begin with.", file=file)
     lines: dict[Path_, int] = {}
     value = _Builder(file, lines).build(node, ())
     return Document(file, value, lines)

@@ -29,9 +29,14 @@ SHORT = "test"
 def load_experiment(file: Path) -> tuple[Experiment, Document]:
     """Reads and validates an experiment file. Raises `BadInputError`; nothing is started."""
     document = read_document(file)
+    return experiment_of(document), document
+
+
+def experiment_of(document: Document) -> Experiment:
+    """The experiment in a parsed file. Raises `BadInputError`."""
     if not isinstance(document.value, dict):
-        raise BadInputError("is not an experiment: it must be a mapping with name, hosts, systems, …", "See experiments/ for files to begin with.",
-                            file=file, line=1)  # fmt: skip
+        raise BadInputError("is not an experiment: it must be a mapping with name, hosts, systems, …", "`hydrotest init --list` shows files to begin with.",
+                            file=document.file, line=1)  # fmt: skip
     try:
         experiment = Experiment.model_validate(document.value)
     except ValidationError as error:
@@ -40,7 +45,7 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
     if experiment.lab is not None:
         hosts = scaled(experiment.hosts, experiment.lab, memory_needed(experiment))
         experiment = experiment.model_copy(update={"hosts": hosts})
-    return experiment, document
+    return experiment
 
 
 def _translate(error: ValidationError, document: Document) -> BadInputError:

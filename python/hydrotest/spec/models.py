@@ -136,6 +136,12 @@ class Experiment(Model):
     )
     lab: Lab | None = Field(None, description="Types of machine that emulated hosts are modelled on, and how much smaller the hosts are.")
 
+    @property
+    def needs_root(self) -> bool:
+        """True if it emulates hosts, or takes cores of this machine away."""
+        squeezes = any(test.needs_squeeze for test in self.tests)
+        return any(host.is_emulated or (squeezes and host.may_run_cpu_hog) for host in self.hosts.values())
+
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
         return self.objectives.get(workload, Objective())

@@ -28,6 +28,9 @@ class Plan(BaseModel):
     seconds: float
     memory_bytes: dict[str, int]
     disk_bytes: int
+    machine_memory_bytes: int
+    """What this machine must have for all hosts: what their services need, or more where a host is given more."""
+    needs_root: bool
 
     @property
     def trials(self) -> int:
@@ -44,12 +47,15 @@ def make_plan(experiment: Experiment) -> Plan:
     seconds += experiment.warm_up.least * sum(workload.is_warmed for workload in experiment.workloads.values())
     rows = sum(workload.rows_before for workload in experiment.workloads.values())
     seconds += rows / POPULATE_PER_S
+    needed = memory_needed(experiment)
     return Plan(
         experiment=experiment.name,
         hosts=list(experiment.hosts),
         systems={name: list(system.hosts) for name, system in present.items()},
         steps=steps,
         seconds=seconds,
-        memory_bytes=memory_needed(experiment),
+        memory_bytes=needed,
         disk_bytes=BYTES_PER_TRIAL + rows * 1024,
+        machine_memory_bytes=sum(max(needed[name], round(host.shares.get("memory") or 0)) for name, host in experiment.hosts.items()),
+        needs_root=experiment.needs_root,
     )

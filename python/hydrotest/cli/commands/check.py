@@ -10,6 +10,7 @@ from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
+from hydrotest.spec.header import Difference, differences, read_header
 from hydrotest.spec.plan import make_plan
 from hydrotest.systems.extras import missing_extras
 from hydrotest.units import show_bytes, show_duration
@@ -19,11 +20,23 @@ def check(experiment: Path, as_json: bool) -> int:
     """Prints the plan, or raises `BadInputError`."""
     spec = load_for_here(experiment)
     plan = make_plan(spec)
+    header = read_header(experiment)
+    found = differences(header, plan) if header is not None else []
     missing = missing_extras(spec)
     if as_json:
-        print_json({**plan.model_dump(mode="json"), "missing_extras": [extra.name for extra in missing]})
+        print_json({
+            **plan.model_dump(mode="json"),
+            "header": None if header is None else header.data(),
+            "differences": [vars(one) for one in found],
+            "missing_extras": [extra.name for extra in missing],
+        })  # fmt: skip
         return EXIT_DONE
     print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
+    if header is not None:
+        print(f"question: {header.question}")
+        print(f"the file says: about {header.time} on two cores; needs {header.needs}")
+    for one in found:
+        print(f"differs: {_words(one)}")
     print("hosts:")
     for line in topology_lines(spec):
         print(f"- {line}")
@@ -42,3 +55,18 @@ def check(experiment: Path, as_json: bool) -> int:
     for extra in missing:
         print(f"missing here: {extra.lack}. {extra.remedy}", file=sys.stderr)
     return EXIT_DONE
+
+
+def _words(difference: Difference) -> str:
+    """Where the file's header says something else than the plan."""
+    match difference.what:
+        case "time":
+            return f"the header says {show_duration(difference.header)}, the plan {show_duration(difference.plan)}"
+        case "memory":
+            return f"the header says {show_bytes(difference.header)} of memory, the plan {show_bytes(difference.plan)}"
+        case "root":
+            return (
+                "the file needs root; its header does not say so" if difference.plan else "the header says root; the file does not need it"
+            )
+        case "systems":
+            return f"the header says {', '.join(difference.header) or 'no system'}; the file has {', '.join(difference.plan)}"
