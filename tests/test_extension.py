@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft7Validator
 
 from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
+from hydrotest.spec.lines import parse_document
 
 ECHO = Path(__file__).parent / "extension"
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
@@ -79,6 +82,14 @@ def test_its_errors_are_as_good_as_the_products(tmp_path: Path, old: str, new: s
     told = done.stderr.replace("\n", " ")
     assert f"experiment.yaml:{line}:" in told
     assert meant in told
+
+
+def test_editors_know_its_kinds() -> None:
+    done = subprocess.run([HYDROTEST, "init", "--schema"], env=with_path(ECHO), capture_output=True, text=True, check=True)
+    editor = Draft7Validator(json.loads(done.stdout))
+    assert list(editor.iter_errors(parse_document(EXPERIMENT, ECHO / "echo.yaml").value)) == []
+    (error,) = editor.iter_errors(parse_document(EXPERIMENT.replace("message_size", "mesage_size"), ECHO / "echo.yaml").value)
+    assert "message_size" in error.schema["properties"]
 
 
 HOST_KIND = """

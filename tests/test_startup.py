@@ -98,6 +98,13 @@ def test_check_imports_nothing_heavy() -> None:
     assert not modules & (HEAVY | {"rich"})
 
 
+def test_listing_templates_imports_nothing_heavy() -> None:
+    code, out, _, modules = call("init", "--list", "--json")
+    assert code == 0
+    assert "quickstart" in {one["template"] for one in json.loads(out)}
+    assert not modules & HEAVY
+
+
 def test_show_imports_nothing_of_reports_and_hosts(runs: list[str]) -> None:
     code, _, _, modules = call("show", runs[0])
     assert code == 0

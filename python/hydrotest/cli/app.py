@@ -20,6 +20,7 @@ from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_F
 app = App(
     name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
 )
+Flag = Annotated[bool, Parameter(negative=())]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON for programs.")]
 
 
@@ -37,6 +38,41 @@ def fetch(*systems: str, as_json: Json = False) -> int:
     from hydrotest.cli.commands.fetch import fetch
 
     return fetch(systems, as_json)
+
+
+@app.command
+def init(template: str | None = None, *, systems: str | None = None, on: str | None = None, hosts: int | None = None, p99: str | None = None,
+         out: Path | None = None, force: Flag = False, listed: Annotated[bool, Parameter(name="--list", negative=())] = False,
+         schema: Flag = False, no_schema: Flag = False, as_json: Json = False) -> int:  # fmt: skip
+    """Write an experiment file to begin with. On a terminal it asks for what is not given.
+
+    Parameters
+    ----------
+    template
+        A template, written as it is; --list shows them. Without one, a file is made for your systems.
+    systems
+        What you have: kafka, cassandra, spark, hdfs, with commas between them.
+    on
+        Where it runs: `here`, this machine as it is, or `lab`, emulated hosts on it (as root).
+    hosts
+        Number of emulated hosts; 3 if not given.
+    p99
+        The objective: the longest acceptable p99 of Kafka and Cassandra, e.g. 50ms.
+    out
+        The file to write; by default named after the template or the systems.
+    force
+        Replace a file that is there.
+    listed
+        Show the templates: the question that each answers, its time, what it needs.
+    schema
+        Print the JSON Schema of experiment files, for editors.
+    no_schema
+        Write no line and no file by which editors complete keys.
+    """
+    from hydrotest.cli.commands.init import Answers, Target, init
+
+    answers = Answers(systems, on, hosts, p99)
+    return init(template, answers, Target(out, force, not no_schema), is_list=listed, is_schema=schema, as_json=as_json)
 
 
 @app.command
