@@ -81,7 +81,10 @@ class _Generator(GenerateJsonSchema):
         if key == SHORT:
             return _one_key({name: {**_maybe_short(name, one), "description": meanings[name]} for name, one in chosen.items()})
         branches = [{"if": {"properties": {key: {"const": name}}, "required": [key]}, "then": one} for name, one in chosen.items()]
-        choice = {"enum": list(chosen), "description": " ".join(f"`{name}`: {meaning}" for name, meaning in meanings.items())}
+        choice = {
+            "enum": list(chosen),
+            "description": "\n".join(f"`{name}`: {meaning.partition('. ')[0]}" for name, meaning in meanings.items()),
+        }
         return {"type": "object", "properties": {key: choice}, "required": [key], "allOf": branches}
 
 
