@@ -105,7 +105,7 @@ def test_check_refuses_a_flawed_header(tmp_path: Path, capsys: pytest.CaptureFix
     file = tmp_path / "x.yaml"
     file.write_text(Path("experiments/kafka-levels.yaml").read_text().replace("# time: 2 min", "# time: soon"))
     assert main(["check", str(file)]) == 2
-    assert f"{file}:3: " in capsys.readouterr().err.replace("\n", "")
+    assert f"{file}:3" in capsys.readouterr().err.replace("\n", "")
 
 
 def changed(plan: Plan, **values: Any) -> list[str]:

@@ -138,9 +138,9 @@ class Experiment(Model):
 
     @property
     def needs_root(self) -> bool:
-        """True if it emulates hosts, or takes cores of this machine away."""
+        """True if a run does not begin without root: it emulates hosts, or must take cores of this machine away."""
         squeezes = any(test.needs_squeeze for test in self.tests)
-        return any(host.is_emulated or (squeezes and host.may_run_cpu_hog) for host in self.hosts.values())
+        return any(host.is_emulated or (squeezes and host.needs_root_to_squeeze) for host in self.hosts.values())
 
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
