@@ -210,7 +210,7 @@ CASES = {
     "a name with a slash": ("name: good", "name: ../good", 1, "is not a valid name"),
     "an unknown kind": ("kind: kafka-consume", "kind: kafka-consumer", 9, "not known"),
     "a test's kind misspelt": ("- isolated: [ingest", "- isolatd: [ingest", 14, "'isolatd' is not known"),
-    "acks that there are not": ("partitions: 6", "partitions: 6, acks: 1.5", 8, "write all, 1 or 0"),
+    "acks that there are not": ("partitions: 6", "partitions: 6, acks: 1.5", 8, "Write all, 1 or 0"),
     "a kind that there is not": ("kind: kafka-consume, reads: ingest", "kind: hdfs-append", 9, "is not known"),
     "a fault of no service": (
         "- isolated: [ingest, drain, store]",
@@ -322,7 +322,7 @@ CASES = {
         3,
         "is not an address of this machine's loopback network",
     ),
-    "an address that is none": ("{connect: local}", "{connect: local, address: there}", 3, "write e.g. 127.0.0.2"),
+    "an address that is none": ("{connect: local}", "{connect: local, address: there}", 3, "Write e.g. 127.0.0.2"),
     "unknown connect": ("connect: local", "connect: docker", 3, "not known"),
     "reads nothing that writes": ("reads: ingest", "reads: store", 9, "writes no topic"),
     "broken YAML": ("hosts:", "hosts: [", 4, "is not YAML"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePath
 
 EXIT_DONE = 0
 EXIT_MISSED = 1
@@ -15,33 +15,51 @@ OTHERS_READ = "Remove this trial's folder; the others are read then."
 """Hint at a file of a trial that is damaged."""
 
 
+def shaped(word: str, what: str, hint: str | None = None, file: PurePath | str | None = None, line: int | None = None) -> str:
+    """An error or a warning as the command line prints it: what is wrong, where, and what to write instead.
+
+    Each line of the hint is a help of its own.
+    """
+    lines = [f"{word}: {what}"]
+    if file is not None:
+        lines.append(f"  --> {_place(file, line)}")
+    lines += [f"help: {one.strip()}" for one in (hint or "").splitlines()]
+    return "\n".join(lines)
+
+
+def _place(file: PurePath | str, line: int | None) -> str:
+    return f"{file}" if line is None else f"{file}:{line}"
+
+
 class HydrotestError(Exception):
-    """A message for the user, with a hint if there is a remedy.
+    """What is wrong, with a hint if there is a remedy, and with the file that it is about. `line` counts from 1.
 
     `exit_code` is what the command line returns for it.
     """
 
     exit_code = EXIT_FAILED
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, what: str, hint: str | None = None, *, file: PurePath | str | None = None, line: int | None = None) -> None:
+        self.what = what
+        self.message = what if file is None else f"{_place(file, line)}: {what}"
+        """With its place: one line for logs and journals."""
+        super().__init__(self.message)
         self.hint = hint
+        self.file = file
+        self.line = line
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\n  {self.hint}"
 
+    def shaped(self) -> str:
+        """As the command line prints it."""
+        return shaped("error", self.what, self.hint, self.file, self.line)
+
 
 class BadInputError(HydrotestError):
-    """Unusable input: nothing was started. `line` counts from 1."""
+    """Unusable input: nothing was started."""
 
     exit_code = EXIT_BAD_INPUT
-
-    def __init__(self, message: str, hint: str | None = None, *, file: Path | str | None = None, line: int | None = None) -> None:
-        place = "" if file is None else f"{file}:{line}: " if line is not None else f"{file}: "
-        super().__init__(f"{place}{message}", hint)
-        self.file = file
-        self.line = line
 
 
 class MissingToolError(BadInputError):

@@ -155,7 +155,7 @@ def _rows(model: type[R], given: Iterable[Any], run: RunFolder) -> list[R]:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise BadInputError(
-            f"is damaged: {place} of a {model.__name__.lower()}: {first['msg']}", REBUILT, file=run.path / layout.ENVIRONMENT
+            f"the file is damaged: {place} of a {model.__name__.lower()}: {first['msg']}", REBUILT, file=run.path / layout.ENVIRONMENT
         ) from error
 
 

@@ -15,11 +15,18 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from hydrotest import __version__
-from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, HydrotestError
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, BadInputError, HydrotestError
 
 app = App(
     name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
 )
+REFUSED = {
+    errno.EACCES: "Change the file's rights, or call hydrotest as its owner.",
+    errno.EPERM: "Call hydrotest as the file's owner, or as root.",
+    errno.EROFS: "Name a folder on a disk that can be written to.",
+    errno.EMFILE: "Allow more open files: `ulimit -n 10000`.",
+}
+"""What to do about an error of the operating system."""
 Flag = Annotated[bool, Parameter(negative=())]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON for programs.")]
 
@@ -185,8 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
-        _print_error(error)
-        print("See hydrotest --help.", file=sys.stderr)
+        _print_error(BadInputError(str(error), "See `hydrotest --help`."))
         return EXIT_BAD_INPUT
     except HydrotestError as error:
         _print_error(error)
@@ -198,8 +204,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return EXIT_BROKEN_PIPE
         _print_error(_explained(error))
         return EXIT_FAILED
-    except Exception:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
+    except Exception as error:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
         traceback.print_exc()
+        _print_error(
+            HydrotestError(f"hydrotest itself failed: {type(error).__name__}: {error}", "Please report it, with what stands above.")
+        )
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
 
@@ -211,17 +220,16 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def _explained(error: OSError) -> Exception:
-    """What a full disk or device means, and what to do about it; other errors as they are."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return error
-    if error.filename is None and _is_output_full():
-        return HydrotestError(
-            f"the output cannot be written: {error.strerror}", "Free some space there, or send the output to another file."
-        )
-    return HydrotestError(
-        f"{error.filename or 'a file'} cannot be written: {error.strerror}", "Free some space there, or name a folder on another disk."
-    )
+def _explained(error: OSError) -> HydrotestError:
+    """What the operating system refused, the file, and what to do about it where that is known."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.filename is None and _is_output_full():
+            return HydrotestError(
+                f"the output cannot be written: {error.strerror}", "Free some space there, or send the output to another file."
+            )
+        what, hint = f"a file cannot be written: {error.strerror}", "Free some space there, or name a folder on another disk."
+        return HydrotestError(what, hint, file=error.filename)
+    return HydrotestError(f"the machine refused: {error.strerror or error}", REFUSED.get(error.errno or 0), file=error.filename)
 
 
 def _is_output_full() -> bool:

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hydrotest.errors import HydrotestError, shaped
 from hydrotest.lazy import Lazy
 
 if TYPE_CHECKING:
-    from rich import console
+    from rich import console, text
 
     from hydrotest.spec.models import Experiment
 else:
-    console = Lazy("rich.console")
+    console, text = Lazy("rich.console"), Lazy("rich.text")
 
 
 def out_console() -> console.Console:
@@ -39,15 +40,19 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1))
 
 
-def print_error(error: Exception | str, on: console.Console | None = None) -> None:
-    """Prints an error with its hint."""
-    (on or err_console()).print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+def print_error(error: Exception, on: console.Console | None = None) -> None:
+    """Prints an error with its place and its hint."""
+    shown = error.shaped() if isinstance(error, HydrotestError) else shaped("error", str(error))
+    styled = text.Text(shown)
+    styled.stylize("bold red", 0, len("error"))
+    styled.highlight_regex(r"(?m)^(  -->|help:)", "bold")
+    (on or err_console()).print(styled, soft_wrap=True)
 
 
 def say_on_stderr() -> Callable[[str], None]:
     """Lines of progress."""
     messages = err_console()
-    return lambda text: messages.print(text, highlight=False, markup=False)
+    return lambda line: messages.print(line, highlight=False, markup=False)
 
 
 def objectives_of(spec: Experiment) -> dict[str, dict[str, float]]:

@@ -19,6 +19,7 @@ from hydrotest.errors import BadInputError
 SIZE_BYTES_MAX = 1 << 20
 DEPTH_MAX = 20
 NUMBER_CHARS_MAX = 30
+NOT_YAML = "Look at this line and the one before: indent by spaces, close brackets, and put text with `:`, `{` or `[` into quotes."
 
 Path_ = tuple[str | int, ...]
 
@@ -47,17 +48,17 @@ def read_document(file: Path) -> Document:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise BadInputError(f"cannot be read: {error.strerror}", "Name an experiment file.", file=file) from error
+        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name an experiment file.", file=file) from error
     if len(raw) > SIZE_BYTES_MAX:
         raise BadInputError(
-            f"has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", "Name an experiment file.", file=file
+            f"the file has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", "Name an experiment file.", file=file
         )
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise BadInputError(
-            "is not text in UTF-8", "Name an experiment file in YAML, or save it in UTF-8.", file=file, line=line
+            "the file is not text in UTF-8", "Name an experiment file in YAML, or save it in UTF-8.", file=file, line=line
         ) from error
     return parse_document(text, file)
 
@@ -69,13 +70,14 @@ def parse_document(text: str, file: Path) -> Document:
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
-        raise BadInputError(f"is not YAML: {error.problem}", error.context, file=file, line=line) from error
+        raise BadInputError(f"the file is not YAML: {error.problem}" + (f", {error.context}" if error.context else ""), NOT_YAML,
+                            file=file, line=line) from error  # fmt: skip
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise BadInputError(f"is not YAML text: it holds the character U+{error.character:04X}, which YAML forbids", "Remove it.",
+        raise BadInputError(f"the file is not YAML text: it holds the character U+{error.character:04X}, which YAML forbids", "Remove it.",
                             file=file, line=line) from error  # fmt: skip
     if node is None:
-        raise BadInputError("is empty", "`hydrotest init --list` shows files to begin with.", file=file)
+        raise BadInputError("the file is empty", "`hydrotest init --list` shows files to begin with.", file=file)
     lines: dict[Path_, int] = {}
     value = _Builder(file, lines).build(node, ())
     return Document(file, value, lines)
@@ -95,7 +97,9 @@ def _check_events(text: str, file: Path) -> None:
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             depth -= 1
         if depth > DEPTH_MAX:
-            raise BadInputError(f"is nested deeper than {DEPTH_MAX} levels", "Look for brackets that are not closed.", file=file, line=line)
+            raise BadInputError(
+                f"the file is nested deeper than {DEPTH_MAX} levels", "Look for brackets that are not closed.", file=file, line=line
+            )
 
 
 class _Builder:

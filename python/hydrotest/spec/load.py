@@ -35,7 +35,7 @@ def load_experiment(file: Path) -> tuple[Experiment, Document]:
 def experiment_of(document: Document) -> Experiment:
     """The experiment in a parsed file. Raises `BadInputError`."""
     if not isinstance(document.value, dict):
-        raise BadInputError("is not an experiment: it must be a mapping with name, hosts, systems, …", "`hydrotest init --list` shows files to begin with.",
+        raise BadInputError("the file is not an experiment: it must be a mapping with name, hosts, systems, …", "`hydrotest init --list` shows files to begin with.",
                             file=document.file, line=1)  # fmt: skip
     try:
         experiment = Experiment.model_validate(document.value)
@@ -83,7 +83,8 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
     if kind == "value_error":
         message = detail["msg"].removeprefix("Value error, ").replace(repr(detail["input"]), given)
         message = _LONG.sub(lambda found: shown(found[1]), message)
-        return f"{name}: {message}" + ("" if given in message else f" (given: {given})"), None
+        message, _, remedy = message.partition("; write ")
+        return f"{name}: {message}" + ("" if given in message else f" (given: {given})"), f"Write {remedy}." if remedy else None
     if kind == "less_than_equal":
         return f"{name}: must be at most {detail.get('ctx', {}).get('le'):,} (given: {given})", _meaning(detail)
     if kind == "literal_error":

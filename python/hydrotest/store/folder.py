@@ -37,14 +37,18 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """An existing run folder. Raises `BadInputError` if it is not one, or has a newer format."""
         if not path.exists():
-            raise BadInputError("is not there", "Name a folder that `hydrotest run` made.", file=path)
+            raise BadInputError("the run folder is not there", "Name a folder that `hydrotest run` made.", file=path)
         if not (path / layout.EXPERIMENT).is_file():
-            raise BadInputError("is not a run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path)
+            raise BadInputError(
+                "this is not a run folder: it has no experiment.yaml", "Name a folder that `hydrotest run` made.", file=path
+            )
         folder = cls(path)
         version = max((entry.get("format", 1) for entry in folder.read_journal() if entry["what"] == STARTED), default=1)
         if version > layout.FORMAT:
             raise BadInputError(
-                f"has format {version}, of a newer hydrotest; this one reads formats up to {layout.FORMAT}", "Update hydrotest.", file=path
+                f"the run has format {version}, of a newer hydrotest; this one reads formats up to {layout.FORMAT}",
+                "Update hydrotest.",
+                file=path,
             )
         return folder
 
@@ -54,7 +58,7 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise BadInputError("is a file, not a folder", "Name another folder with --out.", file=self.path) from error
+            raise BadInputError("the path is a file, not a folder", "Name another folder with --out.", file=self.path) from error
         self.lock()
         try:
             # Another run may have started and ended since.
@@ -72,7 +76,7 @@ class RunFolder:
             return
         if not self._lock.is_taken and is_held(self._lock.path):
             raise self._taken()
-        raise BadInputError("is not empty", "Name another folder with --out, or go on with --resume.", file=self.path)
+        raise BadInputError("the folder is not empty", "Name another folder with --out, or go on with --resume.", file=self.path)
 
     def lock(self) -> None:
         """Keeps other runs out until `unlock` or the end of this process."""
@@ -96,9 +100,11 @@ class RunFolder:
         try:
             return json.loads(path.read_text())
         except FileNotFoundError as error:
-            raise BadInputError("is not there", "The run ended before it was written; run again with --resume.", file=path) from error
+            raise BadInputError(
+                "the file is not there", "The run ended before it was written; run again with --resume.", file=path
+            ) from error
         except ValueError as error:
-            raise BadInputError(f"is damaged: {error}", REBUILT, file=path) from error
+            raise BadInputError(f"the file is damaged: {error}", REBUILT, file=path) from error
 
     def environment(self) -> dict[str, Any]:
         """The machines and versions; no hosts if that is not known. Raises `BadInputError` if the file is damaged."""
@@ -107,7 +113,7 @@ class RunFolder:
         if not isinstance(hosts, list) or not all(isinstance(host, dict) and host.keys() >= _HOST_KEYS for host in hosts):
             needed = ", ".join(sorted(_HOST_KEYS))
             raise BadInputError(
-                f"is damaged: it is not an object whose `hosts` have {needed}", REBUILT, file=self.path / layout.ENVIRONMENT
+                f"the file is damaged: it is not an object whose `hosts` have {needed}", REBUILT, file=self.path / layout.ENVIRONMENT
             )
         return {**found, "hosts": hosts}
 
@@ -135,11 +141,11 @@ class RunFolder:
         for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
             # A run writes ASCII: a line that is cut stays text.
             if not line.isascii():
-                raise BadInputError("is damaged: it is not text", REBUILT, file=path, line=number)
+                raise BadInputError("the file is damaged: it is not text", REBUILT, file=path, line=number)
             with contextlib.suppress(ValueError):
                 entry = json.loads(line)
                 if not isinstance(entry, dict) or "what" not in entry:
-                    raise BadInputError("is damaged: it is not an entry with the key 'what'", REBUILT, file=path, line=number)
+                    raise BadInputError("the file is damaged: it is not an entry with the key 'what'", REBUILT, file=path, line=number)
                 entries.append(entry)
         return entries
 
@@ -163,7 +169,7 @@ class RunFolder:
             try:
                 trials.append(Trial.model_validate_json(path.read_text()))
             except ValueError as error:
-                raise BadInputError(f"is damaged: {_reason(error)}", OTHERS_READ, file=path) from error
+                raise BadInputError(f"the file is damaged: {_reason(error)}", OTHERS_READ, file=path) from error
         return sorted(trials, key=lambda trial: trial.number)
 
     def folder_of(self, trial: Trial) -> Path:
@@ -181,7 +187,7 @@ def _read_seconds(path: Path) -> Iterator[Second]:
         try:
             yield Second.model_validate_json(line)
         except ValueError as error:
-            raise BadInputError(f"is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
+            raise BadInputError(f"the file is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
 
 
 def _reason(error: ValueError) -> str:

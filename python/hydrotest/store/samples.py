@@ -70,4 +70,4 @@ def _read(path: Path, _changed_ns: int) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False)
     except pl.exceptions.PolarsError as error:
-        raise BadInputError(f"is damaged: {str(error).splitlines()[0]}", OTHERS_READ, file=path) from error
+        raise BadInputError(f"the file is damaged: {str(error).splitlines()[0]}", OTHERS_READ, file=path) from error

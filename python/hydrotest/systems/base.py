@@ -27,6 +27,7 @@ from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
 READY = Patience(180.0, "a cold start takes a minute on a slow machine")
 POLL_S = 0.25
+NOT_STARTED = "Correct what its log shows: often a line of `config:`, or too small a heap."
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class System(ABC):
             nonlocal reason
             for service in self.services:
                 if service.death is not None:
-                    raise SystemFailedError(f"{self.name} did not start: {service.death}")
+                    raise SystemFailedError(f"{self.name} did not start: {service.death}", NOT_STARTED)
             try:
                 answer = await ask(self.hosts[0], "query", ready.question)
             except TrialFailedError as error:
@@ -168,7 +169,8 @@ class System(ABC):
             (found,) = await until(look, READY, self.name, "become ready", POLL_S)
         except OverdueError as error:
             words = "".join([await log_tail(service.host, service.log) for service in self.services])
-            raise SystemFailedError(f"{self.name} did not become ready within {READY.seconds:g} s: {reason}{words}") from error
+            message = f"{self.name} did not become ready within {READY.seconds:g} s: {reason}{words}"
+            raise SystemFailedError(message, "Give it more cores or heap, or correct what its logs show.") from error
         return found
 
 
@@ -188,8 +190,8 @@ async def jars_of(
     names = [path.name for path in await files.glob(folder, "**/*.jar")]
     version = newest_version(names, bundle.version_jar) or newest_version(names, "apache-" + bundle.name)
     if version is None:
-        message = f"{own} is no {bundle.name} distribution: {folder} holds no {bundle.version_jar}-*.jar"
-        raise BadInputError(message, f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.")
+        message = f"the folder is no {bundle.name} distribution: it holds no {PurePath(subfolder, bundle.version_jar)}-*.jar"
+        raise BadInputError(message, f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.", file=own)
     return folder, version
 
 

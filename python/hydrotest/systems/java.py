@@ -32,11 +32,11 @@ def find_java() -> Path:
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if found is None or not Path(found).exists():
-        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "no java is on the PATH"
-        raise MissingToolError(f"Java is missing: {where}", _REMEDY)
+        where = "JAVA_HOME has no bin/java" if home else "no java is on the PATH"
+        raise MissingToolError(f"Java is missing: {where}", _REMEDY, file=home or None)
     major = java_major(Path(found))
     if major < MAJOR_MIN:
-        raise MissingToolError(f"Java {major} at {found} is too old; {MAJOR_MIN} or later is needed", _REMEDY)
+        raise MissingToolError(f"Java {major} is too old; {MAJOR_MIN} or later is needed", _REMEDY, file=found)
     return Path(found)
 
 

@@ -58,7 +58,7 @@ class RunningService:
             self.pid = int((await node.expect("spawned"))["pid"])
         except TrialFailedError as error:
             await node.close()
-            raise SystemFailedError(f"{self.name} did not start: {error.message}") from error
+            raise SystemFailedError(f"{self.name} did not start: {error.message}", error.hint) from error
         except BaseException:  # a cancelled start must not leave its service behind
             await node.close()
             raise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import print_json
-from hydrotest.errors import EXIT_DONE
+from hydrotest.errors import EXIT_DONE, shaped
 from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
 from hydrotest.spec.header import Difference, differences, read_header
@@ -53,7 +53,7 @@ def check(experiment: Path, as_json: bool) -> int:
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
     print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it")
     for extra in missing:
-        print(f"missing here: {extra.lack}. {extra.remedy}", file=sys.stderr)
+        print(shaped("warning", extra.lack, extra.remedy), file=sys.stderr)
     return EXIT_DONE
 
 

@@ -62,7 +62,7 @@ def _compared(paths: Sequence[Path]) -> tuple[Run, dict[str, Comparison], Placed
         base, *rest = (Run(*read_run(path)) for path in paths)
         return base, {run.summary.run: compare_runs(base, run) for run in rest}, placed([base, *rest])
     if len(groups) != 2 or sum(map(len, groups)) < 3:
-        raise BadInputError("repeated runs are two groups, of which one has two runs at least: compare A1 A2 A3 -- B1 B2 B3")
+        raise BadInputError("repeated runs are two groups, of which one has two runs at least", "Write `compare A1 A2 A3 -- B1 B2 B3`.")
     first, second = ([Run(*read_run(path)) for path in group] for group in groups)
     names = ", ".join(run.summary.run for run in second)
     return first[0], {names: compare_repeated(first, second)}, None

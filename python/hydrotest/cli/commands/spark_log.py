@@ -23,7 +23,7 @@ def show_spark_log(path: Path, as_json: bool) -> int:
     if len(logs) > 1:
         return _list_spark_logs(logs, as_json)
     if not logs:
-        raise BadInputError("there is not an event log",
+        raise BadInputError("the path holds no event log",
                             "Name a file, the folder of a rolled log, a zip of the history server, or the directory that has them.", file=path)  # fmt: skip
     log = read_files(logs[0].files)
     cut = "; ".join(map(log_flaw_words, log.flaws)) or None

@@ -144,7 +144,7 @@ class CassandraSystem(System):
         jamm = await self.hosts[0].glob(self._jars, "jamm-*.jar")
         if not jamm:
             raise BadInputError(
-                f"{self._jars} holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution."
+                "the folder holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution.", file=self._jars
             )
         self._jamm, self._java, self._exporter = jamm[0], find_java(), exporter_jar(say)
 

@@ -106,7 +106,9 @@ class HdfsSystem(System):
         try:
             await run_command("hdfs-format", formatting, self.name_node, self.logs / "hdfs-format.log")
         except TrialFailedError as error:
-            raise SystemFailedError(f"the NameNode cannot be formatted: {error.message}") from error
+            raise SystemFailedError(
+                f"the NameNode cannot be formatted: {error.message}", "See `config:` of hdfs in the experiment."
+            ) from error
         await self._start(self.name_node, name_node.name, self.command(name_node))
         for index, host in enumerate(self.data_nodes):
             data_node = self._data_node(index, host)

@@ -50,8 +50,8 @@ def find_spark(home: str | None, release: str | None = None, say: ProgressCallba
         folder = SPARK.folder
     version = next((found for jar in CORE_JARS if (found := version_in(folder / "jars", jar)) is not None), None)
     if version is None or not (folder / "bin" / "spark-class").exists():
-        raise BadInputError(f"{folder} is no Spark distribution: it lacks bin/spark-class or jars/{CORE_JARS[0]}-*.jar",
-                            "Give the folder that a Spark 3.5 or 4 release unpacks to, or drop `home:`.")  # fmt: skip
+        raise BadInputError(f"the folder is no Spark distribution: it lacks bin/spark-class or jars/{CORE_JARS[0]}-*.jar",
+                            "Give the folder that a Spark 3.5 or 4 release unpacks to, or drop `home:`.", file=folder)  # fmt: skip
     return folder, version
 
 
