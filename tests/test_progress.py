@@ -1,4 +1,4 @@
-"""The live display and the plain lines."""
+"""The plain lines of a run, where there is no terminal."""
 
 from __future__ import annotations
 
@@ -7,49 +7,44 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hydrotest.cli.progress import LiveProgress, PlainProgress
-from hydrotest.run.lifecycle.events import Listener
+from hydrotest.analysis.limits.posterior import Estimate
+from hydrotest.cli.progress import PlainProgress
+from hydrotest.run.lifecycle.events import SearchState, TrialStart
+from hydrotest.store.purposes import Purpose
 from tests.synthetic import SyntheticRun
 
+INTERVAL = "limit 9,000/s (90 %: 8,000 to 10,000/s)"
 
-def tell(listener: Listener) -> None:
-    listener.phase("ingest: main search")
-    listener.progress(0, 300)
-    listener.trial_started(3, "search ingest at 8,000/s", 5)
+
+def plain() -> tuple[PlainProgress, StringIO]:
+    out = StringIO()
+    return PlainProgress(Console(file=out, width=160)), out
+
+
+def test_each_event_is_a_line() -> None:
+    listener, out = plain()
+    for _ in range(2):
+        listener.phase("ingest: limit search")
+    listener.trial_started(TrialStart(3, Purpose.SEARCH, 0, "search ingest at 8,000/s", 5, {"ingest": 8_000.0}))
     listener.second("ingest", 7_990.0, 2.5)
-    listener.host("here", {"cpu": 0.5, "memory": 0.25, "disk": 0.0})
+    listener.host("here", {"cpu": 0.5})
     listener.say("a line worth keeping")
-
-
-def test_the_live_display_shows_phase_trial_time_left_rate_and_hosts(tmp_path: Path) -> None:
-    out = StringIO()
-    live = LiveProgress(Console(file=out, force_terminal=True, width=160))
-    tell(live)
-    console = Console(file=out, width=160)
-    console.print(live)
-    shown = out.getvalue()
-    for expected in (
-        "ingest: main search",
-        "5 min left",
-        "trial 3: search ingest",
-        "7,990/s, p99 2.5 ms",
-        "cpu",
-        "50%",
-        "a line worth keeping",
-    ):
-        assert expected in shown
-    live.trial_ended(SyntheticRun(tmp_path).trial("search", 8_000), True, "sustained")
-    assert "✓" in out.getvalue()
-    with live:
-        pass
-
-
-def test_plain_lines_elsewhere(tmp_path: Path) -> None:
-    out = StringIO()
-    plain = PlainProgress(Console(file=out, width=160))
-    tell(plain)
-    plain.trial_ended(SyntheticRun(tmp_path).trial("search", 12_000), False, "p99 response 400 ms")
+    listener.warn("the disk is slow", "Take another.")
     lines = out.getvalue().splitlines()
-    assert any(line.endswith("trial 3: search ingest at 8,000/s") for line in lines)
-    assert any("rejected: p99 response 400 ms" in line for line in lines)
+    assert [line[9:] for line in lines] == [
+        "ingest: limit search", "trial 3: search ingest at 8,000/s", "a line worth keeping", "warning: the disk is slow", "help: Take another.",
+    ]  # fmt: skip
     assert "\x1b" not in out.getvalue()
+
+
+def test_the_line_of_a_search_s_trial_ends_with_its_interval(tmp_path: Path) -> None:
+    listener, out = plain()
+    run = SyntheticRun(tmp_path)
+    listener.search(SearchState(0, "ingest", 4, 40, 12_000.0, 0.05, Estimate(9_000.0, 8_000.0, 10_000.0)))
+    listener.trial_ended(run.trial("search", 12_000), False, "p99 response 400 ms")
+    listener.trial_ended(run.trial("search", 8_000), True, "sustained")
+    listener.trial_ended(run.trial("squeeze", None), None, "measured")
+    listener.trial_ended(run.trial("search", 8_000).model_copy(update={"status": "failed"}), None, "it died")
+    assert [line[9:] for line in out.getvalue().splitlines()] == [
+        f"trial 1: rejected: p99 response 400 ms; {INTERVAL}", f"trial 2: sustained; {INTERVAL}", "trial 3: done: measured", "trial 4: void: it died",
+    ]  # fmt: skip

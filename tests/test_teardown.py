@@ -19,14 +19,14 @@ class Hearing(Silent):
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def say(self, text: str) -> None:
-        self.said.append(text)
+    def warn(self, what: str, hint: str | None = None) -> None:
+        self.said.append(what)
 
 
 class Gone(Silent):
     """A terminal that was closed."""
 
-    def say(self, text: str) -> None:
+    def warn(self, what: str, hint: str | None = None) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
     def phase(self, text: str) -> None:

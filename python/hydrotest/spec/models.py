@@ -14,6 +14,7 @@ from hydrotest.spec.choice import EachOf, OneOf, narrowed
 from hydrotest.spec.fields import DurationS, Fraction, Name
 from hydrotest.spec.hosts import GivenResource, Host, Placed
 from hydrotest.spec.scale import Lab
+from hydrotest.spec.step import SEARCH_TRIALS_MIN
 from hydrotest.spec.system import System
 from hydrotest.spec.tests.base import Test
 from hydrotest.spec.tests.levels import Pressed
@@ -76,7 +77,9 @@ class Search(Model):
     repeats: int = Field(
         3, ge=3, le=9, description="Repeats of what is not searched: catch-up rates, times of batch tests, passes over files."
     )
-    trials: int = Field(40, ge=8, le=200, description="Most trials of one search. One that ends here gives a wider interval.")
+    trials: int = Field(
+        40, ge=SEARCH_TRIALS_MIN, le=200, description="Most trials of one search. One that ends here gives a wider interval."
+    )
     confidence: Fraction = Field(0.9, description="Share of the windows that hold at the safe rate.")
 
 

@@ -14,7 +14,7 @@ from hydrotest.spec.base import Client, Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, NamesField
 from hydrotest.spec.lines import Path_
-from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.step import OVERHEAD_S, SEARCH_TRIALS_MIN, Step, Undecided
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
@@ -142,7 +142,9 @@ class Workload(Model):
         trials = 1 + min(search.trials, math.ceil(8 + 0.8 / search.precision))
         bounds = ", ".join(f"{key} ≤ {bound:g} ms" for key, bound in experiment.objective(name).latencies_ms().items()) or "none on latency"
         detail = f"limit to ±{search.precision:.0%}, objective {bounds}"
-        return Step(test="isolated", workload=name, trials=trials, seconds=trials * self.trial_s(experiment), detail=detail)
+        searched = Undecided(expected=trials - 1, least=SEARCH_TRIALS_MIN, most=search.trials)
+        return Step(test="isolated", workload=name, trials=trials, seconds=trials * self.trial_s(experiment), detail=detail,
+                    undecided=searched)  # fmt: skip
 
     def trial_s(self, experiment: Experiment) -> float:
         """Seconds for one trial of its search."""

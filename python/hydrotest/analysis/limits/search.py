@@ -17,13 +17,13 @@ import numpy as np
 
 from hydrotest.analysis.limits.posterior import CENTRE, Estimate, Posterior
 from hydrotest.spec.models import Search
+from hydrotest.spec.step import SEARCH_TRIALS_MIN
 from hydrotest.verdicts.trial import Disturbance
 
 RETRIES_MAX = 20
 """Trials of one search that are repeated because they were disturbed."""
 
-TRIALS_MIN = 8
-"""Windows of a search at least: with fewer, the slope of the edge is the prior's and not the system's."""
+TRIALS_MIN = SEARCH_TRIALS_MIN
 
 BEYOND_P = 0.9
 """Probability that the limit is above all that may be tried, or below, at which the search ends with that as its answer."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import err_console, kinds_of, objectives_of, out_console, print_error, print_json
-from hydrotest.cli.progress import LiveProgress, PlainProgress
+from hydrotest.cli.progress import progress_on
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.jobs.jars import find_javac
@@ -46,11 +46,8 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     folder = _open_folder(experiment, spec, out, resume)
     console = err_console()
     try:
-        if console.is_terminal:
-            with LiveProgress(console) as live:
-                ended = _execute(spec, folder, live, only)
-        else:
-            ended = _execute(spec, folder, PlainProgress(console), only)
+        with progress_on(console) as listener:
+            ended = _execute(spec, folder, listener, only)
         _report_on(ended, folder, spec)
     finally:
         folder.unlock()
@@ -83,14 +80,15 @@ def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
     try:
         write_report(folder, spec, ended.summary)
     except Exception as error:  # noqa: BLE001 - the summary is there, and is what matters
-        failed = RunFailedError(f"the report cannot be written: {error}", f"`hydrotest report {folder.path}` writes it anew.")
+        hint = f"`hydrotest report {folder.path}` writes it anew."
+        failed = RunFailedError(f"the report cannot be written: {error}", hint, file=folder.path / layout.REPORT)
         ended.error = ended.error or failed
 
 
 def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
     if resume:
         if out is None:
-            raise BadInputError("--resume needs --out, the folder of the run to go on with")
+            raise BadInputError("--resume needs the folder of the run to go on with", "Add `--out DIR`.")
         folder = RunFolder.open(out)
         if (out / layout.EXPERIMENT).read_bytes() != experiment.read_bytes():
             raise BadInputError(

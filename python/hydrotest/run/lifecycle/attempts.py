@@ -12,6 +12,9 @@ from hydrotest.store.records import Trial
 VOID_MAX = 3
 """So many failed trials in a row, or void ones in a search, end it: something is broken."""
 
+GO_ON = "When its cause is gone, `--resume` goes on after the last finished trial."
+"""Hint where trials fail."""
+
 T = TypeVar("T")
 
 
@@ -56,8 +59,8 @@ async def until_through(bench: Told, what: str, attempt: Callable[[], Awaitable[
         except TrialFailedError as error:
             reason = error.message
             if not isinstance(error, _VoidError):
-                bench.listener.say(f"{what} failed, {number} of {VOID_MAX} times: {reason}")
-    raise TrialsFailedError(f"{what} failed {VOID_MAX} times in a row; the last time: {reason}")
+                bench.listener.warn(f"{what} failed, {number} of {VOID_MAX} times: {reason}")
+    raise TrialsFailedError(f"{what} failed {VOID_MAX} times in a row; the last time: {reason}", GO_ON)
 
 
 class _VoidError(TrialFailedError):

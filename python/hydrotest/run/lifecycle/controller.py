@@ -24,7 +24,7 @@ from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import HostPool, make_host_pool
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.report.wording.summary import worded
-from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.events import Listener, Planned
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
 from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_services
@@ -77,6 +77,7 @@ class Controller:
         earlier = self.folder.trials()
         self.folder.journal(STARTED, format=layout.FORMAT, run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
         try:
+            self._announce(earlier, only)
             await self._prepare()
             await self._measure(earlier, only)
             status = "complete" if only is None else "partial"
@@ -108,6 +109,16 @@ class Controller:
             hint = f"Its details cannot be written: {full}"
         return RunFailedError(f"hydrotest itself failed: {type(caught).__name__}: {caught}", hint)
 
+    def _announce(self, earlier: list[Trial], only: str | None) -> None:
+        """Reports what is going to be done."""
+        plan = make_plan(self.experiment)
+        steps = tuple(
+            (index, step)
+            for index, test in enumerate(self.experiment.tests) if only in (None, test.test)
+            for step in test.steps(self.experiment)
+        )  # fmt: skip
+        self.listener.planned(Planned(self.experiment, steps, plan.seconds - sum(step.seconds for step in plan.steps), tuple(earlier)))
+
     async def _prepare(self) -> None:
         self.listener.phase("preparing hosts")
         for path in clear_abandoned(self.scratch.path.parent):
@@ -137,7 +148,8 @@ class Controller:
             {"name": s.name, "version": s.version, "hosts": [host.name for host in s.hosts]} for s in self.systems.values()
         ]
         self._write_environment()
-        sampling = Sampling(self.site.hosts, self.listener)
+        links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
+        sampling = Sampling(self.site.hosts, self.listener, links)
         self.teardown.add("stopping the samplers", sampling.stop)
         await sampling.start()
         await watch_services(sampling, self.systems)
@@ -146,7 +158,7 @@ class Controller:
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")
-        hosts = await survey(self.experiment.hosts, self.site.hosts, self.run_id, self.listener.say)
+        hosts = await survey(self.experiment.hosts, self.site.hosts, self.run_id, self.listener.say, self.listener.warn)
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
             "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": self._java()},
@@ -162,15 +174,12 @@ class Controller:
         assert self.runner is not None
         bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota)
         workloads = make_workloads(bench)
-        plan = make_plan(self.experiment)
-        begin = time.monotonic()
-        self.listener.progress(0.0, plan.seconds)
         try:
             for index, test in enumerate(self.experiment.tests):
                 if only is not None and test.test != only:
                     continue
                 await make_test(index, bench, workloads, list(earlier)).run()
-                self.listener.progress(time.monotonic() - begin, plan.seconds)
+                self.listener.test_ended(index)
         finally:
             if not self.runner.died.done():
                 await self._account(workloads)
@@ -242,11 +251,12 @@ class Controller:
             self.folder.write_json(layout.SUMMARY, summary.written())
         except OSError as caught:
             stated = f"; the run had ended with: {error.message}" if error is not None else ""
+            hint = f"`hydrotest show {self.folder.path}` makes it anew from what is there."
             raise RunFailedError(
-                f"the summary cannot be written: {caught}{stated}", "`hydrotest show` makes it anew from what is there."
+                f"the summary cannot be written: {caught}{stated}", hint, file=self.folder.path / layout.SUMMARY
             ) from caught
         for problem in list(unwritten):
-            attempt(partial(self.listener.say, problem))
+            attempt(partial(self.listener.warn, problem))
         return Ended(status, error, summary)
 
 

@@ -69,7 +69,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
         if any(host.is_emulated for host in experiment.hosts.values()):
             listener.phase("measuring what the emulated hosts give")
-            await survey(experiment.hosts, site.hosts, scratch.path.name, listener.say)
+            await survey(experiment.hosts, site.hosts, scratch.path.name, listener.say, listener.warn)
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         endpoints = {name: system.endpoints for name, system in systems.items()}
         services = [service for system in systems.values() for service in system.services]
@@ -80,7 +80,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         state = HeldClusters(experiment.name, os.getpid(), endpoints, hosts)
         write_whole(scratch.path / STATE, json.dumps(asdict(state)))
         announce(endpoints)
-        raise SystemFailedError(await died)
+        raise SystemFailedError(await died, "Correct what its log shows, and call `hydrotest up` again.")
 
 
 def standing(experiment: Experiment) -> list[HeldClusters]:

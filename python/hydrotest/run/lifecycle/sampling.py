@@ -14,6 +14,7 @@ from hydrotest.run.lifecycle.events import Listener
 from hydrotest.store.samples import SampleBuffer
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
+NETWORK_WAYS = (("net_out_bytes", "lo_out_bytes"), ("net_in_bytes", "lo_in_bytes"))
 SPEED_MS = 500
 """1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 %
 of a core."""
@@ -26,8 +27,10 @@ HEARD_S_MAX = 5.0
 class Sampling:
     """The samplers of all hosts."""
 
-    def __init__(self, hosts: Mapping[str, Host], listener: Listener) -> None:
+    def __init__(self, hosts: Mapping[str, Host], listener: Listener, links: Mapping[str, float | None] | None = None) -> None:
+        """`links`: the ceiling of each host's link, bytes/s each way, where it is known."""
         self.buffer = SampleBuffer()
+        self._links = links or {}
         self._hosts = hosts
         self._listener = listener
         self._nodes: dict[str, Node] = {}
@@ -49,7 +52,9 @@ class Sampling:
             try:
                 await node.expect("ready")
             except TrialFailedError as error:
-                raise RunFailedError(f"the sampler on {name} did not start: {error.message}") from error
+                raise RunFailedError(
+                    f"the sampler on {name} did not start: {error.message}", "`hydrotest doctor` shows what this machine lacks."
+                ) from error
             self._tasks.append(asyncio.create_task(self._follow(name, node)))
 
     async def watch(self, host: str, service: str, pid: int, gauges_url: str | None = None) -> None:
@@ -104,4 +109,8 @@ class Sampling:
             "memory": 1 - now["memory_available_bytes"] / now["memory_total_bytes"],
             "disk": (now["disk_busy_ms"] - before["disk_busy_ms"]) * 1e3 / wall_us,
         }
+        if (link := self._links.get(name)) is not None:
+            # As in host_rates: on one machine all traffic is on loopback.
+            ways = [sum(now[counter] - before[counter] for counter in counters) for counters in NETWORK_WAYS]
+            shares["network"] = max(ways) * 1e6 / wall_us / link
         self._listener.host(name, {resource: min(1.0, max(0.0, share)) for resource, share in shares.items()})

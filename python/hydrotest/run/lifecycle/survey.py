@@ -12,6 +12,7 @@ from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
+from hydrotest.run.lifecycle.events import Silent, Warn
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import Placed
 from hydrotest.systems.fetch import ProgressCallback
@@ -26,11 +27,15 @@ DISK_PARTS = 4
 NULL_S = 0.5
 PAYLOAD = 1448 / 1514
 """Payload share of a full frame: the link's bound counts headers, the measurement does not."""
+UNHEARD = Silent()
+DOCTOR = "`hydrotest doctor` shows what this machine lacks."
 EMULATED_TO = 0.05
 """An emulated host must give what was asked for, within this share of it."""
 
 
-async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: ProgressCallback) -> list[dict[str, Any]]:
+async def survey(
+    specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: str, say: ProgressCallback, warn: Warn = UNHEARD.warn
+) -> list[dict[str, Any]]:
     """Each host with its hardware, clock and ceilings, as in environment.json.
 
     Reports what emulated hosts give, and warns where that differs from what was asked for. Raises
@@ -42,7 +47,7 @@ async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: st
         try:
             surveyed.append(await _one(host, specs[name].connect, run, _neighbour(host, emulated), is_first=not surveyed))
         except TrialFailedError as error:
-            raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}") from error
+            raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}", DOCTOR) from error
     for host in emulated:
         asked = wanted(host, _neighbour(host, emulated))
         given = next(one["ceilings"] for one in surveyed if one["name"] == host.name)
@@ -50,13 +55,17 @@ async def survey(specs: Mapping[str, Placed], hosts: Mapping[str, Host], run: st
         if stated:
             say(f"{host.name} gives {stated}")
         if host.disk is not None and not host.disk.is_strict:
-            say(
-                f"warning: {host.name}: this kernel (before 6.2) does not bound the pages that wait for its disk: what is written may be faster than the disk for a while"
+            warn(
+                f"{host.name}: this kernel (before 6.2) does not bound the pages that wait for its disk: what is written may be faster than the disk for a while",
+                "Use Linux 6.2 or later, or measure for minutes.",
             )
         for what, wish in asked.items():
             got = given.get(what)
             if got is not None and abs(got / wish - 1) > EMULATED_TO:
-                say(f"warning: {host.name}: {what} is {got / wish:.0%} of what was asked for")
+                warn(
+                    f"{host.name}: {what} is {got / wish:.0%} of what was asked for",
+                    "Ask for less; shares of use refer to what was measured.",
+                )
     return surveyed
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.run.lifecycle.events import Listener
 
+LEFT = "`hydrotest down EXPERIMENT` removes what is left, as root where hosts are emulated."
 Undo = Callable[[], Awaitable[Sequence[str]]]
 """Undoes something; returns the problems, in words."""
 
@@ -47,7 +49,7 @@ class Teardown:
 
     def _report(self, problem: str) -> None:
         self.problems.append(problem)
-        self._show(self._listener.say, problem)
+        self._show(partial(self._listener.warn, hint=LEFT), problem)
 
     def _show(self, show: Callable[[str], None], text: str) -> None:
         try:

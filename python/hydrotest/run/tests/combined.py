@@ -74,7 +74,7 @@ class CombinedTest:
         def judge(trial: Trial) -> TogetherVerdict:
             return judge_together(self.bench.runner.folder, self.bench.experiment, trial)
 
-        searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge)
+        searcher = Searcher(self.index, "combined", search, self.bench, attempt, judge, is_fraction=True)
         for trial in self.done:
             if trial.purpose.is_searched and trial.fraction is not None:
                 searcher.replay(trial, trial.fraction)

@@ -122,7 +122,8 @@ class Strike:
         beside = self.bench.background.get(self.test.service or "")
         if beside is not None:
             return [], beside
-        raise SystemFailedError(f"no service {self.test.service} runs")
+        running = [service.name for system in self.bench.systems.values() for service in system.services]
+        raise SystemFailedError(f"no service {self.test.service} runs", f"There are {', '.join([*running, *self.bench.background])}.")
 
 
 class FaultTest(OneLevelTest):

@@ -97,7 +97,10 @@ class IsolatedTest:
         # A resumed search stays on its grid.
         rate = Decided.read(self.bench.runner.folder).saturated(self.index, workload.name) or measured
         if rate <= 0:
-            raise RunFailedError(f"{workload.name} completed nothing without a rate limit")
+            raise RunFailedError(
+                f"{workload.name} completed nothing without a rate limit",
+                "Look at `outcome.errors` of its last trial, and at the logs of its system.",
+            )
         self.bench.listener.say(f"{workload.name}: saturated at {show_rate(rate)}/s")
         searcher = self._search(workload, rate)
         for trial in self.done:

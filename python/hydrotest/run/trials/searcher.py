@@ -10,7 +10,8 @@ from hydrotest.analysis.limits.verdict import Verdict
 from hydrotest.analysis.together.search import TogetherVerdict
 from hydrotest.errors import RunFailedError
 from hydrotest.report.wording.trial import disturbances_words, failures_words
-from hydrotest.run.lifecycle.attempts import VOID_MAX, until_done
+from hydrotest.run.lifecycle.attempts import GO_ON, VOID_MAX, until_done
+from hydrotest.run.lifecycle.events import SearchState
 from hydrotest.run.workloads.base import Bench
 from hydrotest.store.records import Trial
 from hydrotest.summary.base import finite
@@ -24,8 +25,11 @@ class Searcher:
     """One search: `attempt` runs a trial at what is proposed; `judge` states what came of it."""
 
     def __init__(self, test: int, name: str, search: LimitSearch, bench: Bench,
-                 attempt: Callable[[float], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict]) -> None:  # fmt: skip
+                 attempt: Callable[[float], Awaitable[Trial]], judge: Callable[[Trial], Verdict | TogetherVerdict],
+                 is_fraction: bool = False) -> None:  # fmt: skip
+        self.test = test
         self.name = name
+        self.is_fraction = is_fraction
         self.search = search
         self.decided = Decided.read(bench.runner.folder)
         if self.decided.saturated(test, name) is None:
@@ -50,6 +54,7 @@ class Searcher:
 
     async def run_turn(self) -> None:
         """Some trials in a row, until the turn or the search is over."""
+        self._report()
         for _ in range(TURN_TRIALS):
             proposed = self.search.propose()
             if proposed is None:
@@ -64,16 +69,24 @@ class Searcher:
         words = "sustained" if verdict.accepted else "; ".join(failures_words(verdict.because))
         if excused and verdict.disturbed:
             words = f"repeated, since {disturbances_words(verdict.disturbed)}: {words}"
-        self.bench.listener.trial_ended(trial, verdict.accepted, words)
         self.bench.runner.folder.journal(
             JUDGED, trial=trial.number, proposed=rate, accepted=verdict.accepted, void=verdict.void is not None, excused=excused,
             stopped_by=verdict.stopped_by, because=finite(list(verdict.because)),
         )  # fmt: skip
         if not excused:
             self.search.record(verdict.accepted, failed=_failed(verdict.stopped_by))
+        self._report()
+        self.bench.listener.trial_ended(trial, verdict.accepted, words)
         self.voids += verdict.void is not None
         if self.voids >= VOID_MAX:
-            raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {failures_words(verdict.because)[0]}")
+            raise RunFailedError(f"{VOID_MAX} trials of {self.name} were void; the last one: {failures_words(verdict.because)[0]}", GO_ON)
+
+    def _report(self) -> None:
+        found = self.search.limit()
+        self.bench.listener.search(SearchState(
+            self.test, self.name, found.windows, self.search.budget, self.search.saturated, self.search.precision, found.estimate,
+            is_fraction=self.is_fraction, is_above=found.is_above, is_over=self.over,
+        ))  # fmt: skip
 
 
 def _failed(stopped_by: object) -> list[str]:

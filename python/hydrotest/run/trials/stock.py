@@ -70,7 +70,7 @@ async def run_stock_level(bench: Bench, workload: Rated, plan: TrialPlan, rate: 
         result = await tool.run.load()(bench, workload, plan, Level(number, rate, in_flight, log))
         return [empty[0].model_copy(update={"stock": result})]
 
-    bench.listener.trial_started(number, f"{plan.purpose} {workload.name} by {tool.name}", plan.seconds)
+    bench.listener.trial_started(plan.start(number, f"{plan.purpose} {workload.name} by {tool.name}", {workload.name: rate}))
     return await bench.runner.record(number, plan, empty, body)
 
 

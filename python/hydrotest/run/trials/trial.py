@@ -17,7 +17,7 @@ from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, 
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
-from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.events import Listener, TrialStart
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.teardown import each
 from hydrotest.store.folder import RunFolder
@@ -49,6 +49,10 @@ class TrialPlan:
     def seconds(self) -> float:
         """Length of the load."""
         return self.warm_up_s + self.window_s
+
+    def start(self, number: int, text: str, offered: Mapping[str, float | None]) -> TrialStart:
+        """What a listener gets when the trial begins."""
+        return TrialStart(number, self.purpose, self.test, text, self.seconds, offered, self.subject)
 
 
 Loads = dict[str, Load]
@@ -196,7 +200,8 @@ class TrialRunner:
         folder = self.folder.trial_path(number, plan.slug)
         generators = [generator for part in parts for generator in part.generators]
         what = ", ".join([*dict.fromkeys(map(_describe, generators)), *(part.workload for part in parts if part.background is not None)])
-        self.listener.trial_started(number, f"{plan.purpose} {what}", plan.seconds)
+        offered = {part.workload: next((one.offered for one in part.generators), None) for part in parts}
+        self.listener.trial_started(plan.start(number, f"{plan.purpose} {what}", offered))
         cpu_before, wall_before = _cpu_s(), 0.0
         begun = asyncio.Event()
 
@@ -232,7 +237,7 @@ class TrialRunner:
             try:
                 await each("what a trial made could not be removed", removals)
             except HydrotestError as error:  # the first error is raised
-                self.listener.say(error.message)
+                self.listener.warn(error.message, error.hint)
             raise
         await each("what a trial made could not be removed", removals)
         return trial
@@ -268,6 +273,7 @@ class TrialRunner:
             self.sampling.buffer.flush(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)
+        self.listener.trial_recorded(trial)
         if self.sampling.lost.done():
             raise RunFailedError(
                 self.sampling.lost.result(), "Without samples nothing can be said of the hosts; `--resume` goes on after the last trial."

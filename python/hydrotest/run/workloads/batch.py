@@ -67,7 +67,7 @@ class Batch(LoadWorkload):
                 runs.append(await self._next(driver))
             except JobHungError as hung:
                 # A test that hangs while it is cold is still measured; the trial reports it.
-                self.bench.listener.say(f"{self.name} cannot be warmed up: {hung.message}")
+                self.bench.listener.warn(f"{self.name} cannot be warmed up: {hung.message}", hung.hint)
                 await self.kept.leave()
                 return
             if self._all_fail(runs):
@@ -78,7 +78,9 @@ class Batch(LoadWorkload):
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
         """Each test `repeats` times, alone, as one trial."""
         number = self.bench.runner.claim()
-        self.bench.listener.trial_started(number, f"{self.name}: {', '.join(self.spec.tests)}, {repeats} times each", plan.seconds)
+        self.bench.listener.trial_started(
+            plan.start(number, f"{self.name}: {', '.join(self.spec.tests)}, {repeats} times each", {self.name: None})
+        )
 
         async def body() -> list[Load]:
             driver = await self.warmed()
@@ -100,7 +102,7 @@ class Batch(LoadWorkload):
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """Its tests one after the other, repeatedly, for as long as the disturbance takes, or as planned."""
         number = self.bench.runner.claim()
-        self.bench.listener.trial_started(number, f"{plan.purpose} {self.name}", plan.seconds)
+        self.bench.listener.trial_started(plan.start(number, f"{plan.purpose} {self.name}", {self.name: None}))
 
         async def body() -> list[Load]:
             driver = await self.warmed()
@@ -150,7 +152,7 @@ class Batch(LoadWorkload):
 
     async def _give_up(self, driver: Driver, hung: JobHungError) -> Iteration:
         """Ends a driver whose test does not end; its event log shows what it did until then."""
-        self.bench.listener.say(f"{self.name}: {hung.message}")
+        self.bench.listener.warn(f"{self.name}: {hung.message}", hung.hint)
         now, number = time.time(), driver.iterations
         await self.kept.leave()
         return Iteration(test=self.spec.tests[number % len(self.spec.tests)], group=f"iteration-{number}", started_wall_s=hung.began_s,
@@ -163,7 +165,7 @@ class Batch(LoadWorkload):
         if ended.error is None:
             return ended
         stated = in_brief(ended.error, self.kept.system.names)
-        self.bench.listener.say(f"{self.name}: {ended.test} failed: {stated}")
+        self.bench.listener.warn(f"{self.name}: {ended.test} failed: {stated}")
         return ended.model_copy(update={"error": stated})
 
     def _all_fail(self, iterations: Sequence[Iteration]) -> bool:

@@ -112,7 +112,7 @@ class Store(Rated):
         except TrialFailedError as error:
             unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
             self._account(unknown, reason=error.message)
-            self.bench.listener.say(f"{self.name}: its rows could not be read back: {error.message}")
+            self.bench.listener.warn(f"{self.name}: its rows could not be read back: {error.message}", error.hint)
             return
         self._account(rows_fates(attempted, acked, scanned))
         await self._drop(self.keyspace)

@@ -55,7 +55,9 @@ class Files(Workload):
     async def measure(self, plan: TrialPlan, at_once: int) -> Trial:
         """One pass, as one trial. It fails if files differ from what was written."""
         number = self.bench.runner.claim()
-        self.bench.listener.trial_started(number, f"{self.name}: {self.written.files} files, {at_once} at once", plan.seconds)
+        self.bench.listener.trial_started(
+            plan.start(number, f"{self.name}: {self.written.files} files, {at_once} at once", {self.name: None})
+        )
 
         async def body() -> list[Load]:
             done = await self._press(self.op, at_once)

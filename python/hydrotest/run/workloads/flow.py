@@ -172,7 +172,7 @@ class Flow(Follower):
             await self.engine.end()
             endings = [Ending.model_validate(one) for one in self.engine.endings]
             for one in endings:
-                self.bench.listener.say(f"{self.name}: {one.query} was ended by an error: {one.error}")
+                self.bench.listener.warn(f"{self.name}: {one.query} was ended by an error: {one.error}")
             source = loads[self.source.name]
             assert source.outcome is not None
             if plan.purpose in (Purpose.WARM_UP, Purpose.SATURATED) and self._drained:

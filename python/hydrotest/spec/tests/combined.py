@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import DurationS, Fraction, Name, RatePerS
-from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.step import OVERHEAD_S, SEARCH_TRIALS_MIN, Step, Undecided
 from hydrotest.spec.tests.base import WINDOW_S_MIN, AllAtOnce
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Combined(AllAtOnce):
     precision: Fraction = Field(
         0.15, description="The search ends when the 90 % interval of each workload's fraction reaches at most so far to each side."
     )
-    trials: int = Field(20, ge=8, le=200, description="Most trials of the search of the safe working point.")
+    trials: int = Field(20, ge=SEARCH_TRIALS_MIN, le=200, description="Most trials of the search of the safe working point.")
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check_times(index, experiment, checker)
@@ -48,4 +48,5 @@ class Combined(AllAtOnce):
         seconds = search_s + self.pairs * pair_s + all_out * (experiment.search.saturated + OVERHEAD_S)
         what = "at given rates" if self.rates else f"safe working point to {self.precision:.0%}, all without a rate limit {all_out} times"
         return [Step(test="combined", workload=", ".join(self.workloads), trials=searched + self.pairs * alone + all_out, seconds=seconds,
-                     detail=f"{what}; interference over {self.pairs} pairs")]  # fmt: skip
+                     detail=f"{what}; interference over {self.pairs} pairs",
+                     undecided=Undecided(expected=searched, least=SEARCH_TRIALS_MIN, most=self.trials) if searched else None)]  # fmt: skip

@@ -10,7 +10,7 @@ from pydantic import Field
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import DurationS, Name
 from hydrotest.spec.hosts import GivenResource
-from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.step import OVERHEAD_S, Step, Undecided
 from hydrotest.spec.tests.base import SomeWorkloads
 from hydrotest.units import show_duration
 
@@ -54,4 +54,5 @@ class Isolated(SomeWorkloads):
     def _squeeze_step(self, name: str, experiment: Experiment, budget_s: float) -> Step:
         trials = max(1, math.ceil(budget_s / SQUEEZE_ROUND_S)) + 1
         return Step(test="isolated", workload=name, trials=trials, seconds=budget_s + trials * (experiment.search.warm_up + OVERHEAD_S),
-                    detail=f"squeezes for at most {show_duration(budget_s)}, to prove what binds")  # fmt: skip
+                    detail=f"squeezes for at most {show_duration(budget_s)}, to prove what binds",
+                    undecided=Undecided(expected=trials, least=0, most=trials))  # fmt: skip

@@ -9,7 +9,7 @@ from pydantic import Field
 from hydrotest.spec.base import Client
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, DurationS, Fraction, RatePerS
-from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.step import OVERHEAD_S, Step, Undecided
 from hydrotest.spec.tests.base import OneWorkload
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ class Pressed(OneWorkload):
         trials = len(self.levels) * (VERDICT_WINDOWS if self.sure is not None else 1)
         seconds = trials * (self.duration + experiment.search.warm_up + OVERHEAD_S)
         detail = f"{self.level_words}, {experiment.client(self)} client"
-        return [Step(test=self.test, workload=self.workload, trials=trials, seconds=seconds, detail=detail)]
+        gate = (
+            Undecided(expected=trials, least=len(self.levels), most=len(self.levels) * self.most_windows) if self.sure is not None else None
+        )
+        return [Step(test=self.test, workload=self.workload, trials=trials, seconds=seconds, detail=detail, undecided=gate)]
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
         """Refuses what the client cannot do instead of ignoring it."""
