@@ -45,7 +45,7 @@ def _cut(name: str | Path) -> Callable[[Path], None]:
         (_journal_with(b"{}"), "journal.jsonl:"),
         (_journal_with(b"\xff\xfe"), "journal.jsonl:"),
         (_cut(layout.HOST_SAMPLES), layout.HOST_SAMPLES),
-        (_cut(layout.seconds("ingest")), "ingest.jsonl:1:"),
+        (_cut(layout.seconds("ingest")), "ingest.jsonl:1\n"),
     ],
 )
 def test_a_damaged_file_of_a_run_is_named(

@@ -80,7 +80,8 @@ def in_columns(rows: Sequence[Sequence[Cell]], right: Collection[int] = ()) -> l
 
 def cropped(line: Line, width: int, cut: str) -> Line:
     """The line in at most so many cells."""
-    left, out = width, []
+    left = width
+    out: Line = []
     if sum(cell_len(text) for text, _ in line) <= width:
         return line
     for text, style in line:
