@@ -80,7 +80,7 @@ def test_its_errors_are_as_good_as_the_products(tmp_path: Path, old: str, new: s
     done = checked(tmp_path, EXPERIMENT.replace(old, new), ECHO)
     assert done.returncode == 2
     told = done.stderr.replace("\n", " ")
-    assert f"experiment.yaml:{line}:" in told
+    assert f"experiment.yaml:{line} " in told
     assert meant in told
 
 

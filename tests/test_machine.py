@@ -86,4 +86,4 @@ def test_every_experiment_of_the_project_fits_a_small_machine(name: str) -> None
 def test_check_knows_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str) -> None:
     file = written(tmp_path, a)
     assert main(["check", str(file)]) == 2
-    assert f"{file}:3:" in capsys.readouterr().err.replace("\n", "")
+    assert f"  --> {file}:3" in capsys.readouterr().err.splitlines()

@@ -93,7 +93,7 @@ def test_letters_need_a_locale_that_has_them(tmp_path: Path) -> None:
 def test_check_looks_at_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, f", data: '{tmp_path}/a,b'")
     assert main(["check", str(file)]) == 2
-    assert f"{file}:3:" in capsys.readouterr().err.replace("\n", "")
+    assert f"  --> {file}:3" in capsys.readouterr().err.splitlines()
 
 
 def test_all_that_is_started_has_a_locale_with_letters(tmp_path: Path) -> None:

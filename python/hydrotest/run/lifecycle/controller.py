@@ -84,7 +84,8 @@ class Controller:
         except HydrotestError as caught:
             error = caught
         except OSError as caught:
-            error = RunFailedError(f"the machine refused: {caught}", "Earlier trials are kept; `--resume` goes on after them.")
+            hint = "Earlier trials are kept; `--resume` goes on after them."
+            error = RunFailedError(f"the machine refused: {caught.strerror or caught}", hint, file=caught.filename)
         except Exception as caught:  # noqa: BLE001 - a defect of hydrotest must not cost the data already taken
             error = self._internal(caught)
         except asyncio.CancelledError:
