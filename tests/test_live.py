@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -19,13 +20,14 @@ from rich.console import Console
 from hydrotest.analysis.limits.posterior import Estimate
 from hydrotest.cli.live import words
 from hydrotest.cli.live.display import LiveProgress
-from hydrotest.cli.live.forecast import PACES_UNSEEN, Forecast, pace
+from hydrotest.cli.live.forecast import ROUGH, Forecast, Left, mean_of
 from hydrotest.cli.live.layout import Glyphs, Section, cropped, fitted
 from hydrotest.cli.progress import takes_a_screen
 from hydrotest.run.lifecycle.events import Planned, SearchState, TrialStart
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
+from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Trial
 
@@ -45,6 +47,13 @@ tests:
   - isolated: [ingest, other]
   - combined: {workloads: [ingest, other], pairs: 5}
 search: {window: 10 s, warm_up: 2 s, trials: 20}
+"""
+JOB = """\
+name: job
+hosts: {here: {connect: local}}
+systems: {spark: {master: here, workers: [here]}}
+workloads: {batch: {kind: spark-perf, tests: [count]}}
+tests: [isolated: [batch]]
 """
 
 
@@ -240,10 +249,11 @@ def test_before_anything_is_known_the_range_is_that_of_the_plan(experiment: Expe
     fewest = sum(
         step.seconds / step.trials * (step.trials - (u.expected - u.least if (u := step.undecided) else 0)) for _, step in plan.steps
     )
-    most = sum(step.seconds / step.trials * (step.trials + (u.most - u.expected if (u := step.undecided) else 0)) for _, step in plan.steps)
-    assert left.low == pytest.approx(plan.prepare_s + fewest * PACES_UNSEEN[0])
+    most = [(step.seconds / step.trials, step.trials + (u.most - u.expected if (u := step.undecided) else 0)) for _, step in plan.steps]
+    assert left.low == pytest.approx(plan.prepare_s + fewest)
     warm_ups = 2 * (experiment.warm_up.most - experiment.warm_up.least)
-    assert left.high == pytest.approx(plan.prepare_s + warm_ups + most * PACES_UNSEEN[1])
+    longer_s = experiment.search.window + experiment.search.warm_up + OVERHEAD_S
+    assert left.high == pytest.approx(plan.prepare_s + warm_ups + sum(trials * (trial_s + longer_s) for trial_s, trials in most))
     assert left.low < make_plan(experiment).seconds < left.high
 
 
@@ -270,10 +280,10 @@ def test_a_search_that_is_over_leaves_nothing_and_a_budget_bounds_the_rest(exper
     open_ = forecast.left_s(clock.now)
     forecast.searched(state("ingest", windows=10, is_over=True), clock.now)
     over = forecast.left_s(clock.now)
-    by = pace([1.0] * 10)
+    longer = mean_of([0.0] * 10, (0.0, 15.0))
     # Ten more are possible up to the budget of 20, and one at least comes.
-    assert open_.high - over.high == pytest.approx(10 * 15 * by.high)
-    assert open_.low - over.low == pytest.approx(1 * 15 * by.low)
+    assert open_.high - over.high == pytest.approx(10 * (15 + longer.high))
+    assert open_.low - over.low == pytest.approx(1 * (15 + longer.low))
     for test in (0, 1):
         forecast.test_ended(test)
     assert forecast.left_s(clock.now).high == 0
@@ -307,10 +317,33 @@ def test_a_resumed_run_counts_what_is_done(experiment: Experiment) -> None:
     assert resumed.left_s(0.0).high < new.left_s(0.0).high
 
 
-def test_the_90_percent_interval_of_the_pace_narrows() -> None:
-    widths = [(found := pace([1.1] * number)).high - found.low for number in (0, 1, 4, 16, 64)]
+def test_the_range_of_a_mean_narrows() -> None:
+    widths = [(found := mean_of([1.1] * number, ROUGH)).high - found.low for number in (0, 1, 4, 16, 64)]
     assert widths[1:] == sorted(widths[1:], reverse=True)
-    assert pace([1.1] * 64).expected == pytest.approx(1.1, abs=0.02)
+    assert mean_of([1.1] * 64, ROUGH).expected == pytest.approx(1.1, abs=0.02)
+
+
+def one_step(experiment: Experiment, **fields: Any) -> Planned:
+    return Planned(experiment, ((0, Step(workload="ingest", trials=1, detail="", **fields)),), 0.0, ())
+
+
+def test_a_long_soak_is_known_to_the_length_of_a_trial(experiment: Experiment) -> None:
+    warmed = experiment.model_copy(update={"warm_up": experiment.warm_up.model_copy(update={"most": experiment.warm_up.least})})
+    forecast = Forecast(one_step(warmed, test="soak", seconds=86_400.0), 0.0)
+    assert forecast.left_s(0.0) == Left(86_400.0, 86_400.0 + 7.5, 86_400.0 + 15.0)
+    forecast.started(start(1, Purpose.SOAK, "ingest"), 0.0)
+    assert forecast.left_s(3_600.0).low == 82_800.0
+
+
+def test_the_length_of_a_job_is_a_rough_estimate(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JOB)
+    job = load_experiment(file)[0]
+    plan = planned(job)
+    ((_, step),) = plan.steps
+    left = Forecast(replace(plan, prepare_s=0.0), 0.0).left_s(0.0)
+    assert left.low == step.seconds * ROUGH[0]
+    assert left.high >= step.seconds * ROUGH[1]
 
 
 # The terminal.

@@ -4,20 +4,20 @@ trials its searches may still need."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from hydrotest.run.lifecycle.events import Planned, SearchState, TrialStart
-from hydrotest.spec.step import Step
+from hydrotest.spec.step import OVERHEAD_S, Step
+from hydrotest.spec.workload import LimitBy, Workload
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
-PACES_UNSEEN = (1.0, 2.0)
-"""Time of a trial, as a multiple of the plan's, before one was seen: pipelines have taken twice the estimate. They
-count like two trials."""
-ERRORS_90 = 1.645
-"""Standard errors to each side that hold a mean in 90 % of cases."""
+ROUGH = (0.5, 2.0)
+"""Time of a job's tests, or of a pass over files, as a multiple of the plan's rough estimate, before one was seen."""
+ERRORS = 1.645
+"""Standard errors of a mean that its range reaches to each side: a guide for people, not an interval with a promise."""
 PREPARING = (Purpose.WARM_UP, Purpose.POPULATE, Purpose.PREFILL)
 SQUEEZING = (Purpose.SQUEEZE, Purpose.DOUBLING)
 
@@ -31,13 +31,14 @@ class Left:
     high: float
 
 
-def pace(seen: Sequence[float]) -> Left:
-    """Mean time of a trial to come, as a multiple of the plan's, with its 90 % interval."""
+def mean_of(seen: Sequence[float], unseen: tuple[float, float]) -> Left:
+    """The mean of what is to come, with its range. `unseen`: the range as long as nothing was seen; its ends count like two
+    that were."""
     if not seen:
-        return Left(PACES_UNSEEN[0], fmean(PACES_UNSEEN), PACES_UNSEEN[1])
-    all_ = [*PACES_UNSEEN, *seen]
-    mean, error = fmean(all_), ERRORS_90 * stdev(all_) / math.sqrt(len(all_))
-    return Left(max(0.0, mean - error), mean, mean + error)
+        return Left(unseen[0], fmean(unseen), unseen[1])
+    all_ = [*unseen, *seen]
+    mean, error = fmean(all_), ERRORS * stdev(all_) / math.sqrt(len(all_))
+    return Left(mean - error, mean, mean + error)
 
 
 @dataclass
@@ -52,7 +53,10 @@ class _Progress:
     """Trials done whose number follows from what they find."""
     search: SearchState | None = None
     is_done: bool = False
-    paces: list[float] = field(default_factory=list)
+    is_rough: bool = False
+    """The length of its trials is not set, but only estimated."""
+    seen: list[float] = field(default_factory=list)
+    """Of each trial, how much longer it took than planned: a multiple where the plan is rough, else seconds."""
 
     @property
     def trial_s(self) -> float:
@@ -94,10 +98,13 @@ class Forecast:
     """Times are seconds of any one clock."""
 
     def __init__(self, plan: Planned, now_s: float) -> None:
-        self._steps = [_Progress(test, step) for test, step in plan.steps]
+        workloads, search, bounds = plan.experiment.workloads, plan.experiment.search, plan.experiment.warm_up
+        self._steps = [_Progress(test, step, is_rough=_is_rough(step, workloads)) for test, step in plan.steps]
+        self._longer_s = (0.0, search.window + search.warm_up + OVERHEAD_S)
+        """How much longer trials take, before one was seen: pipelines, whose trials are mostly those of searches, have taken
+        twice the estimate. A soak of a day does not take two."""
         names = {name for one in self._steps for name in _names(one.step)}
-        bounds = plan.experiment.warm_up
-        spare_s = max(0.0, bounds.most - bounds.least) * sum(plan.experiment.workloads[name].is_warmed for name in names)
+        spare_s = max(0.0, bounds.most - bounds.least) * sum(workloads[name].is_warmed for name in names)
         self._prepare_s = (plan.prepare_s, plan.prepare_s + spare_s)
         self._prepared_s = 0.0
         self._since_s = now_s
@@ -113,7 +120,7 @@ class Forecast:
 
     def started(self, start: TrialStart, now_s: float) -> None:
         """A trial began."""
-        if not any(one.paces for one in self._steps):
+        if not any(one.seen for one in self._steps):
             self._attribute_to_preparation(now_s)
         self._current = self._of(start.test, start.purpose, _about(start.subject, start.offered))
 
@@ -141,19 +148,18 @@ class Forecast:
 
     def left_s(self, now_s: float) -> Left:
         """Seconds left."""
-        pooled = [seen for one in self._steps for seen in one.paces]
         low, expected, high = 0.0, 0.0, 0.0
         for one in self._steps:
-            by, trials = pace(one.paces or pooled), one.left()
-            low += trials.low * one.trial_s * by.low
-            expected += trials.expected * one.trial_s * by.expected
-            high += trials.high * one.trial_s * by.high
+            each, trials = self._trial_s(one), one.left()
+            low += trials.low * each.low
+            expected += trials.expected * each.expected
+            high += trials.high * each.high
         running_s = now_s - self._since_s
         if self._current is not None:
-            by = pace(self._current.paces or pooled)
+            each = self._trial_s(self._current)
             low, expected, high = (
-                max(0.0, all_s - min(running_s, self._current.trial_s * share))
-                for all_s, share in ((low, by.low), (expected, by.expected), (high, by.high))
+                max(0.0, all_s - min(running_s, each_s))
+                for all_s, each_s in ((low, each.low), (expected, each.expected), (high, each.high))
             )
         if any(not one.done and not one.is_done for one in self._steps):
             spent_s = self._prepared_s + (running_s if self._current is None else 0.0)
@@ -167,10 +173,17 @@ class Forecast:
         number = done + (self._current is not None)
         return number, max(number, round(done + sum(one.left().expected for one in self._steps)))
 
+    def _trial_s(self, one: _Progress) -> Left:
+        """Seconds of each of its trials to come."""
+        if one.is_rough:
+            by = mean_of(one.seen, ROUGH)
+            return Left(*(max(0.0, one.trial_s * share) for share in (by.low, by.expected, by.high)))
+        by = mean_of(one.seen or [seen for other in self._steps if not other.is_rough for seen in other.seen], self._longer_s)
+        return Left(*(max(0.0, one.trial_s + longer_s) for longer_s in (by.low, by.expected, by.high)))
+
     def _attribute(self, one: _Progress, now_s: float) -> None:
-        if one.trial_s > 0:
-            one.paces.append((now_s - self._since_s) / one.trial_s)
-        self._since_s = now_s
+        took_s, self._since_s = now_s - self._since_s, now_s
+        one.seen.append(took_s / max(1.0, one.trial_s) if one.is_rough else took_s - one.trial_s)
 
     def _attribute_to_preparation(self, now_s: float) -> None:
         self._prepared_s += now_s - self._since_s
@@ -182,6 +195,11 @@ class Forecast:
             return None
         found = [one for one in self._steps if one.test == test and workload in _names(one.step)]
         return None if not found else found[-1] if purpose in SQUEEZING else found[0]
+
+
+def _is_rough(step: Step, workloads: Mapping[str, Workload]) -> bool:
+    alone = workloads.get(step.workload)
+    return alone is not None and step.undecided is None and step.test == "isolated" and alone.limit_by in (LimitBy.TIMES, LimitBy.PASSES)
 
 
 def _names(step: Step) -> list[str]:
