@@ -752,3 +752,10 @@ def test_what_is_no_yaml_has_its_line_and_a_remedy(tmp_path: Path, text: bytes) 
         load_experiment(write(tmp_path, text))
     assert caught.value.line == 2
     assert caught.value.hint
+
+
+def test_what_has_no_limit_of_its_own_is_not_planned_alone(tmp_path: Path) -> None:
+    text = GOOD.replace("  drain: {kind: kafka-consume", "  beside: {kind: command, argv: [ls]}\n  drain: {kind: kafka-consume")
+    text = text.replace("isolated: [ingest, drain, store]", "combined: {workloads: [ingest, beside], rates: {ingest: 1K}, pairs: 5}")
+    (step,) = make_plan(load_experiment(write(tmp_path, text))[0]).steps
+    assert step.trials == 5 * 2

@@ -10,6 +10,7 @@ from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import DurationS, Fraction, Name, RatePerS
 from hydrotest.spec.step import OVERHEAD_S, SEARCH_TRIALS_MIN, Step, Undecided
 from hydrotest.spec.tests.base import WINDOW_S_MIN, AllAtOnce
+from hydrotest.spec.workload import LimitBy
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
@@ -40,7 +41,8 @@ class Combined(AllAtOnce):
             raise checker.fail(self.place(index, "window"), f"{self.window:g} s are too short", f"Take at least {WINDOW_S_MIN:g} s.")
 
     def steps(self, experiment: Experiment) -> list[Step]:
-        alone = len(self.workloads) + 1
+        # Each one alone, and all together; what has no limit of its own only runs next to them.
+        alone = 1 + sum(experiment.workloads[name].limit_by is not LimitBy.NOTHING for name in self.workloads)
         pair_s = alone * (self.window + experiment.search.warm_up + OVERHEAD_S)
         searched = 0 if self.rates else min(COMBINED_TRIALS, self.trials)
         search_s = searched * (experiment.search.window + experiment.search.warm_up + OVERHEAD_S)
