@@ -112,13 +112,13 @@ def _text(content: Template | Wanted, file: Path, schema_path: str | None) -> tu
 def _check_free(file: Path, force: bool) -> None:
     """Raises `BadInputError` for a file that cannot be written, or may not be replaced."""
     if not file.parent.is_dir():
-        raise BadInputError(f"there is no folder {file.parent}", "Make it, or name another file with --out.")
+        raise BadInputError("there is no such folder", "Make it, or name another file with --out.", file=file.parent)
     if file.is_dir():
-        raise BadInputError(f"{file} is a folder", "Name a file with --out.")
+        raise BadInputError("the path is a folder", "Name a file with --out.", file=file)
     if file.exists() and not force:
-        raise BadInputError(f"{file} is there already", "Name another with --out, or add --force to replace it.")
+        raise BadInputError("the file is there already", "Name another with --out, or add --force to replace it.", file=file)
     if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise BadInputError(f"{file} cannot be written: no permission", "Name another with --out.")
+        raise BadInputError("the file cannot be written: no permission", "Name another with --out.", file=file)
 
 
 def _following(file: Path, header: Header) -> list[str]:
