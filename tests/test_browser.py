@@ -147,6 +147,7 @@ def test_on_a_phone_each_cell_says_what_it_is(read: Facts) -> None:
 def test_axe_finds_nothing_serious(read: Facts) -> None:
     looks = read["accessible"]
     assert {(look["width"], look["mode"]) for look in looks} == {(width, mode) for width in (1280, 768, 390) for mode in ("light", "dark")}
+    assert all("color-contrast" in look["passed"] for look in looks)
     assert [look for look in looks if look["violations"]] == []
 
 
@@ -154,6 +155,7 @@ def test_text_in_figures_has_contrast_in_both_modes(read: Facts) -> None:
     for look in read["looks"]:
         for mode in ("light", "dark"):
             assert look["contrast"][mode]["ratio"] >= CONTRAST_MIN
+        assert look["contrast"]["light"]["ratio"] != look["contrast"]["dark"]["ratio"]
 
 
 def test_all_can_be_reached_and_used_by_keyboard(facts: dict[str, Facts]) -> None:

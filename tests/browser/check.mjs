@@ -46,14 +46,15 @@ async function accessible(page) {
     for (const mode of MODES) {
       await page.emulateMedia({ colorScheme: mode });
       // The mode changes nothing but colours.
-      const violations = await page.evaluate(async rules => {
+      const { passed, violations } = await page.evaluate(async rules => {
         const done = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) });
-        return done.violations.map(one => ({
+        const violations = done.violations.map(one => ({
           rule: one.id, impact: one.impact, count: one.nodes.length,
           where: one.nodes.slice(0, 6).map(node => `${node.target.join(" ")}: ${node.any.concat(node.all, node.none)[0]?.message ?? ""}`),
         }));
+        return { passed: done.passes.map(one => one.id), violations };
       }, mode === MODES[0] ? null : ["color-contrast"]);
-      found.push({ width, mode, violations: violations.filter(one => SERIOUS.includes(one.impact)) });
+      found.push({ width, mode, passed, violations: violations.filter(one => SERIOUS.includes(one.impact)) });
     }
   }
   return found;
