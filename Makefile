@@ -8,7 +8,7 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real lint bench docs install wheel tools build-tools clean
+.PHONY: demo test test-full test-fast test-real lint bench docs install wheel tools build-tools browser-tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print the answers and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -21,7 +21,7 @@ test-full: install ## the rest of the real tests: for whoever touches their subj
 	$(BIN)/hydrotest fetch
 	$(BIN)/pytest $(TOLD) -m "real and long"
 
-test-fast: install ## Python and Rust without the real systems
+test-fast: install browser-tools ## Python and Rust without the real systems
 	cd rust && cargo test --locked --quiet
 	$(BIN)/pytest -m "not real"
 
@@ -67,6 +67,13 @@ $(VENV)/.installed: requirements.txt requirements-extras.txt requirements-dev.tx
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
+browser-tools: ## Playwright and axe-core, for tests of the report in a browser; without npm those say what is missing
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory tests/browser/node_modules/.installed; fi
+
+tests/browser/node_modules/.installed: tests/browser/package-lock.json
+	cd tests/browser && npm ci --ignore-scripts
+	touch $@
+
 tools: build-tools ## names what is missing, with its remedy
 	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { echo "error: Java 17 is missing. Install it (Debian: apt-get install openjdk-17-jdk-headless)." >&2; exit 2; }
 	@j=java; [ -n "$$JAVA_HOME" ] && j="$$JAVA_HOME/bin/java"; v=$$("$$j" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); [ "$${v:-0}" -ge 17 ] || { echo "error: Java $$v is too old; 17 or later is needed (Debian: apt-get install openjdk-17-jdk-headless, or set JAVA_HOME)." >&2; exit 2; }
@@ -80,4 +87,4 @@ build-tools: ## of those, what it takes to build
 	@command -v cc >/dev/null || { echo "error: a C compiler (cc) is missing. Install one (Debian: apt-get install build-essential)." >&2; exit 2; }
 
 clean:
-	rm -rf $(VENV) rust/target
+	rm -rf $(VENV) rust/target tests/browser/node_modules

@@ -37,6 +37,13 @@ def test_a_service_that_was_there_for_seconds_is_drawn_beside_one_of_the_whole_r
     assert len(drawn) <= 2 * 5
 
 
+def test_of_many_series_each_has_fewer_points() -> None:
+    frame = pl.DataFrame({"minute": [float(minute) for minute in range(10_000)]})
+    points = [theme.thinned(frame, series).height for series in (1, theme.SERIES_MAX, 20)]
+    assert points[0] == points[1] <= theme.POINTS_MAX
+    assert 20 * points[2] <= theme.SERIES_MAX * theme.POINTS_MAX
+
+
 def test_usage_of_several_hosts_is_told_by_test(tmp_path: Path) -> None:
     made = SyntheticRun(tmp_path)
     made.search()

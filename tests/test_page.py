@@ -25,6 +25,11 @@ def test_a_unit_that_a_column_has_stands_in_its_head() -> None:
     assert [cell.unit for cell in table.rows[1]] == ["", "", "MB"]
 
 
+def test_a_unit_is_named_once() -> None:
+    table = page_table("t", ["p99 ms", "seconds", "memory"], [["1 ms", "2 s", "3 GB"]])
+    assert [(column.own_unit, column.label) for column in table.columns] == [("", "p99 ms"), ("s", "seconds (s)"), ("GB", "memory (GB)")]
+
+
 def test_figures_are_sorted_by_their_values() -> None:
     table = page_table("t", ["size"], [["1.2 GB"], ["900 MB"], ["≥ 7 GB"], ["1,234"]])
     assert [row[0].value for row in table.rows] == [1.2e9, 9e8, 7e9, 1234.0]

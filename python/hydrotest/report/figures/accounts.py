@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
+CHARACTER = 6.8
+"""Pixels of a character of a label, at most."""
 SAMPLES = 24
 """Points along each flow."""
 LEAST = 0.04
@@ -80,8 +82,9 @@ def _figure(workload: str, stages: Stages) -> Figure | None:
         alt.Chart(data(labels[:1])).mark_text(align="left", dx=6, fontWeight=600).encode(x="x:Q", y="y:Q", text="text:N"),
         alt.Chart(data(labels[1:])).mark_text(align="right", dx=-6, fontWeight=600).encode(x="x:Q", y="y:Q", text="text:N"),
     )  # fmt: skip
+    least = round(len(stages) * CHARACTER * (2 + max(len(label["text"]) for label in labels)))
     caption = "Each acknowledged record, step by step. What is not found is drawn wider than it is, so that a single one is seen."
-    return Figure(f"account-{workload}", f"Where the records of {workload} went", caption, spec_of(chart, 90 + 50 * max(map(len, stages.values()))),
+    return Figure(f"account-{workload}", f"Where the records of {workload} went", caption, spec_of(chart, 90 + 50 * max(map(len, stages.values())), least),
                   ["step", "fate", "records", "share"], table, Section.DATAFLOW)  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
         rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host.name) for t in trials)
         if rates.is_empty():
             continue
-        rates = thinned(rates.with_columns(((pl.col("wall_s") - start) / 60).alias("minute")))
+        rates = thinned(rates.with_columns(((pl.col("wall_s") - start) / 60).alias("minute")), len(hosts))
         shares = [
             ("cpu", "cpu_cores", host.ceilings.cpu_cores),
             ("disk written", "disk_write_bytes_per_s", host.ceilings.disk_write_bytes_per_s),
@@ -39,7 +39,7 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
             ("memory", "memory_bytes", host.memory_bytes),
         ]
         values = [
-            {"minute": round(row["minute"], 3), "resource": name, "share": row[column] / ceiling}
+            {"minute": round(row["minute"], 3), "resource": name, "share": round(row[column] / ceiling, 4)}
             for row in rates.iter_rows(named=True)
             for name, column, ceiling in shares
             if ceiling and row[column] is not None
@@ -87,11 +87,13 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
         return None
     drawn = rates.select("service", "cpu_cores", ((pl.col("wall_s") - start) / 60).alias("minute"))
     parts = [
-        thinned(part.drop("service")).with_columns(pl.lit(str(name[0])).alias("service"))
+        thinned(part.drop("service"), drawn["service"].n_unique()).with_columns(pl.lit(str(name[0])).alias("service"))
         for name, part in drawn.group_by("service", maintain_order=True)
     ]
     thin = pl.concat(parts)
-    values = [{"minute": round(r["minute"], 3), "service": r["service"], "cores": r["cpu_cores"]} for r in thin.iter_rows(named=True)]
+    values = [
+        {"minute": round(r["minute"], 3), "service": r["service"], "cores": round(r["cpu_cores"], 4)} for r in thin.iter_rows(named=True)
+    ]
     chart = (
         alt.Chart(data(values))
         .mark_area(opacity=0.8)
@@ -129,7 +131,7 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
         return None
     mean = float(pl.Series(speeds["speed"]).cast(pl.Float64).to_numpy().mean())
     thin = thinned(speeds.with_columns(((pl.col("wall_s") - start) / 60).alias("minute"), (pl.col("speed") / mean).alias("relative")))
-    values = [{"minute": round(r["minute"], 3), "relative": r["relative"]} for r in thin.iter_rows(named=True)]
+    values = [{"minute": round(r["minute"], 3), "relative": round(r["relative"], 4)} for r in thin.iter_rows(named=True)]
     chart = (
         alt.Chart(data(values))
         .mark_line(strokeWidth=1.2)

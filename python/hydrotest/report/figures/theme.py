@@ -23,6 +23,8 @@ else:
 
 POINTS_MAX = 600
 """Points along a time axis, however long the run was."""
+SERIES_MAX = 5
+"""Of more series than that, each has fewer points, so that a run of many hosts has a page that loads at once."""
 PALETTE = ("#2a7fc1", "#cf7208", "#14916c", "#a45fb2", "#b98900", "#2b93a8", "#8a6d5b", "#6f7f8c")
 """Of workloads, in the order of the experiment; more of them begin anew."""
 HELD, FAILED, EXCUSED, QUIET, FAINT = "#14916c", "#d1495b", "#8a8f98", "#7d8790", "#b8bec6"
@@ -64,13 +66,15 @@ def top_legend(title: str | None = None) -> alt.Legend:
 
 def data(values: list[dict[str, Any]]) -> alt.InlineData:
     """Rows as a chart takes them."""
-    return alt.InlineData(values=values)
+    # Altair checks each row against its schema of data, which takes longer than all else.
+    with alt.utils.schemapi.debug_mode(False):
+        return alt.InlineData(values=values)
 
 
-def spec_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart, height: int = HEIGHT) -> Spec:
-    """As wide as the page, which sets the width when it draws."""
+def spec_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart, height: int = HEIGHT, least: int = 0) -> Spec:
+    """As wide as the page, which sets the width when it draws; on one that is narrower than `least` pixels it is scrolled."""
     spec: Spec = chart.properties(width="container", height=height).to_dict()
-    return spec
+    return spec | ({"usermeta": {"minWidth": least}} if least else {})
 
 
 def rows_high(count: int) -> int:
@@ -84,9 +88,9 @@ def over_trials(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(kept, how="diagonal").sort("wall_s") if kept else pl.DataFrame()
 
 
-def thinned(frame: pl.DataFrame) -> pl.DataFrame:
-    """At most `POINTS_MAX` rows, each the mean of its neighbours."""
-    step = math.ceil(frame.height / POINTS_MAX)
+def thinned(frame: pl.DataFrame, series: int = 1) -> pl.DataFrame:
+    """At most `POINTS_MAX` rows, each the mean of its neighbours; fewer if it is one of many series."""
+    step = math.ceil(frame.height * max(1, series / SERIES_MAX) / POINTS_MAX)
     if step <= 1:
         return frame
     numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]

@@ -32,6 +32,16 @@ class Column:
     is_figure: bool
     is_words: bool
 
+    @property
+    def own_unit(self) -> str:
+        """The unit, unless the head has it already, as in `p99 ms`."""
+        return "" if self.unit in re.split(r"[\s/]+", self.head) else self.unit
+
+    @property
+    def label(self) -> str:
+        """Head and unit in one text."""
+        return f"{self.head} ({self.own_unit})" if self.own_unit else self.head
+
 
 @dataclass(frozen=True)
 class PageTable:
