@@ -128,7 +128,7 @@ def test_the_answers_fit_a_screen(width: int, count: int) -> None:
     doubts = [{"workload": name, "seconds": float(number), "settled": False} for number, name in enumerate(kinds)]
     summary = summary_of(experiment="fits", limits=rows, integrity=[account(workload=name) for name in kinds], warm_ups=doubts)
     out = io.StringIO()
-    print_glance(summary, kinds, Console(file=out, width=width), "/somewhere/report.html")
+    print_glance(summary, kinds, Console(file=out, width=width), "run", "/somewhere/report.html")
     lines = out.getvalue().splitlines()
     assert len(lines) <= LINES_MAX
     assert max(map(len, lines)) <= width

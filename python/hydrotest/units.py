@@ -148,6 +148,14 @@ def show_rate(value: float) -> str:
     return f"{value:.3g}"
 
 
+def show_short(value: float) -> str:
+    """A rate or a count for people where there is little space, three significant digits: 2.96M."""
+    for name, factor in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if abs(value) >= 0.9995 * factor:
+            return f"{value / factor:.3g}{name}"
+    return f"{value:.3g}"
+
+
 def show_share(value: float, threshold: float) -> str:
     """A share for people, with enough digits to distinguish it from its threshold: 85%, but 84.8% with a
     threshold of 85 %."""

@@ -20,7 +20,7 @@ from hydrotest.report.sections import QUESTIONS, Section
 from hydrotest.report.sheets import sheets
 from hydrotest.report.table import NONE, Table, figure_columns
 from hydrotest.summary.model import Summary
-from hydrotest.units import show_rate
+from hydrotest.units import show_short
 
 LINES_MAX = 40
 """Lines of the answers at a glance: a screen or two."""
@@ -78,20 +78,22 @@ def _print_records(sheet: Table, console: Console) -> None:
         console.print(Padding(grid, (0, 0, 0, 4)), crop=False)
 
 
-def print_glance(summary: Summary, kinds: dict[str, str], console: Console, report: str | None = None,
-                 objectives: Objectives | None = None) -> None:  # fmt: skip
-    """The answers in at most `LINES_MAX` lines. `report`: where the page is, if there is one."""
+def print_glance(
+    summary: Summary, kinds: dict[str, str], console: Console, run: str, report: str, objectives: Objectives | None = None
+) -> None:
+    """The answers in at most `LINES_MAX` lines. `run`: how the user names the run; `report`: where the page is."""
     found = glance(summary, kinds, objectives)
-    for doubts in (4, 2, 0):
-        for cards in (len(found.cards), 12, 6, 3):
-            lines = _lines(summary, found, cards, doubts, console.width, report)
+    for cards in (len(found.cards), 12, 6, 3):
+        for doubts in (4, 2, 0):
+            lines = _lines(summary, found, cards, doubts, console.width, run)
+            lines.append(Text.assemble(("Report: ", "bold"), report))
             if len(lines) <= LINES_MAX or (doubts, cards) == (0, 3):
                 for line in lines:
                     console.print(line, highlight=False, soft_wrap=True, end="\n")
                 return
 
 
-def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int, report: str | None) -> list[Text]:
+def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int, run: str) -> list[Text]:
     """What is printed, line by line."""
     scratch = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", emoji=False, legacy_windows=False)
 
@@ -104,7 +106,7 @@ def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int,
     if found.cards:
         put(_cards(found.cards[:cards], width))
         if cards < len(found.cards):
-            put(Text(f"and {len(found.cards) - cards} more: hydrotest show {summary.run} limits", "dim"))
+            put(Text(f"and {len(found.cards) - cards} more: hydrotest show {run} limits", "dim"))
     if found.together is not None:
         put(Text("Together", "bold"))
         if found.together.pairs:
@@ -123,9 +125,7 @@ def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int,
         for doubt in found.doubts[:doubts]:
             put(Padding(Text(doubt.replace("`", "")), (0, 0, 0, 2)))
         if doubts < len(found.doubts):
-            put(Text(f"  {len(found.doubts) - doubts} {'more' if doubts else 'doubts'}: hydrotest show {summary.run} all", "dim"))
-    if report is not None:
-        put(Text.assemble(("Report: ", "bold"), report))
+            put(Text(f"  {len(found.doubts) - doubts} {'more' if doubts else 'doubts'}: hydrotest show {run} all", "dim"))
     assert isinstance(scratch.file, io.StringIO)
     lines = [Text.from_ansi(line) for line in scratch.file.getvalue().rstrip("\n").split("\n")]
     for line in lines:
@@ -138,7 +138,7 @@ def _cards(cards: Sequence[Card], width: int) -> RichTable:
     columns: dict[str, list[Text]] = {
         "workload": [Text(card.workload) for card in cards],
         "result": [
-            Text.assemble((f"{card.figure} {card.unit}".strip(), "bold"), f"\n{card.measure}; ", (_notes(card), "dim")) for card in cards
+            Text.assemble((f"{_figure(card)} {card.unit}".strip(), "bold"), f"\n{card.measure} ", (_notes(card), "dim")) for card in cards
         ],
         "latency": [_gauge(card) for card in cards],
         "bound by": [Text(NONE) if card.bound is None else _chip("", card.bound) for card in cards],
@@ -153,12 +153,19 @@ def _cards(cards: Sequence[Card], width: int) -> RichTable:
     return table
 
 
+def _figure(card: Card) -> str:
+    """Its figure in few characters."""
+    if card.span is None:
+        return card.figure
+    return f"{'≥ ' if card.at_least else ''}{show_short(card.span.value)}"
+
+
 def _notes(card: Card) -> str:
     """The interval in brackets, and the safe rate; of other cards the first sentence."""
     if card.span is None:
         return "".join(card.notes[:1])
-    safe = "" if card.span.safe is None else f", safe {show_rate(card.span.safe)}"
-    return f"[{show_rate(card.span.low)}, {show_rate(card.span.high)}]{safe}"
+    safe = "" if card.span.safe is None else f", safe {show_short(card.span.safe)}"
+    return f"[{show_short(card.span.low)}, {show_short(card.span.high)}]{safe}"
 
 
 def _gauge(card: Card) -> Text:

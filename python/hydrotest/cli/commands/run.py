@@ -54,7 +54,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     if as_json:
         print_json(ended.summary.written())
     else:
-        print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path / layout.REPORT), objectives_of(spec))
+        print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path), str(folder.path / layout.REPORT), objectives_of(spec))
         for number, (command, what) in enumerate(_next(folder.path)):
             print(f"{'' if number else 'Next:':6}{command}  {what}")
     if ended.error is not None:

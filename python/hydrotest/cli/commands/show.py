@@ -27,7 +27,7 @@ def show(run: Path | None, section: str | None, rejudge: bool, as_json: bool) ->
     elif section is None:
         report = folder.path / layout.REPORT
         where = str(report) if report.exists() else f"hydrotest report {run} writes it"
-        print_glance(summary, kinds_of(spec), out_console(), where, objectives_of(spec))
+        print_glance(summary, kinds_of(spec), out_console(), str(run), where, objectives_of(spec))
     elif section == ALL:
         print_summary(summary, kinds_of(spec), out_console())
     else:

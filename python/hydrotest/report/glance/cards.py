@@ -63,10 +63,10 @@ def _of_limit(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
         why = row.invalid_because[0] if row.invalid_because else "Nothing was sustained."
         return Card(workload, kind, "limit", "none found", "", [f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, _bounds_of(row)),
                     bound=bound_chip(row.bound_by), account=_account(summary, workload), is_missed=True)  # fmt: skip
-    measure = "reads, as fast as it can" if row.kind == "kafka-consume" else "limit"
+    measure = "as fast as it can" if row.kind == "kafka-consume" else "limit"
     return Card(
         workload, kind, measure, f"{'≥ ' if row.at_least else ''}{show_rate(row.limit)}", row.unit, _limit_notes(row), _span(row),
-        gauge_of(row.latency_ms, _bounds_of(row)), bound_chip(row.bound_by), _account(summary, workload), row.chances, Section.LIMITS,
+        gauge_of(row.latency_ms, _bounds_of(row)), bound_chip(row.bound_by), _account(summary, workload), row.chances, Section.LIMITS, row.at_least,
     )  # fmt: skip
 
 

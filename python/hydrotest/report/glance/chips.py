@@ -9,7 +9,7 @@ from hydrotest.report.bounds import NAMES
 from hydrotest.report.glance.model import Chip, Look
 from hydrotest.report.wording.figures import host_name
 from hydrotest.summary.integrity import Integrity
-from hydrotest.units import show_figure, show_share
+from hydrotest.units import show_figure, show_share, show_short
 from hydrotest.verdicts.binding import BoundBy, Doubled, InFlight, Kind, NearCeiling, Nearest, NoRoom, Role
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Lacking
@@ -116,7 +116,7 @@ def account_chip(rows: Sequence[Integrity]) -> Chip | None:
     unit = known[0].unit
     if lost or flawed:
         what = f"{lost:,} lost" if lost else f"{flawed:,} wrong"
-        return Chip(Look.BAD, what, f"of {acked:,} {unit}")
+        return Chip(Look.BAD, what, f"of {show_short(acked)} {unit}")
     reads = sum(row.checked_reads or 0 for row in known)
-    of = f"of {acked:,} {unit}" + (f", {reads:,} reads right" if reads else "")
+    of = f"of {show_short(acked)} {unit}" + (f", {show_short(reads)} reads right" if reads else "")
     return Chip(Look.GOOD, "0 lost", of)

@@ -74,6 +74,8 @@ class Card:
     account: Chip | None = None
     curve: Sequence[Chance] = ()
     section: Section = Section.LIMITS
+    at_least: bool = False
+    """`figure` is a lower bound."""
     is_missed: bool = False
     """Its objective was missed, or nothing was found."""
 
