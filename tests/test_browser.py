@@ -34,7 +34,7 @@ RECORDED = {run.name.partition(".")[0]: run for run in RUNS}
 USED = "searched"
 """The one that is used by keyboard."""
 LARGE = "large"
-STEPS = ["looks", "sorted", "saved", "print", "linked", "accessible"]
+STEPS = ["print", "looks", "sorted", "saved", "linked", "accessible"]
 MB = 1_000_000
 CONTRAST_MIN = 4.5
 """Of text to what is behind it: WCAG 2.2, success criterion 1.4.3."""

@@ -12,7 +12,7 @@ const WIDTHS = [1280, 768, 390], MODES = ["light", "dark"];
 const SERIOUS = ["serious", "critical"];
 const AT_ONCE = 2; // pages
 
-/** Each width, with everything unfolded. */
+/** Each width, with everything unfolded. It ends with the narrowest. */
 async function looks(page) {
   await openAll(page);
   const found = [];
@@ -20,7 +20,6 @@ async function looks(page) {
     await resized(page, width);
     found.push({ ...(await page.evaluate(layout)), contrast: await contrasts(page) });
   }
-  await resized(page, WIDTHS[0]);
   return found;
 }
 
@@ -68,11 +67,11 @@ async function facts(browser, { path, steps }) {
     folded: () => page.evaluate(layout),
     keyboard: () => keyboard(page),
     contents: () => contents(page),
+    print: () => print(page),
     looks: () => looks(page),
     wide: async () => { await openAll(page); return page.evaluate(layout); },
     sorted: () => page.evaluate(sorted),
     saved: () => saved(page),
-    print: () => print(page),
     linked: () => linked(page, url),
     accessible: () => accessible(page),
   };

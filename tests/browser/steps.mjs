@@ -67,7 +67,6 @@ export async function contents(page) {
 
 /** A page that is opened by a link to a folded section. */
 export async function linked(page, url) {
-  await page.emulateMedia({ media: "screen", colorScheme: "light" });
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto("about:blank");
   await page.goto(`${url}#bottlenecks`);
@@ -108,6 +107,7 @@ export async function saved(page) {
 
 /** On paper, from a dark screen: what the page looks like as wide as A4, and what a PDF of it finds unfolded. */
 export async function print(page) {
+  const screen = page.viewportSize();
   await page.emulateMedia({ media: "screen", colorScheme: "dark" });
   await page.evaluate(() => {
     for (const one of document.querySelectorAll("main details:not(.vega-embed *)")) one.open = one.matches("#limits > details");
@@ -119,9 +119,12 @@ export async function print(page) {
   const [before, after] = await page.evaluate(() => foldedAt);
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   // A printer draws no figure anew for its width.
-  await page.evaluate(() => addEventListener("resize", event => event.stopImmediatePropagation(), { capture: true }));
+  await page.evaluate(() => { globalThis.stop = event => event.stopImmediatePropagation(); addEventListener("resize", stop, { capture: true }); });
   await page.setViewportSize(A4);
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   const seen = { ...(await page.evaluate(printed)), layout: await page.evaluate(layout) };
+  await page.emulateMedia({ media: "screen", colorScheme: "light" });
+  await page.setViewportSize(screen);
+  await page.evaluate(() => removeEventListener("resize", stop, { capture: true }));
   return { folded, before, after, pages: pdf.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0, ...seen };
 }
