@@ -62,6 +62,7 @@ def made(tmp_path: Path) -> SyntheticRun:
     (BoundBy(Kind.GENERATOR, (NoRoom((Lack(Lacking.THREAD, 0.97, 0.8),)),)), Look.SUSPECTED, "97%"),
     (BoundBy(Kind.UNKNOWN, nearest=(Nearest(Near.USE, "here", "cpu", 0.6, 0.85, 0.7, False),)), Look.UNKNOWN, "60%"),
     (BoundBy(Kind.UNDECIDED), Look.UNKNOWN, ""),
+    (BoundBy(Kind.UNDECIDED, (NearCeiling((Usage("a", "cpu", 0.9, 0.0), Usage("a", "network", 0.9, 0.0))),)), Look.UNKNOWN, "undecided"),
 ])  # fmt: skip
 def test_what_binds_has_one_of_three_looks_and_a_figure(bound: BoundBy, look: Look, figure: str) -> None:
     chip = bound_chip(bound)

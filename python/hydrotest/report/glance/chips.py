@@ -10,10 +10,23 @@ from hydrotest.report.glance.model import Chip, Look
 from hydrotest.report.wording.figures import host_name
 from hydrotest.summary.integrity import Integrity
 from hydrotest.units import show_figure, show_share, show_short
-from hydrotest.verdicts.binding import BoundBy, Doubled, InFlight, Kind, NearCeiling, Nearest, NoRoom, Role
+from hydrotest.verdicts.binding import (
+    BoundBy,
+    Collapsed,
+    Doubled,
+    InFlight,
+    Kind,
+    NearCeiling,
+    Nearest,
+    NoRoom,
+    NotSeparated,
+    NotTried,
+    Role,
+)  # fmt: skip
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Lacking
 
+UNDECIDED_MAX = 2
 HOSTS_MAX = 2
 """More hosts than that are counted, not named."""
 
@@ -37,8 +50,21 @@ def bound_chip(bound: BoundBy) -> Chip:
         if isinstance(in_flight, InFlight):
             return Chip(Look.PROVEN, "what is in flight", f"{in_flight.doubled.value:+.0f} % with twice as much")
         return Chip(Look.PROVEN if bound.basis == "squeeze" else Look.SUSPECTED, "no resource of a host", "inside the system")
-    text = "undecided" if bound.kind is Kind.UNDECIDED else "not found"
-    return Chip(Look.UNKNOWN, text, _nearest(bound.nearest) or _most_used(bound))
+    if bound.kind is Kind.UNDECIDED:
+        return _undecided(bound)
+    return Chip(Look.UNKNOWN, "not found", _nearest(bound.nearest) or _most_used(bound))
+
+
+def _undecided(bound: BoundBy) -> Chip:
+    """Several that may bind it."""
+    usages = [usage for cause in bound.because if isinstance(cause, NearCeiling | NotTried) for usage in cause.usages]
+    tried = [(one.hosts, one.resource) for cause in bound.because if isinstance(cause, NotSeparated | Collapsed) for one in cause.squeezed]
+    names = [_resource(usage.resource, [usage.host]) for usage in usages] + [_resource(resource, hosts) for hosts, resource in tried]
+    names = list(dict.fromkeys(names))
+    if not names:
+        return Chip(Look.UNKNOWN, "undecided", _nearest(bound.nearest) or _most_used(bound))
+    more = f" or {len(names) - UNDECIDED_MAX} more" if len(names) > UNDECIDED_MAX else ""
+    return Chip(Look.UNKNOWN, f"{' or '.join(names[:UNDECIDED_MAX])}{more}", "undecided")
 
 
 def _resource(resource: str | None, hosts: Sequence[str]) -> str:

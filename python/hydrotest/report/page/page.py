@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from hydrotest.analysis.limits.decided import Decided
 from hydrotest.kinds.registry import TESTS
+from hydrotest.report.bounds import NAMES
 from hydrotest.report.figures import accounts, bottlenecks, hosts, limits, timeline, together
 from hydrotest.report.figures.theme import Figure, colors_of
 from hydrotest.report.glance.model import Card, Glance
@@ -188,13 +189,14 @@ def _figures(folder: RunFolder, summary: Summary, colors: Mapping[str, str]) -> 
 def _binding_hosts(summary: Summary) -> dict[str, list[str]]:
     """What binds on each host, in a few words: for the drawing of what ran where."""
     found: dict[str, dict[str, None]] = {}
-    every: list[Limit | Job] = [*summary.limits, *summary.jobs]
+    # Together all compete: what binds each by itself is what the drawing is about.
+    every: list[Limit | Job] = [*(row for row in summary.limits if row.tenancy == "isolated"), *summary.jobs]
     for row in every:
         bound = row.bound_by
         if bound.resource is not None:
             for host in bound.binds or ([bound.host] if bound.host else []):
                 sure = "binds" if bound.confirmed else "suspected for"
-                found.setdefault(host, {})[f"{bound.resource} {sure} {row.workload}"] = None
+                found.setdefault(host, {})[f"{NAMES[bound.resource]} {sure} {row.workload}"] = None
     return {host: list(words) for host, words in found.items()}
 
 
