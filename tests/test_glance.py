@@ -57,7 +57,7 @@ def made(tmp_path: Path) -> SyntheticRun:
 
 
 @pytest.mark.parametrize(("bound", "look", "figure"), [
-    (PROVEN, Look.PROVEN, "-50 %"),
+    (PROVEN, Look.PROVEN, "fell 50 %"),
     (SUSPECTED, Look.SUSPECTED, "93%"),
     (BoundBy(Kind.GENERATOR, (NoRoom((Lack(Lacking.THREAD, 0.97, 0.8),)),)), Look.SUSPECTED, "97%"),
     (BoundBy(Kind.UNKNOWN, nearest=(Nearest(Near.USE, "here", "cpu", 0.6, 0.85, 0.7, False),)), Look.UNKNOWN, "60%"),
@@ -71,9 +71,9 @@ def test_what_binds_has_one_of_three_looks_and_a_figure(bound: BoundBy, look: Lo
 
 
 def test_an_account_is_good_bad_or_not_known() -> None:
-    known, lost, wrong, unknown = account(), account(lost=3), account(corrupted_reads=2), account(lost=None)
-    looks = [chip.look for rows in ([known], [known, lost], [wrong], [unknown]) if (chip := account_chip(rows)) is not None]
-    assert looks == [Look.GOOD, Look.BAD, Look.BAD, Look.UNKNOWN]
+    known, lost, wrong, unknown, odd = account(), account(lost=3), account(corrupted_reads=2), account(lost=None), account(out_of_order=7)
+    looks = [chip.look for rows in ([known], [known, lost], [wrong], [unknown], [known, odd]) if (chip := account_chip(rows)) is not None]
+    assert looks == [Look.GOOD, Look.BAD, Look.BAD, Look.UNKNOWN, Look.ODD]
     assert account_chip([]) is None
 
 

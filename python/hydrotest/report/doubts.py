@@ -71,7 +71,7 @@ def _search_words(row: Limit) -> list[str]:
     """What a search could not settle."""
     out = []
     if row.drift is not None and row.drift >= DRIFT_MIN:
-        out.append(f"the limit moved during the search (probability {row.drift:.0%}); what is shown is the limit at its end")
+        out.append(f"the limit may have moved during the search (probability {row.drift:.0%}); what is shown is the limit at its end")
     if row.precise is False and row.limit is not None and not row.at_least:
         out.append(f"the search ended after {row.repeats} windows, before its interval was as narrow as asked (`search.trials`)")
     return out

@@ -33,7 +33,7 @@ def evidence_sheet(summary: Summary) -> Table:
             for one in inside(bound.evidence)
         ]  # fmt: skip
     heads = ["workload", "tenancy", "host", "what", "used", "waited for", "squeezed", "so"]
-    return Table("What the verdicts stand on", heads, rows, lead=("workload", "host", "what", "used", "squeezed", "so"))
+    return Table("What the verdicts stand on", heads, rows, lead=("workload", "tenancy", "host", "what", "used", "so"))
 
 
 def _resource(bound: BoundBy, line: UseLine) -> list[list[str]]:

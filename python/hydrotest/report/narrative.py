@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hydrotest.analysis.bottleneck.evidence import by_service
@@ -64,7 +64,8 @@ def headline(summary: Summary) -> list[Finding]:
 
 def _whether_lost(summary: Summary) -> list[str]:
     rows = summary.integrity
-    return [integrity_sentence(rows), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
+    readers = {row.workload for row in summary.generator if row.kind in ("kafka-consume", "dataflow")}
+    return [integrity_sentence(rows, readers), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
 
 
 def _what_happens(summary: Summary) -> list[str]:
@@ -310,14 +311,15 @@ def batch_sentence(rows: Sequence[JobTest]) -> str | None:
     return f"Spark: {shown} (medians)."
 
 
-def integrity_sentence(rows: Sequence[Integrity]) -> str:
-    """Was anything lost?"""
+def integrity_sentence(rows: Sequence[Integrity], readers: Collection[str] = ()) -> str:
+    """Was anything lost? `readers`: workloads that read what others write, whose records are those of the others."""
     if not rows:
         return "No records were accounted for."
     lost = [row for row in rows if row.lost]
     flawed = [row for row in rows if row.corrupted or row.duplicated or row.out_of_order]
     unknown = [row.workload for row in rows if row.lost is None]
-    acked = sum(row.acked for row in rows if row.lost is not None)
+    own = [row for row in rows if row.workload not in readers] or rows
+    acked = sum(row.acked for row in own if row.lost is not None)
     parts = []
     if lost:
         parts.append("LOST: " + ", ".join(f"{row.lost:,} of {row.acked:,} {row.unit} of {row.workload}" for row in lost))

@@ -24,8 +24,15 @@ from hydrotest.units import show_short
 
 LINES_MAX = 40
 """Lines of the answers at a glance: a screen or two."""
-MARKS = {Look.PROVEN: "✓", Look.SUSPECTED: "?", Look.UNKNOWN: "–", Look.GOOD: "✓", Look.BAD: "✗"}
-STYLES = {Look.PROVEN: "bold cyan", Look.SUSPECTED: "yellow", Look.UNKNOWN: "dim", Look.GOOD: "green", Look.BAD: "bold red"}
+MARKS = {Look.PROVEN: "✓", Look.SUSPECTED: "?", Look.UNKNOWN: "–", Look.GOOD: "✓", Look.ODD: "!", Look.BAD: "✗"}
+STYLES = {
+    Look.PROVEN: "bold cyan",
+    Look.SUSPECTED: "yellow",
+    Look.UNKNOWN: "dim",
+    Look.GOOD: "green",
+    Look.ODD: "yellow",
+    Look.BAD: "bold red",
+}
 RECORD_GAP = 2
 CARDS_WIDTH_MAX = 130
 """Wider, the eye loses the row."""
@@ -115,7 +122,7 @@ def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int,
         for sentence in found.together.sentences:
             put(Padding(Text(sentence), (0, 0, 0, 2)))
         if found.together.bound is not None:
-            put(Padding(_chip("Bound by: ", found.together.bound), (0, 0, 0, 2)))
+            put(Padding(_chip("Bound by: ", found.together.bound, ", "), (0, 0, 0, 2)))
     if found.actions:
         put(Text("What to do next", "bold"))
         for number, action in enumerate(found.actions, 1):
@@ -138,7 +145,12 @@ def _cards(cards: Sequence[Card], width: int) -> RichTable:
     columns: dict[str, list[Text]] = {
         "workload": [Text(card.workload) for card in cards],
         "result": [
-            Text.assemble((f"{_figure(card)} {card.unit}".strip(), "bold"), f"\n{card.measure} ", (_notes(card), "dim")) for card in cards
+            Text.assemble(
+                (f"{_figure(card)} {card.unit}".strip(), "bold"),
+                f"\n{card.measure}{' ' if card.span else ': ' if card.notes else ''}",
+                (_notes(card), "dim"),
+            )
+            for card in cards
         ],
         "latency": [_gauge(card) for card in cards],
         "bound by": [Text(NONE) if card.bound is None else _chip("", card.bound) for card in cards],
@@ -176,9 +188,11 @@ def _gauge(card: Card) -> Text:
     return Text(f"{gauge.name} {gauge.value_ms:.1f} ms{of}", "" if gauge.is_held else "red")
 
 
-def _chip(head: str, chip: Chip) -> Text:
+def _chip(head: str, chip: Chip, before_figure: str = "\n") -> Text:
     sure = f" ({chip.look})" if chip.look in (Look.PROVEN, Look.SUSPECTED) else ""
-    return Text.assemble(head, (f"{MARKS[chip.look]} {chip.text}{sure}", STYLES[chip.look]), (f"\n{chip.figure}" if chip.figure else ""))
+    return Text.assemble(
+        head, (f"{MARKS[chip.look]} {chip.text}{sure}", STYLES[chip.look]), (f"{before_figure}{chip.figure}" if chip.figure else "")
+    )
 
 
 def print_section(section: Section, summary: Summary, kinds: dict[str, str], console: Console) -> None:

@@ -73,7 +73,13 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
         caption = f"Shares of what each resource was measured to give.{loopback_words(hosts)}"
         figures.append(
             Figure(
-                f"host-{host.name}", f"What {host.name} did", caption, spec_of(chart), ["resource", "mean", "ceiling"], rows, Section.USAGE
+                f"host-{host.name}",
+                f"Resources of host {host.name}",
+                caption,
+                spec_of(chart),
+                ["resource", "mean", "ceiling"],
+                rows,
+                Section.USAGE,
             )
         )
     return figures

@@ -65,7 +65,9 @@ def _figure(curve: Curve, limit: Limit | None, decided: Decided, color: str) -> 
     heads = ["offered/s", "achieved/s", "p50 ms", "p99 ms", "outcome", "trial", "because"]
     rows = [[f"{p['rate']:,.0f}", f"{p['achieved']:,.0f}", decimal(p["p50"], 2), decimal(p["p99"], 2), p["outcome"],
              "–" if p["trial"] is None else str(p["trial"]), p["why"] or "–"] for p in points]  # fmt: skip
-    caption = "Each point is a trial; the line marks the limit, the band its 90 % interval, the dashed line the safe rate."
+    caption = "Each point is a trial. It fails by its latency, rate or backlog; excused ones, which something else explains, do not count."
+    if limit is not None and limit.limit is not None:
+        caption += " The line marks the limit, where half of the windows hold, the band its interval, the dashed line the safe rate."
     if has_chances:
         caption += " Below: the chance that a window holds, with its band."
     beside = "" if curve.tenancy == "isolated" else ", next to the others"
@@ -147,7 +149,9 @@ def percentile_figure(run: RunFolder, summary: Summary, trials: list[Trial], col
         strokeDash=alt.StrokeDash("timed:N", sort=list(HISTOGRAMS.values()), legend=top_legend()),
         tooltip=["workload:N", "timed:N", "percentile:N", alt.Tooltip("ms:Q", format=".3f")],
     )  # fmt: skip
-    caption = "All trials at the limit together. Where response and service part, requests waited before they were sent."
+    caption = (
+        "The windows that held at the limit, or just below it. Where response and service part, requests waited before they were sent."
+    )
     return Figure(
         "percentiles",
         "Latency at the limit, by percentile",

@@ -97,6 +97,7 @@ def fractions_figure(summary: Summary, colors: Mapping[str, str]) -> Figure | No
         for one in known
     ]  # fmt: skip
     caption = (
-        "All run at the same share of what they hold alone. Points: each one's own limit; ticks: where it is safe; dashed: where all hold."
+        "Points: where half of its own windows hold, with the interval; ticks: where it is safe; dashed: where all hold. "
+        "What reads another's records runs at that one's share."
     )
     return Figure("fractions", "Who gives way first", caption, spec_of(chart, rows_high(len(values))), heads, rows, Section.TOGETHER)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hydrotest.analysis.bottleneck.evidence import inside
 from hydrotest.report.bounds import NAMES
-from hydrotest.report.glance.chips import account_chip, bound_chip
+from hydrotest.report.glance.chips import account_chip, bound_chip, named_hosts
 from hydrotest.report.glance.model import Action, Look
 from hydrotest.report.sections import Section
-from hydrotest.report.wording.figures import host_name
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.binding import BoundBy, Kind, NotSqueezed, Unsqueezed
@@ -19,7 +18,7 @@ ACTIONS_MAX = 3
 
 def actions_of(summary: Summary) -> list[Action]:
     """The most urgent ones. Each stands once, whatever number of workloads asks for it."""
-    every = [*_lost(summary), *_together(summary), *_doublings(summary), *_rest(summary)]
+    every = [*_lost(summary), *_together(summary), *_doublings(summary), *_unproven(summary), *_rest(summary)]
     bound: list[Limit | Job] = [*summary.limits, *summary.jobs]
     every += [action for row in bound for action in _of_bound(row)]
     by_what: dict[str, Action] = {}
@@ -37,8 +36,6 @@ def _lost(summary: Summary) -> Iterator[Action]:
 
 def _of_bound(row: Limit | Job) -> Iterator[Action]:
     bound = row.bound_by
-    refused = next((one for one in bound.because if isinstance(one, NotSqueezed) and one.reason is Unsqueezed.REFUSED), None)
-    is_together = isinstance(row, Limit) and row.tenancy == "combined"
     if bound.confirmed and bound.resource is not None:
         yield Action(f"Give {_hosts(bound)} more {NAMES[bound.resource]} for {row.workload}.", _gain(bound), Section.BOTTLENECKS, 1)
     elif bound.kind is Kind.GENERATOR:
@@ -55,30 +52,36 @@ def _of_bound(row: Limit | Job) -> Iterator[Action]:
                 f"Try `{line.setting}` of {line.service} for {row.workload}: {line.remedy}.",
                 f"{chip.text}: {chip.figure}",
                 Section.BOTTLENECKS,
-                4,
+                5,
             )
-    elif refused is not None:
+
+
+def _unproven(summary: Summary) -> Iterator[Action]:
+    """What a squeeze could prove."""
+    refused, named = [], []
+    for row in summary.limits:
+        bound = row.bound_by
+        if row.tenancy == "combined" or row.limit is None or bound.confirmed or bound.basis == "squeeze":
+            continue
+        if any(isinstance(one, NotSqueezed) and one.reason is Unsqueezed.REFUSED for one in bound.because):
+            refused.append(row.workload)
+        elif bound.kind in (Kind.RESOURCE, Kind.UNDECIDED) or any(one.proof is not None for one in bound.nearest):
+            named.append(row.workload)
+    if refused:
         yield Action(
-            f"Run it with sudo: a squeeze proves what binds {row.workload}.", "It was refused in this run.", Section.BOTTLENECKS, 5
+            f"Run it with sudo, to prove what binds {_and(refused)}.", "A squeeze was refused in this run.", Section.BOTTLENECKS, 4
         )
-    elif not is_together and any(one.proof is not None for one in bound.nearest):
-        yield Action(
-            "Prove what binds: add `squeeze: 2 min` to the test, and run it as root.",
-            f"Not known for {row.workload}.",
-            Section.BOTTLENECKS,
-            7,
-        )
-    elif bound.kind is Kind.RESOURCE and not is_together:
-        yield Action(
-            "Prove what binds: add `squeeze: 2 min` to the test, and run it as root.",
-            f"Only suspected for {row.workload}.",
-            Section.BOTTLENECKS,
-            6,
-        )
+    if named:
+        what = f"Prove what binds {_and(named)}: add `squeeze: 3 min` to the test, as root."
+        yield Action(what, "So far it is suspected, undecided, or not found.", Section.BOTTLENECKS, 4)
+
+
+def _and(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def _hosts(bound: BoundBy) -> str:
-    return " and ".join(map(host_name, bound.binds)) or "the host"
+    return named_hosts(bound.binds) if bound.binds else "the host"
 
 
 def _gain(bound: BoundBy) -> str:
@@ -96,7 +99,9 @@ def _together(summary: Summary) -> Iterator[Action]:
             frees = row.frees
             system, share = max(row.frees.items(), key=lambda one: one[1])
             what = f"Move {system} to hosts of its own."
-            yield Action(what, f"Frees {share:.0%} of the {NAMES.get(row.resource, row.resource)} of {row.host}.", Section.TOGETHER, 2)
+            yield Action(
+                what, f"Would free {share:.0%} of the {NAMES.get(row.resource, row.resource)} of host {row.host}.", Section.TOGETHER, 2
+            )
     for one in summary.safe_working_point.relaxed if summary.safe_working_point is not None else []:
         gain = f"Then all hold together up to {one.fraction:.0%}." if one.fraction is not None else "Then it would hold."
         yield Action(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from hydrotest.report.glance.chips import account_chip, bound_chip
 from hydrotest.report.glance.model import Card, Chip, Gauge, Span
@@ -78,9 +79,9 @@ def _limit_notes(row: Limit) -> list[str]:
     if row.at_least:
         notes.append("Our own generator ended the search." if row.bound_by.kind is Kind.GENERATOR else "No higher rate failed.")
     elif row.safe is not None and row.confidence is not None:
-        notes.append(f"{row.confidence:.0%} of the windows hold at {show_rate(row.safe)}.")
+        notes.append(f"Half of the windows hold there, {row.confidence:.0%} at {show_rate(row.safe)}.")
     elif row.lapse is not None and row.confidence is not None:
-        notes.append(f"{row.lapse.share:.0%} of the windows fail at any rate.")
+        notes.append(f"Half of the windows hold there; {row.lapse.share:.0%} fail at any rate.")
     return notes
 
 
@@ -138,10 +139,17 @@ def _of_dataflow(summary: Summary, workload: str, kind: str, bounds: Bounds) -> 
     steps = [step for step in summary.dataflow if step.workload == workload]
     if not steps:
         return None
-    last = steps[-1]
-    return Card(workload, kind, "through the pipeline", show_rate(last.records_per_s), "records/s",
-                [f"{last.arrived_once:,} of {last.acked:,} records arrived once."], gauge=gauge_of(last.latency_ms, bounds),
-                account=_account(summary, workload), section=Section.DATAFLOW, is_missed=last.lost > 0)  # fmt: skip
+    # Of several ends the worst counts: each has to deliver.
+    timed = [step for step in steps if step.latency_ms is not None and step.latency_ms.p99 is not None]
+    slowest = max(timed, key=lambda step: (step.latency_ms or Latency()).p99 or 0.0, default=None)
+    last = min(reversed(steps), key=lambda step: step.arrived_once / step.acked if step.acked else 1.0)
+    judged = [row for row in summary.levels if row.workload == workload and row.accepted is not None]
+    failed = sum(row.accepted is False for row in judged)
+    notes = [f"{last.arrived_once:,} of {last.acked:,} records arrived once at {last.sink or last.hop}."]
+    notes += [f"{failed} of {len(judged)} levels not held."] if failed else []
+    return Card(workload, kind, "through the pipeline", show_rate(last.records_per_s), "records/s", notes,
+                gauge=gauge_of(None if slowest is None else slowest.latency_ms, bounds),
+                account=_account(summary, workload), section=Section.DATAFLOW, is_missed=last.lost > 0 or failed > 0)  # fmt: skip
 
 
 def _of_profile(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
@@ -167,8 +175,10 @@ def _of_fault(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Car
     recovery = load.recovery
     assert recovery is not None
     back = "Not back as before in time." if recovery.recovered_s is None else f"Back as before after {recovery.recovered_s:.1f} s."
-    return Card(workload, kind, f"stood still while {fault.service} was away", f"{recovery.without_progress_s:.1f}", "s", [back],
-                gauge=gauge_of(load.latency_ms.before, bounds), account=_account(summary, workload), section=Section.TRIALS,
+    before, during = (gauge_of(phase, bounds) for phase in (load.latency_ms.before, load.latency_ms.during))
+    back += "" if before is None else f" {before.name} {before.value_ms:.1f} ms before."
+    return Card(workload, kind, f"stood still: {fault.action} of {fault.service}", f"{recovery.without_progress_s:.1f}", "s", [back],
+                gauge=None if during is None else replace(during, name=f"{during.name} during it"), account=_account(summary, workload), section=Section.TRIALS,
                 is_missed=recovery.recovered_s is None)  # fmt: skip
 
 
@@ -189,8 +199,14 @@ def _of_files(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
     if not rows:
         return None
     row = max(rows, key=lambda one: one.bytes_per_s)
-    return Card(workload, kind, f"{row.op}s files", show_bytes(row.bytes_per_s), "/s", [f"With {show_count(row.at_once, 'file')} at once."],
+    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), [f"With {show_count(row.at_once, 'file')} at once."],
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
+
+
+def _per_second(bytes_per_s: float) -> tuple[str, str]:
+    """A figure, and its unit."""
+    figure, _, unit = show_bytes(bytes_per_s).partition(" ")
+    return figure, f"{unit}/s"
 
 
 def _of_interference(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:

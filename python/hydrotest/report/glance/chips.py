@@ -23,7 +23,7 @@ from hydrotest.verdicts.binding import (
     NotTried,
     Role,
 )  # fmt: skip
-from hydrotest.verdicts.figures import Usage
+from hydrotest.verdicts.figures import EMULATING_MACHINE, Usage
 from hydrotest.verdicts.trial import Lacking
 
 UNDECIDED_MAX = 2
@@ -59,8 +59,11 @@ def _undecided(bound: BoundBy) -> Chip:
     """Several that may bind it."""
     usages = [usage for cause in bound.because if isinstance(cause, NearCeiling | NotTried) for usage in cause.usages]
     tried = [(one.hosts, one.resource) for cause in bound.because if isinstance(cause, NotSeparated | Collapsed) for one in cause.squeezed]
-    names = [_resource(usage.resource, [usage.host]) for usage in usages] + [_resource(resource, hosts) for hosts, resource in tried]
-    names = list(dict.fromkeys(names))
+    pairs = [((usage.host,), usage.resource) for usage in usages] + tried
+    if pairs and len({hosts for hosts, _ in pairs}) == 1:
+        resources = " or ".join(dict.fromkeys(NAMES[resource] for _, resource in pairs))
+        return Chip(Look.UNKNOWN, f"{resources} of {named_hosts(pairs[0][0])}", "undecided")
+    names = list(dict.fromkeys(_resource(resource, hosts) for hosts, resource in pairs))
     if not names:
         return Chip(Look.UNKNOWN, "undecided", _nearest(bound.nearest) or _most_used(bound))
     more = f" or {len(names) - UNDECIDED_MAX} more" if len(names) > UNDECIDED_MAX else ""
@@ -69,8 +72,16 @@ def _undecided(bound: BoundBy) -> Chip:
 
 def _resource(resource: str | None, hosts: Sequence[str]) -> str:
     name = NAMES.get(resource or "", "something")
-    who = " and ".join(map(host_name, hosts)) if len(hosts) <= HOSTS_MAX else f"{len(hosts)} hosts"
-    return f"{name} of {who}" if hosts else name
+    return f"{name} of {named_hosts(hosts)}" if hosts else name
+
+
+def named_hosts(hosts: Sequence[str]) -> str:
+    """Hosts, so that a name like `here` is read as one."""
+    if len(hosts) > HOSTS_MAX:
+        return f"{len(hosts)} hosts"
+    if EMULATING_MACHINE in hosts:
+        return " and ".join(map(host_name, hosts))
+    return f"host{'s' if len(hosts) > 1 else ''} {' and '.join(hosts)}"
 
 
 def _named(bound: BoundBy) -> list[str]:
@@ -83,7 +94,7 @@ def _taken(bound: BoundBy) -> str:
     row = max((one for one in bound.squeezed if one.role is Role.BINDS), key=lambda one: one.value, default=None)
     if row is None:
         return "proven by squeezing"
-    return f"{(row.left**row.value - 1) * 100:+.0f} % with {1 - row.left:.0%} of it taken away"
+    return f"fell {(1 - row.left**row.value) * 100:.0f} % with {1 - row.left:.0%} of it taken away"
 
 
 def _used(bound: BoundBy) -> str:
@@ -119,14 +130,14 @@ def _nearest(found: Sequence[Nearest]) -> str:
     one = found[0]
     if one.resource is None:
         return f"nearest: {one.limit or one.what}"
-    return f"nearest: {NAMES[one.resource]} of {host_name(one.host)} at {show_share(one.value, one.threshold)}"
+    return f"nearest: {_resource(one.resource, [one.host])} at {show_share(one.value, one.threshold)}"
 
 
 def _most_used(bound: BoundBy) -> str:
     """Of what is ruled out: what was used most."""
     known = [one.usage for one in bound.ruled_out if one.usage is not None and one.usage.share is not None]
     most = max(known, key=lambda usage: usage.share or 0.0, default=None)
-    return "" if most is None else f"most used: {NAMES[most.resource]} of {host_name(most.host)}, {most.share or 0.0:.0%}"
+    return "" if most is None else f"most used: {_resource(most.resource, [most.host])}, {most.share or 0.0:.0%}"
 
 
 def account_chip(rows: Sequence[Integrity]) -> Chip | None:
@@ -143,6 +154,10 @@ def account_chip(rows: Sequence[Integrity]) -> Chip | None:
     if lost or flawed:
         what = f"{lost:,} lost" if lost else f"{flawed:,} wrong"
         return Chip(Look.BAD, what, f"of {show_short(acked)} {unit}")
+    doubled, disordered = (sum(getattr(row, name) or 0 for row in rows) for name in ("duplicated", "out_of_order"))
+    if doubled or disordered:
+        odd = [f"{show_short(count)} {what}" for count, what in ((doubled, "doubled"), (disordered, "out of order")) if count]
+        return Chip(Look.ODD, f"0 lost, {', '.join(odd)}", f"of {show_short(acked)} {unit}")
     reads = sum(row.checked_reads or 0 for row in known)
     of = f"of {show_short(acked)} {unit}" + (f", {show_short(reads)} reads right" if reads else "")
     return Chip(Look.GOOD, "0 lost", of)

@@ -19,6 +19,8 @@ class Look(StrEnum):
     UNKNOWN = "unknown"
     GOOD = "good"
     """Of an account: nothing is missing."""
+    ODD = "odd"
+    """Of an account: nothing is missing, but something was doubled or out of order."""
     BAD = "bad"
 
 

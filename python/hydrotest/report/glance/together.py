@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hydrotest.report.bounds import NAMES
 from hydrotest.report.glance.chips import bound_chip
 from hydrotest.report.glance.model import Pair, TogetherGlance
 from hydrotest.summary.model import Summary
@@ -14,7 +17,7 @@ def together_of(summary: Summary) -> TogetherGlance | None:
     """None if nothing ran together."""
     point = summary.safe_working_point
     pairs = _pairs(summary)
-    sentences = ([] if point is None else _at_the_point(point)) + [_short_of(one) for one in summary.together.starved]
+    sentences = ([] if point is None else _at_the_point(point)) + _short_of(summary.together.starved)
     first = None if point is None else point.first
     combined = [row for row in summary.limits if row.tenancy == "combined"]
     row = next((one for one in combined if one.workload == first), combined[0] if combined else None)
@@ -40,7 +43,8 @@ def _pairs(summary: Summary) -> list[Pair]:
             *((point.rates[name], combined[name].limit) if point and name in point.rates else (combined[name].limit or 0.0, None)),
         )
         for name, row in alone.items()
-        if name in combined and row.limit
+        # What reads another's records reaches what that one writes: it has no share of its own.
+        if name in combined and row.limit and row.kind != "kafka-consume"
     ]
     times: dict[tuple[str, str], dict[str, float]] = {}
     for job in summary.spark:
@@ -63,7 +67,14 @@ def _pairs(summary: Summary) -> list[Pair]:
 def _at_the_point(point: SafeWorkingPoint) -> list[str]:
     least = "at least " if point.at_least else ""
     sure = f" (90 % sure: {point.low:.0%} to {point.high:.0%})" if point.confidence is not None else ""
-    out = [f"All hold their objectives together up to {least}{point.fraction:.0%} of what each holds alone{sure}."]
+    if point.confidence is None:
+        out = [f"All hold together up to {least}{point.fraction:.0%} of what each holds alone."]
+    elif point.safe is not None:
+        out = [f"At {least}{point.fraction:.0%} of what each holds alone half of the windows hold all objectives{sure}, "
+               f"{point.confidence:.0%} at {point.safe:.0%}."]  # fmt: skip
+    else:
+        out = [f"At {least}{point.fraction:.0%} of what each holds alone half of the windows hold all objectives{sure}. "
+               f"At no share {point.confidence:.0%} do."]  # fmt: skip
     if point.first is not None:
         out.append(f"{point.first} gives way first.")
     out += [
@@ -73,7 +84,16 @@ def _at_the_point(point: SafeWorkingPoint) -> list[str]:
     return out
 
 
-def _short_of(row: Starved) -> str:
-    if row.resource is None:
-        return f"{row.workload} gets worse, though no resource is used up."
-    return f"{row.workload} is short of {row.resource}: {row.host} used {row.share:.0%} of it."
+def _short_of(rows: Sequence[Starved]) -> list[str]:
+    """Who is short of what: a sentence for all that are short of the same."""
+    found: dict[tuple[str | None, str | None], list[Starved]] = {}
+    for row in rows:
+        found.setdefault((row.resource, row.host), []).append(row)
+    out = []
+    for (resource, host), own in found.items():
+        who, are = ", ".join(row.workload for row in own), "are" if len(own) > 1 else "is"
+        if resource is None:
+            out.append(f"{who} {'get' if len(own) > 1 else 'gets'} worse, though no resource is used up.")
+        else:
+            out.append(f"{who} {are} short of {NAMES.get(resource, resource)}: host {host} used {own[0].share or 0.0:.0%} of it.")
+    return out
