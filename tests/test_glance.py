@@ -173,3 +173,34 @@ def test_a_run_of_nothing_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_summary_without_anything_has_no_cards() -> None:
     empty: Summary = summary_of()
     assert not glance(empty, KINDS).cards
+
+
+def test_a_ceiling_of_which_more_was_used_is_a_doubt() -> None:
+    def near(share: float) -> Limit:
+        return limit(bound_by=BoundBy(Kind.UNDECIDED, (NearCeiling((Usage("here", "network", share, 0.0),)),)))
+
+    assert not_valid(summary_of(limits=[near(1.05)])) == []
+    assert len(not_valid(summary_of(limits=[near(1.5)]))) == 1
+
+
+def test_of_a_pipeline_the_slowest_and_worst_end_counts() -> None:
+    step = {"workload": "flow", "acked": 100, "arrived_once": 100, "hop": "save", "records_per_s": 9.0}
+    slow = {**step, "sink": "kafka", "latency_ms": {"p99": 700.0}}
+    level = {"workload": "flow", "tenancy": "isolated", "accepted": False, "client": "native"}
+    [card] = cards_of(summary_of(dataflow=[slow, {**step, "sink": "hdfs", "latency_ms": None}], levels=[level]), {"flow": "dataflow"})
+    assert card.gauge is not None
+    assert card.gauge.value_ms == 700.0
+    assert card.is_missed
+
+
+def test_of_a_fault_the_latency_meanwhile_counts() -> None:
+    load = {"workload": "ingest", "recovery": {"without_progress_s": 3.9, "longest_stall_s": 3.9, "recovered_s": 4.2, "caught_up_s": 0.1},
+            "latency_ms": {"before": {"p99": 7.0}, "during": {"p99": 4_000.0}, "after": None}}  # fmt: skip
+    [card] = cards_of(summary_of(faults=[{"service": "kafka-0", "action": "pause", "workloads": [load]}]), KINDS)
+    assert card.gauge is not None
+    assert card.gauge.value_ms == 4_000.0
+
+
+def test_all_that_a_squeeze_could_prove_is_one_action() -> None:
+    rows = [limit(workload=name, bound_by=SUSPECTED) for name in ("a", "b")]
+    assert [action.section for action in actions_of(summary_of(limits=rows))] == [Section.BOTTLENECKS]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hydrotest.report.bounds import NAMES
 from hydrotest.report.levels import target
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
+from hydrotest.verdicts.binding import NearCeiling
 from hydrotest.verdicts.limit import DRIFT_MIN
+
+CEILING_WRONG = 1.1
+"""More than this share of a ceiling is no error of measurement of the use."""
 
 
 def failed_in_times(summary: Summary) -> list[str]:
@@ -48,6 +53,7 @@ def not_valid(summary: Summary) -> list[str]:
         (one.workload, f"its system had not settled after {one.seconds:.0f} s of warm-up; a longer one may find more")
         for one in summary.warm_ups if not one.settled
     ]  # fmt: skip
+    found += [(_named(row), words) for row in summary.limits for words in _low_ceilings(row)]
     return [
         *summary.problems,
         *_grouped(found),
@@ -75,3 +81,12 @@ def _search_words(row: Limit) -> list[str]:
     if row.precise is False and row.limit is not None and not row.at_least:
         out.append(f"the search ended after {row.repeats} windows, before its interval was as narrow as asked (`search.trials`)")
     return out
+
+
+def _low_ceilings(row: Limit) -> list[str]:
+    """Ceilings that cannot be right, since more than that was used."""
+    usages = [usage for cause in row.bound_by.because if isinstance(cause, NearCeiling) for usage in cause.usages]
+    return [
+        f"the ceiling that was measured of the {NAMES[usage.resource]} of host {usage.host} is too low: {usage.share:.0%} of it was used"
+        for usage in usages if usage.share is not None and usage.share > CEILING_WRONG
+    ]  # fmt: skip

@@ -27,9 +27,9 @@ def evidence_sheet(summary: Summary) -> Table:
         for line in uses(bound.evidence):
             rows += [[*head, *cells] for cells in _resource(bound, line)]
         rows += [
-            [*head, one.host or NONE, one.what, show_figure(one.value, one.unit), NONE,
-             f"full {one.when} {show_figure(one.threshold, one.unit)}" + (", without a rate limit" if one.unthrottled else ""),
-             f"bounded by {one.setting}"]
+            [*head, one.host or NONE, one.what,
+             f"{show_figure(one.value, one.unit)}, full {one.when} {show_figure(one.threshold, one.unit)}" + (", without a rate limit" if one.unthrottled else ""),
+             NONE, NONE, f"setting: {one.setting}"]
             for one in inside(bound.evidence)
         ]  # fmt: skip
     heads = ["workload", "tenancy", "host", "what", "used", "waited for", "squeezed", "so"]

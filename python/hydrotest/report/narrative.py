@@ -125,9 +125,9 @@ def _safe_sentence(row: Limit) -> str:
     if row.lapse is None or row.confidence is None:
         return ""
     if row.safe is not None:
-        return f" {row.confidence:.0%} of the windows hold at {show_rate(row.safe)}."
+        return f" Half of the windows hold there, {row.confidence:.0%} at {show_rate(row.safe)}."
     causes = ", ".join(f"{cause} {count}×" for cause, count in sorted(row.lapse.causes.items(), key=lambda one: -one[1]))
-    return f" At any rate {row.lapse.share:.0%} of the windows fail{f' ({causes})' if causes else ''}."
+    return f" Half of the windows hold there; at any rate {row.lapse.share:.0%} fail{f' ({causes})' if causes else ''}."
 
 
 def _latency_sentence(summary: Summary) -> str:
@@ -215,8 +215,11 @@ def point_sentences(point: SafeWorkingPoint) -> list[str]:
     least = "at least " if point.at_least else ""
     sure = f", 90 % sure: {point.low:.0%} to {point.high:.0%}" if point.confidence is not None else ""
     out = [f"Together all hold their objectives up to {least}{point.fraction:.0%} of their isolated limits ({rates}{sure})."]
-    if point.safe is not None and point.confidence is not None:
-        out.append(f"{point.confidence:.0%} of the windows hold at {point.safe:.0%} of them.")
+    if point.confidence is not None:
+        sure = (
+            f"{point.confidence:.0%} do at {point.safe:.0%} of them" if point.safe is not None else f"at no share {point.confidence:.0%} do"
+        )
+        out.append(f"Half of the windows hold there; {sure}.")
     if point.first is not None:
         others = ", ".join(
             f"{one.workload} {'100' if one.fraction is None or one.at_least else f'{one.fraction * 100:.0f}'} %"
