@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,6 +39,14 @@ def _cut(name: str | Path) -> Callable[[Path], None]:
     return damage
 
 
+def _cut_logs(share: float) -> Callable[[Path], None]:
+    def damage(run: Path) -> None:
+        for file in (run / layout.TRIALS).glob("**/*.hlog"):
+            file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
@@ -46,6 +55,8 @@ def _cut(name: str | Path) -> Callable[[Path], None]:
         (_journal_with(b"\xff\xfe"), "journal.jsonl:"),
         (_cut(layout.HOST_SAMPLES), layout.HOST_SAMPLES),
         (_cut(layout.seconds("ingest")), "ingest.jsonl:1\n"),
+        (_cut_logs(0.6), ".hlog"),
+        (_cut_logs(0.0), ".hlog"),
     ],
 )
 def test_a_damaged_file_of_a_run_is_named(
@@ -83,6 +94,34 @@ def test_a_missing_file_is_said(name: str, tmp_path: Path) -> None:
     file.unlink()
     _, _, summary = read_run(run)
     assert [cause.files for cause in summary.problem_causes if isinstance(cause, FilesMissing)] == [(str(file.relative_to(run)),)]
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_missing_trials_are_said(count: int, tmp_path: Path) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    gone = sorted((run / layout.TRIALS).iterdir())[-count:]
+    for folder in gone:
+        shutil.rmtree(folder)
+    _, _, summary = read_run(run)
+    [missing] = [cause.files for cause in summary.problem_causes if isinstance(cause, FilesMissing)]
+    assert set(missing) == {str(folder.relative_to(run)) for folder in gone}
+
+
+def test_an_experiment_of_another_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    file = run / layout.EXPERIMENT
+    file.write_text(file.read_text().replace("ingest", "others"))
+    assert main(["show", str(run)]) == 2
+    assert layout.EXPERIMENT in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", ["0", "-5", "abc", "00"])
+def test_an_odd_width_hides_nothing(
+    columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["show", str(unpacked(RECORDED, tmp_path)), "limits"]) == 0
+    assert "6,670" in "".join(capsys.readouterr().out.split())
 
 
 def test_of_a_whole_run_nothing_is_missing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -166,6 +167,22 @@ def test_nothing_is_overwritten_without_force(folder: Path, capsys: pytest.Captu
     assert loaded(folder / "soak.yaml").name == "soak"
 
 
+def test_a_full_disk_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "kafka.yaml"
+    file.write_text("as it was")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    for force in ([], ["--force"]):
+        out = ["--out", str(file if force else folder / "other.yaml")]
+        assert main(["init", "--systems", "kafka", "--on", "here", "--p99", "5ms", *out, *force]) == 3
+        assert "No space left" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["kafka.yaml"]
+    assert file.read_text() == "as it was"
+
+
 def test_the_schema_is_that_of_the_source_tree_or_one_next_to_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree, other = folder / "tree", folder / "other"
     for made_folder in (tree / "contract", tree / "mine", other):
@@ -221,6 +238,10 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["soak", "--systems", "kafka"], ["--systems"]),
         (["soak", "--out", "nowhere/soak.yaml"], ["nowhere", "--out"]),
         (["soak", "--out", "."], ["--out"]),
+        (["soak", "--out", "/dev/null"], ["plain file", "--out"]),
+        (["soak", "--list"], ["soak", "--list"]),
+        (["--schema", "--out", "s.json"], ["--out", "--schema"]),
+        (["--schema", "--list"], ["--list", "--schema"]),
     ],
 )
 def test_bad_input_is_refused_with_what_to_write_instead(

@@ -68,6 +68,12 @@ CASES = {
         5,
         "starts the master itself",
     ),
+    "a broker that listens everywhere": (
+        "  kafka: {hosts: [here]}\n",
+        "  kafka: {hosts: [here], config: {listeners: 'PLAINTEXT://0.0.0.0:9092'}}\n",
+        5,
+        "hydrotest sets listeners itself",
+    ),
     "Spark without authentication": (
         "  kafka: {hosts: [here]}\n",
         "  spark: {master: here, workers: [here], config: {spark.authenticate: false}}\n  kafka: {hosts: [here]}\n",

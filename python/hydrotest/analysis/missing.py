@@ -15,10 +15,20 @@ SAMPLED_S_MIN = 2.0
 
 
 def missing_files(run: RunFolder, trials: Sequence[Trial]) -> list[FilesMissing]:
-    """One problem that names them all, or none. Of a run without a finished trial nothing is expected."""
+    """One problem that names them all, or none. Of a run without a finished trial nothing else than its trials is expected."""
     done = [trial for trial in trials if trial.status == "done"]
     files = [*_of_the_run(run), *_of_trials(run, done)] if done else []
+    files += _trials_of_the_journal(run, trials)
     return [FilesMissing(tuple(files))] if files else []
+
+
+def _trials_of_the_journal(run: RunFolder, trials: Sequence[Trial]) -> list[str]:
+    """Folders of trials that the run ended, and that are not there."""
+    there = {trial.number for trial in trials}
+    ended = {
+        (entry["trial"], entry["slug"]) for entry in run.read_journal() if entry["what"] == "trial ended" and entry.get("status") == "done"
+    }
+    return [str(layout.trial_folder(number, slug)) for number, slug in sorted(ended) if number not in there]
 
 
 def _of_the_run(run: RunFolder) -> Iterator[str]:

@@ -61,7 +61,11 @@ class Wanted:
         listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
         where = f"on {self.hosts} emulated host{'s' if self.hosts > 1 else ''}" if self.on == "lab" else "on this machine"
         how = f" at p99 ≤ {self.p99}" if self.p99 is not None else ""
-        alone = ", each alone and all at once" if self._together() else ""
+        together = [name for name in names if name != FILES.upper()]
+        at_once = (
+            "all" if together == names else " and ".join((", ".join(together[:-1]), together[-1])) if len(together) > 1 else "the rest"
+        )
+        alone = f", each alone and {at_once} at once" if self._together() else ""
         return f"How much {'do' if len(names) > 1 else 'does'} {listed} take {where}{how}{alone}?"
 
     def body(self, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,19 @@ else:
     console, text = Lazy("rich.console"), Lazy("rich.text")
 
 
+WIDTH = 200
+"""Where there is no terminal."""
+
+
 def out_console() -> console.Console:
-    """A terminal's own width, or the one in `COLUMNS`; elsewhere one that is enough for most tables."""
+    """As wide as `COLUMNS` says, or the terminal; elsewhere wide enough for most tables."""
 
     class Out(console.Console):
         def on_broken_pipe(self) -> None:
             """Rich would exit with 1, which says that an objective was missed."""
             raise BrokenPipeError
 
-    return Out(file=sys.stdout, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 200, emoji=False)
+    return Out(file=sys.stdout, width=shutil.get_terminal_size((WIDTH, 24)).columns, emoji=False)
 
 
 def err_console() -> console.Console:

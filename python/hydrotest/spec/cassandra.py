@@ -41,6 +41,12 @@ class Cassandra(JavaSystem):
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
     security: CassandraSecurity | None = Field(None, description="Encryption and logins of clients.")
 
+    own_settings: ClassVar[frozenset[str]] = frozenset({
+        "listen_address", "listen_interface", "rpc_address", "rpc_interface", "broadcast_address", "broadcast_rpc_address", "seed_provider",
+        "storage_port", "ssl_storage_port", "native_transport_port", "data_file_directories", "local_system_data_file_directory",
+        "commitlog_directory", "saved_caches_directory", "hints_directory", "cdc_raw_directory",
+    })  # fmt: skip
+
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
         return [(host, self.heap) for host in self.hosts]

@@ -28,6 +28,12 @@ class Hdfs(JavaSystem):
     datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
     replication: Count = Field(2, description="Copies of each block, at most one for each DataNode.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Properties of hdfs-site.xml, passed through.")
+
+    own_settings: ClassVar[frozenset[str]] = frozenset({
+        "dfs.namenode.name.dir", "dfs.namenode.rpc-address", "dfs.namenode.rpc-bind-host", "dfs.namenode.http-address", "dfs.namenode.http-bind-host",
+        "dfs.datanode.data.dir", "dfs.datanode.address", "dfs.datanode.ipc.address", "dfs.datanode.http.address", "dfs.datanode.hostname",
+        "fs.defaultFS", "hadoop.tmp.dir",
+    })  # fmt: skip
     heap: SizeBytes = Field(512 * MIB, description="Java heap of the NameNode.")
     datanode_heap: SizeBytes = Field(384 * MIB, description="Java heap of each DataNode.")
 

@@ -53,6 +53,12 @@ class Kafka(JavaSystem):
 
     not_in_data: ClassVar[Mapping[str, str]] = {",": "parts the entries of `log.dirs`"}
 
+    own_settings: ClassVar[frozenset[str]] = frozenset({
+        "listeners", "advertised.listeners", "listener.security.protocol.map", "inter.broker.listener.name", "controller.listener.names",
+        "controller.quorum.voters", "controller.quorum.bootstrap.servers", "process.roles", "node.id", "broker.id", "log.dir", "log.dirs",
+        "metadata.log.dir",
+    })  # fmt: skip
+
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
         return [(host, self.heap) for host in self.hosts]

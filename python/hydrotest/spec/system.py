@@ -72,7 +72,14 @@ class JavaSystem(System):
     jvm: list[str] = Field(default_factory=list, description="JVM options after hydrotest's own, e.g. [-XX:MaxGCPauseMillis=50].")
     port: Port | None = Field(None, description="Client port; a free one if not given.")
 
+    own_settings: ClassVar[frozenset[str]] = frozenset()
+    """Settings that hydrotest makes itself: where services listen, and where their data lies. With others they would be reached from
+    outside, or write where hydrotest does not clean up."""
+
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        for key in sorted(self.own_settings & getattr(self, "config", {}).keys()):
+            raise checker.fail(("systems", name, "config", key), f"hydrotest sets {key} itself: services listen where it says, and their data lies "
+                               "where it cleans up", "Leave it out.")  # fmt: skip
         addresses = {experiment.listens_at(host) for host in self.hosts}
         if self.port is not None and len(addresses) < len(self.hosts):
             raise checker.fail(("systems", name, "port"), f"{len(self.hosts)} services on one machine cannot share a port",

@@ -199,10 +199,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file completely or not at all, even in a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
-    with partial.open("wb") as handle:
-        handle.write(content.encode() if isinstance(content, str) else content)
-        handle.flush()
-        os.fsync(handle.fileno())
+    try:
+        with partial.open("wb") as handle:
+            handle.write(content.encode() if isinstance(content, str) else content)
+            handle.flush()
+            os.fsync(handle.fileno())
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
     partial.rename(path)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
+from hydrotest.errors import OTHERS_READ, BadInputError
 from hydrotest.store import layout
 
 LOWEST_US = 1
@@ -21,6 +24,10 @@ HEADER = (
     "#[latencies in microseconds; intervals by intended start; times are seconds since the epoch]\n"
     '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'
 )
+
+
+MAGIC = b"#[Histogram log format"
+"""All logs begin so, those of other tools, too."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,14 @@ def read_log(path: Path) -> Iterator[Interval]:
     """The intervals of a log in the order of the file; none if there is no file."""
     if not path.exists():
         return
+    with path.open("rb") as log:
+        if log.read(len(MAGIC)) != MAGIC:
+            raise BadInputError("the file is damaged: it is no histogram log", OTHERS_READ, file=path)
     reader = HistogramLogReader(str(path), empty())
     try:
         while (histogram := reader.get_next_interval_histogram()) is not None:
             yield Interval(histogram.get_start_time_stamp() / 1e3, histogram.get_tag() or None, histogram)
+    except (HdrCookieException, HdrHistogramSettingsException, HdrLengthException, ValueError, IndexError, zlib.error) as error:
+        raise BadInputError(f"the file is damaged: {error or type(error).__name__}", OTHERS_READ, file=path) from error
     finally:
         reader.input_file.close()

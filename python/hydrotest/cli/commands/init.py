@@ -14,11 +14,12 @@ from hydrotest.cli.catalogue import Template, template_of, templates
 from hydrotest.cli.draft import Wanted, draft
 from hydrotest.cli.output import print_json
 from hydrotest.cli.questions import Answers, wanted
-from hydrotest.errors import EXIT_DONE, BadInputError
+from hydrotest.errors import EXIT_DONE, BadInputError, HydrotestError
 from hydrotest.hosts.local import cores
 from hydrotest.spec.fields import is_name
 from hydrotest.spec.header import EDITOR, Header, header_of
 from hydrotest.spec.schema import schema
+from hydrotest.store.folder import write_whole
 
 __all__ = ["Answers", "Target", "init"]
 
@@ -40,6 +41,17 @@ class Target:
 
 def init(template: str | None, answers: Answers, target: Target, *, is_list: bool, is_schema: bool, as_json: bool) -> int:
     """Writes an experiment file, or shows what there is. Raises `BadInputError`; then nothing is written."""
+    if is_schema or is_list:
+        what = "--schema" if is_schema else "--list"
+        others = [
+            "--list" if is_schema and is_list else "",
+            template or "",
+            *answers.given,
+            "--out" if target.out else "",
+            "--force" if target.force else "",
+        ]
+        if given := [one for one in others if one]:
+            raise BadInputError(f"{', '.join(given)}: {what} only prints", f"Leave it out, or leave out {what}.")
     if is_schema:
         print(schema(), end="")
         return EXIT_DONE
@@ -74,11 +86,15 @@ def _write(target: Target, default: Path, content: Template | Wanted, as_json: b
     found = _schema_for(file) if target.has_schema else None
     line = None if found is None else os.path.relpath(found.resolve(), file.parent.resolve())
     text, header = _text(content, file, line)
-    with file.open("w" if target.force else "x", encoding="utf-8") as handle:
-        handle.write(text)
     is_new = found is not None and not found.exists()
-    if found is not None and is_new:
-        found.write_text(schema(), encoding="utf-8")
+    # The schema first: a file that names one that is not there misleads an editor.
+    for path, content_of in (*([(found, schema())] if found is not None and is_new else []), (file, text)):
+        try:
+            write_whole(path, content_of)
+        except OSError as error:
+            raise HydrotestError(
+                f"the file cannot be written: {error.strerror}", "Free some space there, or name another with --out.", file=path
+            ) from error
     following = _following(file, header)
     if as_json:
         print_json({"file": str(file), "schema": None if found is None else str(found), "next": following, **header.data()})
@@ -113,6 +129,8 @@ def _check_free(file: Path, force: bool) -> None:
     """Raises `BadInputError` for a file that cannot be written, or may not be replaced."""
     if not file.parent.is_dir():
         raise BadInputError("there is no such folder", "Make it, or name another file with --out.", file=file.parent)
+    if os.path.lexists(file) and not file.is_dir() and not file.is_file():
+        raise BadInputError("the path is no plain file", "Name another with --out.", file=file)
     if file.is_dir():
         raise BadInputError("the path is a folder", "Name a file with --out.", file=file)
     if file.exists() and not force:
