@@ -76,6 +76,11 @@ def load_workloads(bench: Bench) -> dict[str, Rated]:
     return {name: one for name, one in make_workloads(bench).items() if isinstance(one, Rated)}
 
 
+def tables_of(run: Path) -> str:
+    """All that `show` prints of a run."""
+    return subprocess.run([str(HYDROTEST), "show", str(run), "all"], capture_output=True, text=True, check=True).stdout
+
+
 def own_processes(marker: str) -> list[str]:
     """Command lines of living processes that mention `marker`."""
     found = []

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.real.conftest import own_processes
+from tests.real.conftest import own_processes, tables_of
 from tests.real.test_faults import SCHEMA
 
 pytestmark = pytest.mark.real
@@ -74,5 +74,6 @@ def test_each_kind_of_test_leaves_its_rows(tmp_path: Path, start_run: Callable[.
     assert (doubling["n"], doubling["generators"], doubling["starved_pairs"]) == (5, 1, 0)
     assert {(row["workload"], row["lost"]) for row in summary["integrity"]} == {("ingest", 0), ("store", 0)}
     assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
-    assert "Kafka levels" in out
+    assert str(tmp_path / "run" / "report.html") in out
+    assert "Kafka levels" in tables_of(tmp_path / "run")
     assert own_processes(str(tmp_path)) == []

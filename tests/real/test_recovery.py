@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.real.conftest import own_processes
+from tests.real.conftest import own_processes, tables_of
 from tests.real.test_faults import SCHEMA
 
 pytestmark = pytest.mark.real
@@ -73,7 +73,8 @@ def test_a_broker_away_costs_time_and_no_record(how: str, lasts: int, tmp_path: 
         assert loads["ingest"]["fates"]["acked"] == pytest.approx((lasts + 1) * 5_000, rel=0.02)
     if how == "pause":
         assert summary["faults"][0]["workloads"][0]["sent_again"] == 0
-    assert "Faults" in out
+    assert str(tmp_path / "run" / "report.html") in out
+    assert "Faults" in tables_of(tmp_path / "run")
 
 
 @pytest.mark.long
