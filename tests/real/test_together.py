@@ -49,7 +49,7 @@ def text(tmp_path: Path) -> str:
 
 def test_spark_alone_and_all_together(text: str, tmp_path: Path, start_run: Start) -> None:
     process = start_run(text)
-    out, err = process.communicate(timeout=900)
+    _, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     summary: dict[str, Any] = json.loads((tmp_path / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)
