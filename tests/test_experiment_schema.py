@@ -85,7 +85,7 @@ def test_each_experiment_is_accepted(file: Path, editor: Draft7Validator) -> Non
         ("1 GiB", "1024MiB"),
         ("[one, two], heap", "[one], release: 3.9, heap"),
         ("[one, two], heap", '[one], release: "3.9", heap'),
-        ("{num.io.threads: 4}", "{auto.create.topics.enable: false, log.dirs: /x, some.ratio: 0.5}"),
+        ("{num.io.threads: 4}", "{auto.create.topics.enable: false, log.cleaner.enable: /x, some.ratio: 0.5}"),
         ("partitions: 6", 'partitions: "6"'),
         ("partitions: 6", "partitions: 1K"),
         ("record_size: 100 B", 'record_size: "uniform(100 B, 1 KiB)"'),
