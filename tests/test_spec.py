@@ -68,6 +68,12 @@ CASES = {
         5,
         "starts the master itself",
     ),
+    "a warm-up that ends before it may": (
+        "name: good\n",
+        "name: good\nwarm_up: {least: 60 s, most: 20 s}\n",
+        2,
+        "more than the most",
+    ),
     "a broker that listens everywhere": (
         "  kafka: {hosts: [here]}\n",
         "  kafka: {hosts: [here], config: {listeners: 'PLAINTEXT://0.0.0.0:9092'}}\n",

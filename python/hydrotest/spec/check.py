@@ -67,6 +67,10 @@ def _check_hosts(experiment: Experiment, checker: Checker) -> None:
 
 
 def _check_windows(experiment: Experiment, checker: Checker) -> None:
+    warm_up = experiment.warm_up
+    if {"least", "most"} <= warm_up.model_fields_set and warm_up.least > warm_up.most:
+        raise checker.fail(("warm_up", "least"), f"at least {warm_up.least:g} s of warm-up are more than the most, {warm_up.most:g} s",
+                           "Lower `least`, or raise `most`.")  # fmt: skip
     if experiment.search.window < WINDOW_S_MIN:
         raise checker.fail(
             ("search", "window"), f"a window of {experiment.search.window:g} s is too short", f"Take at least {WINDOW_S_MIN:g} s."

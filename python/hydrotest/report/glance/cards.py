@@ -100,7 +100,7 @@ def _of_jobs(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Car
     job = next((one for one in summary.jobs if one.workload == workload), None)
     others = [f"{one.test} takes {one.total_s:.1f} s." for one in rows if one is not row][:1]
     interval = (
-        [f"95 % sure of the mean: {row.total_s_low:.1f} to {row.total_s_high:.1f} s."]
+        [f"Mean {row.total_s_low:.1f} to {row.total_s_high:.1f} s, 95 % sure."]
         if row.total_s_low is not None and row.total_s_high is not None
         else []
     )
