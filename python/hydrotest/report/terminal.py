@@ -116,9 +116,10 @@ def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int,
             put(Text(f"and {len(found.cards) - cards} more: hydrotest show {run} limits", "dim"))
     if found.together is not None:
         put(Text("Together", "bold"))
-        if found.together.pairs:
-            left = ", ".join(f"{pair.workload} {pair.share:.0%}" for pair in found.together.pairs)
-            put(Padding(Text(f"{left} of what each reaches alone."), (0, 0, 0, 2)))
+        # The others' shares stand in the sentences.
+        if rest := [pair for pair in found.together.pairs if pair.own is None]:
+            left = ", ".join(f"{pair.workload} {pair.share:.0%}" for pair in rest)
+            put(Padding(Text(f"{left} of alone."), (0, 0, 0, 2)))
         for sentence in found.together.sentences:
             put(Padding(Text(sentence), (0, 0, 0, 2)))
         if found.together.bound is not None:

@@ -89,7 +89,7 @@ def _gain(bound: BoundBy) -> str:
     more = bound.next
     if more is not None:
         return f"Measured: {more.change_pct:+.0f} % [{more.low_pct:+.0f}, {more.high_pct:+.0f}] with {more.given:g} × as much."
-    return f"Measured: {bound_chip(bound).figure}."
+    return f"Measured: {bound_chip(bound).figure}. More of it was not tried."
 
 
 def _together(summary: Summary) -> Iterator[Action]:

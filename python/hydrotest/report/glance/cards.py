@@ -13,7 +13,7 @@ from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes, show_count, show_duration, show_rate
 from hydrotest.verdicts.binding import Kind
-from hydrotest.verdicts.limit import RateVerdict
+from hydrotest.verdicts.limit import DRIFT_MIN, RateVerdict
 
 ROOM = 1.15
 """A bar's scale goes on for so long behind the interval."""
@@ -62,13 +62,22 @@ def _of_limit(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
         return None
     if row.limit is None:
         why = row.invalid_because[0] if row.invalid_because else "Nothing was sustained."
-        return Card(workload, kind, "limit", "none found", "", [f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, _bounds_of(row)),
+        return Card(workload, kind, "limit", "none found", "", notes=[f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, _bounds_of(row)),
                     bound=bound_chip(row.bound_by), account=_account(summary, workload), is_missed=True)  # fmt: skip
     measure = "as fast as it can" if row.kind == "kafka-consume" else "limit"
+    is_open = row.precise is False or (row.drift or 0.0) >= DRIFT_MIN
     return Card(
-        workload, kind, measure, f"{'≥ ' if row.at_least else ''}{show_rate(row.limit)}", row.unit, _limit_notes(row), _span(row),
-        gauge_of(row.latency_ms, _bounds_of(row)), bound_chip(row.bound_by), _account(summary, workload), row.chances, Section.LIMITS, row.at_least,
+        workload, kind, measure, f"{'≥ ' if row.at_least else ''}{show_rate(row.limit)}", row.unit, safe=_safe(row), notes=_limit_notes(row), span=_span(row),
+        gauge=gauge_of(row.latency_ms, _bounds_of(row)), bound=bound_chip(row.bound_by), account=_account(summary, workload), curve=row.chances,
+        at_least=row.at_least, is_provisional=is_open and not row.at_least,
     )  # fmt: skip
+
+
+def _safe(row: Limit) -> str:
+    """The rate at which nearly all windows hold."""
+    if row.safe is None or row.confidence is None or row.at_least:
+        return ""
+    return f"Safe: {show_rate(row.safe)} ({row.confidence:.0%} of the windows hold)."
 
 
 def _limit_notes(row: Limit) -> list[str]:
@@ -78,10 +87,12 @@ def _limit_notes(row: Limit) -> list[str]:
         notes.append(f"{sure}{show_rate(row.low)} to {show_rate(row.high)}.")
     if row.at_least:
         notes.append("Our own generator ended the search." if row.bound_by.kind is Kind.GENERATOR else "No higher rate failed.")
-    elif row.safe is not None and row.confidence is not None:
-        notes.append(f"Half of the windows hold there, {row.confidence:.0%} at {show_rate(row.safe)}.")
     elif row.lapse is not None and row.confidence is not None:
-        notes.append(f"Half of the windows hold there; {row.lapse.share:.0%} fail at any rate.")
+        notes.append(
+            "Half of the windows hold there."
+            if row.safe is not None
+            else f"Half of the windows hold there; {row.lapse.share:.0%} fail at any rate."
+        )
     return notes
 
 
@@ -105,7 +116,7 @@ def _of_jobs(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Car
         else []
     )
     missed = any(one.accepted is False or not one.finished for one in rows)
-    return Card(workload, kind, f"median time of {row.test}", f"{row.total_s:.1f}", "s", [*interval, *others][:2],
+    return Card(workload, kind, f"median time of {row.test}", f"{row.total_s:.1f}", "s", notes=[*interval, *others][:2],
                 bound=None if job is None else bound_chip(job.bound_by), account=_account(summary, workload), section=Section.SPARK,
                 is_missed=missed)  # fmt: skip
 
@@ -119,7 +130,7 @@ def _of_given_rate(summary: Summary, workload: str, kind: str, bounds: Bounds) -
     level = next((one for one in summary.levels if one.trial == row.trials[-1] and one.workload == workload), None)
     gauge = None if level is None else gauge_of(level.latency_ms, bounds)
     return Card(workload, kind, {"holds": "holds", "fails": "does not hold", "unknown": "may hold"}[row.verdict], show_rate(row.offered), "/s",
-                [f"{row.held} of {row.windows} windows held, {row.probability:.1%} sure."], gauge=gauge, account=_account(summary, workload),
+                notes=[f"{row.held} of {row.windows} windows held, {row.probability:.1%} sure."], gauge=gauge, account=_account(summary, workload),
                 section=Section.TRIALS, is_missed=len(held) < len(rows))  # fmt: skip
 
 
@@ -130,7 +141,7 @@ def _of_soak(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card
                 missed = f"{len(load.missed_at_s)} of {len(load.buckets)} stretches missed the latency." if load.buckets else ""
                 held = "held" if load.accepted else "not held" if load.accepted is False else "ran"
                 return Card(workload, kind, f"{held} for {show_duration(soak.seconds)}", show_rate(load.offered or load.achieved), "/s",
-                            [missed] if missed else [], gauge=gauge_of(load.latency_ms, bounds), account=_account(summary, workload),
+                            notes=[missed] if missed else [], gauge=gauge_of(load.latency_ms, bounds), account=_account(summary, workload),
                             section=Section.TRIALS, is_missed=load.accepted is False)  # fmt: skip
     return None
 
@@ -147,7 +158,7 @@ def _of_dataflow(summary: Summary, workload: str, kind: str, bounds: Bounds) -> 
     failed = sum(row.accepted is False for row in judged)
     notes = [f"{last.arrived_once:,} of {last.acked:,} records arrived once at {last.sink or last.hop}."]
     notes += [f"{failed} of {len(judged)} levels not held."] if failed else []
-    return Card(workload, kind, "through the pipeline", show_rate(last.records_per_s), "records/s", notes,
+    return Card(workload, kind, "through the pipeline", show_rate(last.records_per_s), "records/s", notes=notes,
                 gauge=gauge_of(None if slowest is None else slowest.latency_ms, bounds),
                 account=_account(summary, workload), section=Section.DATAFLOW, is_missed=last.lost > 0 or failed > 0)  # fmt: skip
 
@@ -161,7 +172,7 @@ def _of_profile(summary: Summary, workload: str, kind: str, bounds: Bounds) -> C
         return None
     _, worst = max(known, key=lambda one: one[0])
     return Card(workload, kind, "at a changing rate", show_rate(max(worst.rate, worst.end_rate)), "/s at the worst",
-                [f"From second {worst.from_s:.0f} to {worst.to_s:.0f}."], gauge=gauge_of(worst.latency_ms, bounds), account=_account(summary, workload),
+                notes=[f"From second {worst.from_s:.0f} to {worst.to_s:.0f}."], gauge=gauge_of(worst.latency_ms, bounds), account=_account(summary, workload),
                 section=Section.TRIALS)  # fmt: skip
 
 
@@ -177,7 +188,7 @@ def _of_fault(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Car
     back = "Not back as before in time." if recovery.recovered_s is None else f"Back as before after {recovery.recovered_s:.1f} s."
     before, during = (gauge_of(phase, bounds) for phase in (load.latency_ms.before, load.latency_ms.during))
     back += "" if before is None else f" {before.name} {before.value_ms:.1f} ms before."
-    return Card(workload, kind, f"stood still: {fault.action} of {fault.service}", f"{recovery.without_progress_s:.1f}", "s", [back],
+    return Card(workload, kind, f"stood still: {fault.action} of {fault.service}", f"{recovery.without_progress_s:.1f}", "s", notes=[back],
                 gauge=None if during is None else replace(during, name=f"{during.name} during it"), account=_account(summary, workload), section=Section.TRIALS,
                 is_missed=recovery.recovered_s is None)  # fmt: skip
 
@@ -190,7 +201,7 @@ def _of_levels(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Ca
     judged = [one for one in rows if one.accepted is not None]
     held = sum(one.accepted is True for one in judged)
     notes = [f"{held} of {len(judged)} levels held."] if judged else [f"The highest of {len(rows)}." if len(rows) > 1 else "One level."]
-    return Card(workload, kind, "highest level", show_rate(row.achieved), "/s", notes, gauge=gauge_of(row.latency_ms, bounds),
+    return Card(workload, kind, "highest level", show_rate(row.achieved), "/s", notes=notes, gauge=gauge_of(row.latency_ms, bounds),
                 account=_account(summary, workload), section=Section.TRIALS, is_missed=held < len(judged))  # fmt: skip
 
 
@@ -199,7 +210,7 @@ def _of_files(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
     if not rows:
         return None
     row = max(rows, key=lambda one: one.bytes_per_s)
-    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), [f"With {show_count(row.at_once, 'file')} at once."],
+    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), notes=[f"With {show_count(row.at_once, 'file')} at once."],
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
 
 
@@ -213,5 +224,5 @@ def _of_interference(summary: Summary, workload: str, kind: str, _bounds: Bounds
     row = next((one for one in summary.interference if one.workload == workload and one.metric == "achieved"), None)
     if row is None:
         return None
-    return Card(workload, kind, "next to the others", show_rate(row.combined), "/s", [f"Alone {show_rate(row.isolated)}."],
+    return Card(workload, kind, "next to the others", show_rate(row.combined), "/s", notes=[f"Alone {show_rate(row.isolated)}."],
                 account=_account(summary, workload), section=Section.TOGETHER)  # fmt: skip

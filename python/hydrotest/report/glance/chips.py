@@ -159,5 +159,5 @@ def account_chip(rows: Sequence[Integrity]) -> Chip | None:
         odd = [f"{show_short(count)} {what}" for count, what in ((doubled, "doubled"), (disordered, "out of order")) if count]
         return Chip(Look.ODD, f"0 lost, {', '.join(odd)}", f"of {show_short(acked)} {unit}")
     reads = sum(row.checked_reads or 0 for row in known)
-    of = f"of {show_short(acked)} {unit}" + (f", {show_short(reads)} reads right" if reads else "")
+    of = f"of {show_short(acked)} {unit}" + (f", all {show_short(reads)} reads right" if reads else "")
     return Chip(Look.GOOD, "0 lost", of)

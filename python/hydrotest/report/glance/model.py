@@ -68,6 +68,8 @@ class Card:
     """What `figure` is: a limit, a median time."""
     figure: str
     unit: str
+    safe: str = ""
+    """The rate to run at, in a sentence; empty where there is none."""
     notes: Sequence[str] = ()
     """At most two short sentences."""
     span: Span | None = None
@@ -78,6 +80,8 @@ class Card:
     section: Section = Section.LIMITS
     at_least: bool = False
     """`figure` is a lower bound."""
+    is_provisional: bool = False
+    """The search ended early, or its limit may have moved."""
     is_missed: bool = False
     """Its objective was missed, or nothing was found."""
 

@@ -9,8 +9,9 @@ from hydrotest.report.glance.chips import bound_chip
 from hydrotest.report.glance.model import Pair, TogetherGlance
 from hydrotest.summary.model import Summary
 from hydrotest.summary.together import SafeWorkingPoint, Starved
+from hydrotest.units import show_short
 
-SENTENCES_MAX = 3
+SENTENCES_MAX = 4
 
 
 def together_of(summary: Summary) -> TogetherGlance | None:
@@ -67,14 +68,13 @@ def _pairs(summary: Summary) -> list[Pair]:
 def _at_the_point(point: SafeWorkingPoint) -> list[str]:
     least = "at least " if point.at_least else ""
     sure = f" (90 % sure: {point.low:.0%} to {point.high:.0%})" if point.confidence is not None else ""
+    rates = ", ".join(f"{name} {show_short(rate)}/s" for name, rate in point.rates.items())
     if point.confidence is None:
-        out = [f"All hold together up to {least}{point.fraction:.0%} of what each holds alone."]
-    elif point.safe is not None:
-        out = [f"At {least}{point.fraction:.0%} of what each holds alone half of the windows hold all objectives{sure}, "
-               f"{point.confidence:.0%} at {point.safe:.0%}."]  # fmt: skip
+        out = [f"All hold together up to {least}{point.fraction:.0%} of what each holds alone: {rates}."]
     else:
-        out = [f"At {least}{point.fraction:.0%} of what each holds alone half of the windows hold all objectives{sure}. "
-               f"At no share {point.confidence:.0%} do."]  # fmt: skip
+        out = [f"Half of the windows hold all objectives at {least}{point.fraction:.0%} of what each holds alone{sure}: {rates}."]
+        out.append(f"Safe together: {point.safe:.0%} ({point.confidence:.0%} of the windows)." if point.safe is not None
+                   else f"No share was found at which {point.confidence:.0%} of the windows hold.")  # fmt: skip
     if point.first is not None:
         out.append(f"{point.first} gives way first.")
     out += [
