@@ -3,7 +3,7 @@
 const place = document.querySelector("main");
 const config = {
   background: "transparent", font: "system-ui, sans-serif", view: { stroke: "var(--line)" },
-  axis: { labelColor: "var(--dim)", titleColor: "var(--dim)", gridColor: "var(--line)", domainColor: "var(--dim)", tickColor: "var(--dim)", labelOverlap: true, labelFlush: false, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
+  axis: { labelColor: "var(--dim)", titleColor: "var(--dim)", gridColor: "var(--line)", domainColor: "var(--dim)", tickColor: "var(--dim)", labelOverlap: true, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
   legend: { labelColor: "var(--ink)", titleColor: "var(--dim)", labelFontSize: 12, titleFontSize: 12, symbolStrokeWidth: 2, columns: 3, labelLimit: 260 },
   text: { color: "var(--ink)", fontSize: 12 },
 };
