@@ -188,7 +188,7 @@ def _of_fault(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Car
     back = "Not back as before in time." if recovery.recovered_s is None else f"Back as before after {recovery.recovered_s:.1f} s."
     before, during = (gauge_of(phase, bounds) for phase in (load.latency_ms.before, load.latency_ms.during))
     back += "" if before is None else f" {before.name} {before.value_ms:.1f} ms before."
-    return Card(workload, kind, f"stood still: {fault.action} of {fault.service}", f"{recovery.without_progress_s:.1f}", "s", notes=[back],
+    return Card(workload, kind, f"without progress: {fault.action} of {fault.service}", f"{recovery.without_progress_s:.1f}", "s", notes=[back],
                 gauge=None if during is None else replace(during, name=f"{during.name} during it"), account=_account(summary, workload), section=Section.TRIALS,
                 is_missed=recovery.recovered_s is None)  # fmt: skip
 
