@@ -72,8 +72,12 @@ def test_what_binds_has_one_of_three_looks_and_a_figure(bound: BoundBy, look: Lo
 
 def test_an_account_is_good_bad_or_not_known() -> None:
     known, lost, wrong, unknown, odd = account(), account(lost=3), account(corrupted_reads=2), account(lost=None), account(out_of_order=7)
-    looks = [chip.look for rows in ([known], [known, lost], [wrong], [unknown], [known, odd]) if (chip := account_chip(rows)) is not None]
-    assert looks == [Look.GOOD, Look.BAD, Look.BAD, Look.UNKNOWN, Look.ODD]
+    looks = [
+        chip.look
+        for rows in ([known], [known, lost], [wrong], [unknown], [known, odd], [known, unknown])
+        if (chip := account_chip(rows)) is not None
+    ]
+    assert looks == [Look.GOOD, Look.BAD, Look.BAD, Look.UNKNOWN, Look.ODD, Look.ODD]
     assert account_chip([]) is None
 
 

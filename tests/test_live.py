@@ -58,7 +58,7 @@ tests: [isolated: [batch]]
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Time that passes when the test says so."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -7,7 +7,7 @@ function raises `ValueError` with the forms that it takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 _NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -146,6 +146,11 @@ def show_rate(value: float) -> str:
         digits = max(0, len(str(int(value))) - 3)
         return f"{round(value, -digits):,.0f}"
     return f"{value:.3g}"
+
+
+def show_names(names: Sequence[str]) -> str:
+    """Names for people: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def show_short(value: float) -> str:

@@ -12,6 +12,7 @@ from hydrotest.spec.header import EDITOR, header_of
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.plan import Plan, make_plan
+from hydrotest.units import show_names
 
 if TYPE_CHECKING:
     import jinja2
@@ -58,13 +59,11 @@ class Wanted:
     def question(self) -> str:
         """What the experiment answers."""
         names = [name.upper() if name == FILES else name.capitalize() for name in self.systems]
-        listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+        listed = show_names(names)
         where = f"on {self.hosts} emulated host{'s' if self.hosts > 1 else ''}" if self.on == "lab" else "on this machine"
         how = f" at p99 ≤ {self.p99}" if self.p99 is not None else ""
         together = [name for name in names if name != FILES.upper()]
-        at_once = (
-            "all" if together == names else " and ".join((", ".join(together[:-1]), together[-1])) if len(together) > 1 else "the rest"
-        )
+        at_once = "all" if together == names else show_names(together) if together else ""
         alone = f", each alone and {at_once} at once" if self._together() else ""
         return f"How much {'do' if len(names) > 1 else 'does'} {listed} take {where}{how}{alone}?"
 

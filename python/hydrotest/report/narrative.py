@@ -15,6 +15,7 @@ from hydrotest.report.doubling import doubling_sentences
 from hydrotest.report.fault import fault_sentences
 from hydrotest.report.files import files_sentences
 from hydrotest.report.profile import profile_sentences
+from hydrotest.report.sections import Section
 from hydrotest.report.soak import soak_sentences
 from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
@@ -45,8 +46,10 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One of the questions, and its answers: each for a workload, or for something else on its own."""
+    """One of the questions, and its answers: each for a workload, or for something else on its own. `section`: where the page shows
+    them."""
 
+    section: Section
     question: str
     answers: list[str]
 
@@ -54,11 +57,11 @@ class Finding:
 def headline(summary: Summary) -> list[Finding]:
     """The answers to the five questions, in their order."""
     return [
-        Finding("How much?", _how_much(summary)),
-        Finding("At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
-        Finding("Bound by what?", _bound_sentences(summary)),
-        Finding("What happens together?", _what_happens(summary)),
-        Finding("Was anything lost?", _whether_lost(summary)),
+        Finding(Section.LIMITS, "How much?", _how_much(summary)),
+        Finding(Section.LIMITS, "At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
+        Finding(Section.BOTTLENECKS, "Bound by what?", _bound_sentences(summary)),
+        Finding(Section.TOGETHER, "What happens together?", _what_happens(summary)),
+        Finding(Section.INTEGRITY, "Was anything lost?", _whether_lost(summary)),
     ]
 
 

@@ -118,7 +118,7 @@ def _lines(summary: Summary, found: Glance, cards: int, doubts: int, width: int,
         put(Text("Together", "bold"))
         # The others' shares stand in the sentences.
         if rest := [pair for pair in found.together.pairs if pair.own is None]:
-            left = ", ".join(f"{pair.workload} {pair.share:.0%}" for pair in rest)
+            left = ", ".join(f"{pair.name} {pair.share:.0%}" for pair in rest)
             put(Padding(Text(f"{left} of alone."), (0, 0, 0, 2)))
         for sentence in found.together.sentences:
             put(Padding(Text(sentence), (0, 0, 0, 2)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from hydrotest.analysis.bottleneck.evidence import inside
 from hydrotest.report.bounds import NAMES
@@ -11,6 +11,7 @@ from hydrotest.report.glance.model import Action, Look
 from hydrotest.report.sections import Section
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
+from hydrotest.units import show_names
 from hydrotest.verdicts.binding import BoundBy, Kind, NotSqueezed, Unsqueezed
 
 ACTIONS_MAX = 3
@@ -69,15 +70,11 @@ def _unproven(summary: Summary) -> Iterator[Action]:
             named.append(row.workload)
     if refused:
         yield Action(
-            f"Run it with sudo, to prove what binds {_and(refused)}.", "A squeeze was refused in this run.", Section.BOTTLENECKS, 4
+            f"Run it with sudo, to prove what binds {show_names(refused)}.", "A squeeze was refused in this run.", Section.BOTTLENECKS, 4
         )
     if named:
-        what = f"Prove what binds {_and(named)}: add `squeeze: 3 min` to the test, as root."
+        what = f"Prove what binds {show_names(named)}: add `squeeze: 3 min` to the test, as root."
         yield Action(what, "So far it is suspected, undecided, or not found.", Section.BOTTLENECKS, 4)
-
-
-def _and(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def _hosts(bound: BoundBy) -> str:

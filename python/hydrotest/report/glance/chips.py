@@ -154,6 +154,8 @@ def account_chip(rows: Sequence[Integrity]) -> Chip | None:
     if lost or flawed:
         what = f"{lost:,} lost" if lost else f"{flawed:,} wrong"
         return Chip(Look.BAD, what, f"of {show_short(acked)} {unit}")
+    if len(known) < len(rows):
+        return Chip(Look.ODD, "0 lost, a part is not known", f"of {show_short(acked)} {unit}")
     doubled, disordered = (sum(getattr(row, name) or 0 for row in rows) for name in ("duplicated", "out_of_order"))
     if doubled or disordered:
         odd = [f"{show_short(count)} {what}" for count, what in ((doubled, "doubled"), (disordered, "out of order")) if count]

@@ -20,7 +20,7 @@ class Look(StrEnum):
     GOOD = "good"
     """Of an account: nothing is missing."""
     ODD = "odd"
-    """Of an account: nothing is missing, but something was doubled or out of order."""
+    """Of an account: nothing is known to be missing, but something was doubled, out of order, or not accounted for."""
     BAD = "bad"
 
 
@@ -96,6 +96,13 @@ class Pair:
     alone: float
     together: float
     own: float | None = None
+    part: str = ""
+    """Of a batch workload: its test."""
+
+    @property
+    def name(self) -> str:
+        """The workload, with its part."""
+        return f"{self.workload} {self.part}".rstrip()
 
     @property
     def share(self) -> float:

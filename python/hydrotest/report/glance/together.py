@@ -52,7 +52,7 @@ def _pairs(summary: Summary) -> list[Pair]:
         times.setdefault((job.workload, job.test), {})[job.tenancy] = job.total_s
     # A time grows where a rate falls: pairs are of rates, runs an hour.
     found += [
-        Pair(f"{workload} {test}" if test != workload else workload, "runs/h", 3600 / both["isolated"], 3600 / both["combined"])
+        Pair(workload, "runs/h", 3600 / both["isolated"], 3600 / both["combined"], part=test if test != workload else "")
         for (workload, test), both in times.items()
         if both.get("isolated") and both.get("combined")
     ]

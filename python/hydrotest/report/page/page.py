@@ -128,7 +128,7 @@ def _cost(summary: Summary) -> str:
 def _sections(folder: RunFolder, summary: Summary, kinds: dict[str, str], colors: Mapping[str, str]) -> list[PageSection]:
     """Those that have something to show, in the order of the questions."""
     figures, tables = _figures(folder, summary, colors), sheets(summary, kinds)
-    answers = {section: list(lines) for section, lines in _answers(summary).items()}
+    answers = _answers(summary)
     found = []
     for key, question in QUESTIONS.items():
         own_figures = [figure for figure in figures if figure.section is key]
@@ -152,17 +152,14 @@ def _table_of(figure: Figure, tables: Sequence[Table]) -> PageTable:
     return page_table(figure.title, figure.heads, figure.rows, None if same is None else same.shown)
 
 
-def _answers(summary: Summary) -> dict[Section, Sequence[str]]:
+def _answers(summary: Summary) -> dict[Section, list[str]]:
     """The whole findings in sentences, each at its question."""
-    by_question = {finding.question: finding.answers for finding in headline(summary)}
-    return {
-        Section.LIMITS: [*by_question["How much?"], *by_question["At what latency?"]],
-        Section.BOTTLENECKS: by_question["Bound by what?"],
-        Section.TOGETHER: by_question["What happens together?"]
-        if summary.interference or summary.safe_working_point or summary.faults
-        else [],
-        Section.INTEGRITY: by_question["Was anything lost?"],
-    }
+    found: dict[Section, list[str]] = {}
+    for finding in headline(summary):
+        found.setdefault(finding.section, []).extend(finding.answers)
+    if not (summary.interference or summary.safe_working_point or summary.faults):
+        del found[Section.TOGETHER]  # that nothing ran together is no section
+    return found
 
 
 def _figures(folder: RunFolder, summary: Summary, colors: Mapping[str, str]) -> list[Figure]:
