@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from hydrotest.hosts.local import node_binary
 from tests.unstable import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
@@ -30,6 +31,8 @@ settings.load_profile("hydrotest")
 FAKE_NODE = f"""#!{sys.executable} -IS
 import json, os, signal, sys, time
 
+HUB = {{hub!r}}
+
 def say(event, **more):
     print(json.dumps({{"event": event, **more}}), flush=True)
 
@@ -38,6 +41,8 @@ def hang():
         time.sleep(3600)
 
 subcommand = sys.argv[1]
+if subcommand == "hub":  # the way to the host is the real one
+    os.execv(HUB, [HUB, subcommand])
 say("hello", protocol=json.loads(sys.stdin.readline())["protocol"])
 settings = json.loads(sys.stdin.readline())
 """
@@ -52,7 +57,7 @@ def fake_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 
     def make(body: str) -> None:
         script = tmp_path / "fake-node"
-        script.write_text(FAKE_NODE + body)
+        script.write_text(FAKE_NODE.replace("{hub!r}", repr(str(node_binary()))) + body)
         script.chmod(0o755)
         for module in ("local", "command"):
             monkeypatch.setattr(f"hydrotest.hosts.{module}.node_binary", lambda: script)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.hosts.base import Counting, HostFacts
@@ -147,6 +147,23 @@ class FakeHost(MemoryFiles):
         exited = {"event": "exited", "code": 0, "signal": None, "cpu_s": 0.1}
         return FakeNode(subcommand, [{"event": "spawned", "pid": 1}, *([exited] if ended else [])])
 
+    async def close(self) -> str | None:
+        return None
+
+    async def until_lost(self) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    @property
+    def machine(self) -> str:
+        return ""
+
+    async def java(self) -> PurePath:
+        return PurePath("/java/bin/java")
+
+    async def copy_of(self, path: Path) -> PurePath:
+        return path
+
     async def facts(self) -> HostFacts:
         return HostFacts(cores=3, memory_bytes=4 << 30, kernel="6", cpu_model="none")
 
@@ -167,10 +184,10 @@ class FakeHost(MemoryFiles):
     async def give(self, resource: str, factor: float) -> None:
         raise NotImplementedError
 
-    def free_port(self) -> int:
+    async def free_port(self) -> int:
         return next(self._ports)
 
-    def port_holder(self, port: int) -> str | None:
+    async def port_holder(self, port: int) -> str | None:
         return None
 
     def scratch(self, run: str) -> PurePath:

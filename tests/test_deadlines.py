@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +18,6 @@ from hydrotest.hosts import node as nodes
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.command import run_command, run_here, while_it_speaks
 from hydrotest.hosts.deadlines import Patience, until, until_here, within
-from hydrotest.hosts.files import LocalFiles
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.node import Event, Node
 
@@ -206,26 +204,34 @@ async def test_a_node_that_ends_when_it_is_told_is_no_problem(host: LocalHost, f
 class InTheKernel:
     """A process that hangs where no signal reaches it."""
 
-    returncode = None
-    pid = 2**22 + 1  # above what the kernel gives (pid_max(5))
-    stdin = None
+    stderr = b""
+    pid = 4711
+    returncode: int | None = None
+    lost: str | None = None
 
     def __init__(self) -> None:
-        self.stdout = self.stderr = asyncio.StreamReader()
+        self.stdout = asyncio.StreamReader()
+        self.stderr_ended = asyncio.Event()
+        self.stderr_ended.set()
+        self.kills = 0
 
-    async def wait(self) -> int:
+    async def write(self, data: bytes) -> None: ...
+
+    def end_input(self) -> None: ...
+
+    def kill(self) -> None:
+        self.kills += 1
+
+    async def ended(self) -> None:
         await asyncio.Event().wait()
-        return 0
 
 
 @pytest.mark.usefixtures("short")
 async def test_a_node_that_hangs_in_the_kernel_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "KILL", SHORT)
-    process: Any = InTheKernel()
-    killed = []
-    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append((pid, number)))
+    process = InTheKernel()
     problem = await Node("sample on here", process).close()
-    assert killed == [(process.pid, signal.SIGKILL)]
+    assert process.kills == 1
     assert problem is not None
     assert "stays" in problem
 
@@ -270,7 +276,7 @@ async def test_a_log_that_grows_is_no_silence(tmp_path: Path) -> None:
         return {"event": "exited"}
 
     # Each word comes before the patience for it is over; all together take longer.
-    assert await while_it_speaks(work(), "tool", LocalFiles(), log, Patience.of(a_word=1.0)) == {"event": "exited"}
+    assert await while_it_speaks(work(), "tool", LocalHost("here", tmp_path), log, Patience.of(a_word=1.0)) == {"event": "exited"}
 
 
 def test_a_command_here_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ CONTROLLER = {
     "systems/fetch.py": WRITES | READS,
     "systems/spark/home.py": WRITES | READS,
     # The command of Java that is on the controller's machine.
-    "systems/java.py": {"exists"},
     # Texts that come with the package.
     "systems/base.py": {"read_text"},
 }

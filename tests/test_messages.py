@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hydrotest.hosts import frames
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
@@ -91,3 +92,20 @@ def test_events_are_understood() -> None:
     counts = Second.model_validate(by_kind["second"]).counts
     assert (counts.completed, counts.due, counts.in_flight) == (4, 5, 1)
     assert Outcome.model_validate(by_kind["done"]["result"]).counts.bytes == 500
+
+
+def test_a_hub_understands_what_is_asked_and_is_understood() -> None:
+    for line in (MESSAGES / "hub-requests.jsonl").read_text().splitlines():
+        wanted = json.loads(line)
+        fields = {key: value for key, value in wanted.items() if key not in ("id", "bytes", "ask")}
+        body = b"x" * wanted["bytes"]
+        header, _, rest = frames.frame(wanted["id"], wanted["ask"], body, **fields).partition(b"\n")
+        assert json.loads(header) == wanted
+        assert rest == body
+    lines = (MESSAGES / "hub-replies.jsonl").read_text().splitlines()
+    assert {json.loads(line)["say"] for line in lines} == frames.REPLIES
+    said = [(json.loads(line), b"x" * json.loads(line)["bytes"]) for line in lines]
+    whole = b"".join(json.dumps(header).encode() + b"\n" + body for header, body in said)
+    for size in (1, 7, len(whole)):  # however it comes
+        taken = frames.Frames()
+        assert [one for start in range(0, len(whole), size) for one in taken.feed(whole[start : start + size])] == said

@@ -120,10 +120,10 @@ def test_properties_are_in_ascii() -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "two words", "Größe Ω", "a%20b"])
-def test_hdfs_is_told_of_directories_by_their_names(tmp_path: Path, name: str) -> None:
+async def test_hdfs_is_told_of_directories_by_their_names(tmp_path: Path, name: str) -> None:
     """A DataNode takes the escapes of an URI for letters of the name, and writes elsewhere (seen with 3.5)."""
     host = LocalHost("here", tmp_path / name)
     system = HdfsSystem(Hdfs(namenode="here", datanodes=["here"]), host, [host], "r", tmp_path, lambda how: None)
-    site = ElementTree.fromstring(system.render(system._data_node(0, host))["conf/hdfs-site.xml"])
+    site = ElementTree.fromstring(system.render(await system._data_node(0, host))["conf/hdfs-site.xml"])
     told = {one.findtext("name"): one.findtext("value") for one in site.iter("property")}
     assert told["dfs.datanode.data.dir"] == str(tmp_path / name / "r/here/hdfs-datanode-0/data")

@@ -15,10 +15,9 @@ from hydrotest.run.lifecycle import doctor
 
 @pytest.fixture
 def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The kernel's range, in a file of ours; nothing is reserved yet."""
+    """The kernel's range, in a file of ours."""
     file = tmp_path / "ip_local_port_range"
     monkeypatch.setattr(ports, "RANGE", file)
-    monkeypatch.setattr(ports, "_reserved", {})
     return file
 
 
@@ -32,29 +31,30 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("15000\t65535\n", 15_000, 65_535),
     ],
 )
-def test_a_port_is_found_below_above_or_within_the_range(tuned: Path, tmp_path: Path, text: str, first: int, last: int) -> None:
+async def test_a_port_is_found_below_above_or_within_the_range(tuned: Path, tmp_path: Path, text: str, first: int, last: int) -> None:
     tuned.write_text(text)
-    given = {LocalHost("here", tmp_path).free_port() for _ in range(20)}
+    host = LocalHost("here", tmp_path)
+    given = {await host.free_port() for _ in range(20)}
     assert len(given) == 20
     assert min(given) >= first
     assert max(given) <= last
 
 
-def test_a_port_that_is_taken_is_not_given(tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_that_is_taken_is_not_given(tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The only one below the range is taken, on another address: one above it is given."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.3", 0))
         port = taken.getsockname()[1]
         monkeypatch.setattr(ports, "FREE_PORT_MIN", port)
         tuned.write_text(f"{port + 1} {port + 1}")
-        assert [len(range_) for range_ in ports.safe_ports()] == [1, ports.PORT_MAX - port - 1]
-        assert LocalHost("here", tmp_path).free_port() > port + 1
+        assert [len(range_) for range_ in ports.safe_ports(ports.ephemeral_ports())] == [1, ports.PORT_MAX - port - 1]
+        assert await LocalHost("here", tmp_path).free_port() > port + 1
 
 
-def test_a_given_port_is_kept_for_its_service(tuned: Path, tmp_path: Path) -> None:
+async def test_a_given_port_is_kept_for_its_service(tuned: Path, tmp_path: Path) -> None:
     tuned.write_text("1024 65535")
     host = LocalHost("here", tmp_path)
-    port = host.free_port()
+    port = await host.free_port()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind((host.address, port))
     with socket.socket() as service:
@@ -62,14 +62,15 @@ def test_a_given_port_is_kept_for_its_service(tuned: Path, tmp_path: Path) -> No
         service.bind((host.address, port))
         service.listen()
         with socket.create_connection((host.address, port)):
-            assert host.port_holder(port) is not None
+            assert await host.port_holder(port) is not None
 
 
-def test_without_a_free_port_there_is_a_remedy(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tuned.write_text("1024 65535")
-    monkeypatch.setattr(ports, "_reserve", lambda port: False)
+async def test_without_a_free_port_there_is_a_remedy() -> None:
+    async def taken(_port: int) -> bool:
+        return False
+
     with pytest.raises(SystemFailedError) as caught:
-        ports.reserve_port()
+        await ports.free_among([range(20_000, 20_010)], taken)
     assert "ip_local_port_range" in (caught.value.hint or "")
 
 

@@ -13,7 +13,7 @@ from hydrotest.hosts import command, local
 from hydrotest.hosts import node as node_module
 from hydrotest.hosts.command import run_here
 from hydrotest.hosts.deadlines import Patience
-from hydrotest.hosts.local import start_node
+from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import PROTOCOL, understood
 
 Plant = Callable[[str], None]
@@ -24,9 +24,11 @@ SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "s
 def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
     """Puts a shell script in the place of hydrotest-node."""
 
+    real = local.node_binary()
+
     def put(script: str) -> None:
         path = tmp_path / "hydrotest-node"
-        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.write_text(f'#!/bin/sh\n[ "$1" = hub ] && exec {real} hub\n{script}\n')
         path.chmod(0o700)
         for module in (local, command):
             monkeypatch.setattr(module, "node_binary", lambda: path)
@@ -47,7 +49,7 @@ OLDER = said(event="failed", error="settings do not fit: unknown field `protocol
 async def test_a_node_of_another_version_is_refused_at_its_start(script: str, theirs: str, subcommand: str, plant: Plant) -> None:
     plant(script)
     with pytest.raises(MissingToolError) as refused:
-        await start_node("here", subcommand, {})
+        await LocalHost("here", Path("/tmp")).node(subcommand, {})
     assert theirs in refused.value.message
     assert f"version {PROTOCOL}" in refused.value.message
     assert "make install" in (refused.value.hint or "")
@@ -58,7 +60,7 @@ async def test_one_that_says_nothing_is_late_and_not_of_another_version(plant: P
     plant("exec sleep 600")
     monkeypatch.setattr(node_module, "ANSWER", Patience(0.2, "a test"))
     with pytest.raises(OverdueError):
-        await start_node("here", "query", {})
+        await LocalHost("here", Path("/tmp")).node("query", {})
 
 
 @pytest.mark.parametrize("script", [NEWER, OLDER, "exit 2"])
@@ -70,7 +72,7 @@ def test_so_is_one_that_runs_a_command_here(script: str, plant: Plant, tmp_path:
 
 async def test_an_event_that_is_not_known_is_an_error(plant: Plant) -> None:
     plant(f"{said(event='hello', protocol=PROTOCOL)}; {said(event='dance')}; cat")
-    node = await start_node("here", "query", {})
+    node = await LocalHost("here", Path("/tmp")).node("query", {})
     with pytest.raises(MissingToolError, match="dance"):
         await node.expect("done")
     await node.close()
@@ -83,7 +85,7 @@ def test_what_is_no_event_is_none(line: str) -> None:
 
 
 async def test_a_command_that_the_node_does_not_know_is_raised() -> None:
-    node = await start_node("here", "clock", {})
+    node = await LocalHost("here", Path("/tmp")).node("clock", {})
     await node.command("dance")
     with pytest.raises(TrialFailedError, match="dance"):
         await node.expect("clock")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from hydrotest.errors import BadInputError, SystemFailedError
-from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
+from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import Private
 from hydrotest.hosts.local import LocalHost
@@ -40,10 +40,9 @@ def nothing(_text: str) -> None: ...
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found on the controller's machine."""
+    monkeypatch.setattr("hydrotest.systems.base.exporter_jar", lambda say: EXPORTER)
+    monkeypatch.setattr("hydrotest.systems.spark.system.find_java", lambda: Path(JAVA))
     for system in ("kafka", "cassandra", "hdfs", "spark"):
-        monkeypatch.setattr(f"hydrotest.systems.{system}.system.find_java", lambda: Path(JAVA))
-        if system != "spark":
-            monkeypatch.setattr(f"hydrotest.systems.{system}.system.exporter_jar", lambda say: EXPORTER)
         monkeypatch.delenv(f"{system.upper()}_HOME", raising=False)
     monkeypatch.setattr("hydrotest.systems.spark.system.find_spark", lambda *args: (PurePath("/opt/spark"), "4.2.0"))
     for name in ("HADOOP_HOME", "JAVA_HOME"):
@@ -115,7 +114,7 @@ async def test_a_broker_is_formatted_and_started_with_its_files() -> None:
     assert (serving["directory"], serving["log"]) == (folder, "/run/logs/kafka-0.log")
     exporter = next(part for part in serving["argv"] if part.startswith("-javaagent"))
     port = exporter.split(":")[2]
-    assert exporter == f"-javaagent:{EXPORTER}=10.0.0.1:{port}:{folder}/gauges.yaml"
+    assert exporter == f"-javaagent:{EXPORTER}=127.0.0.1:{port}:{folder}/gauges.yaml"
 
 
 async def test_brokers_know_each_other() -> None:
@@ -149,10 +148,9 @@ async def test_secrets_of_a_broker_are_in_private_files_of_its_host_only(sasl: s
     cluster = system.cluster
     assert cluster.login is not None
     assert cluster.tls is not None
-    assert cluster.tls.key is not None
+    assert cluster.tls.identity is not None
     own = [{f"broker-{index}.pem", f"broker-{index}.key", f"broker-{index}-both.pem", "authority.pem"} for index in range(2)]
-    clients = {"client.pem", "client.key", "client-both.pem"}
-    assert set(below(hosts[0], "kafka-credentials")) == own[0] | clients
+    assert set(below(hosts[0], "kafka-credentials")) == own[0]
     assert set(below(hosts[1], "kafka-credentials")) == own[1]
     for index, host in enumerate(hosts):
         assert private(host, "kafka-credentials") == set(below(host, "kafka-credentials"))
@@ -166,7 +164,7 @@ async def test_secrets_of_a_broker_are_in_private_files_of_its_host_only(sasl: s
         )
         # A password is in the properties only where Kafka has it from nowhere else.
         assert (cluster.login.password in written.get(f"listener.name.client.{sasl.lower()}.sasl.jaas.config", "")) == (sasl == "PLAIN")
-    key = hosts[0].files[cluster.tls.key].decode().splitlines()[1]
+    key = cluster.tls.identity.key.splitlines()[1]
     assert cluster.login.password not in visible(hosts)
     assert key not in visible(hosts)
     asked = [one["kafka"]["query"] for one in hosts[0].asked]
@@ -176,15 +174,15 @@ async def test_secrets_of_a_broker_are_in_private_files_of_its_host_only(sasl: s
 @pytest.mark.parametrize("with_certificate", [False, True])
 def test_a_stock_tool_is_let_in_by_private_files(with_certificate: bool) -> None:
     folder = PurePath("/data/r/h0")
-    assert render_tool(Cluster(["a:1"]), folder, None) == {}
-    cluster = Cluster(["a:1"], TlsFiles(PurePath("/a.pem")), Login("PLAIN", "me", "pass"))
-    rendered = render_tool(cluster, folder, "PEM" if with_certificate else None)
-    assert all(isinstance(text, Private) for text in rendered.values())
+    assert render_tool(Cluster(["a:1"]), folder) == {}
+    cluster = Cluster(["a:1"], Tls("AUTHORITY", Identity("CERTIFICATE", "KEY") if with_certificate else None), Login("PLAIN", "me", "pass"))
+    rendered = render_tool(cluster, folder)
+    assert all(isinstance(text, Private) for name, text in rendered.items() if name != "tool-authority.pem")
     lines = properties(rendered["tool.properties"].encode())
-    assert (lines["security.protocol"], lines["ssl.truststore.location"]) == ("SASL_SSL", "/a.pem")
+    assert (lines["security.protocol"], lines["ssl.truststore.location"]) == ("SASL_SSL", "/data/r/h0/tool-authority.pem")
     assert 'password="pass"' in lines["sasl.jaas.config"]
     assert lines.get("ssl.keystore.location") == ("/data/r/h0/tool-identity.pem" if with_certificate else None)
-    assert rendered.get("tool-identity.pem") == ("PEM" if with_certificate else None)
+    assert rendered.get("tool-identity.pem") == ("KEYCERTIFICATE" if with_certificate else None)
 
 
 CASSANDRA_JARS = ("/opt/cassandra/lib/apache-cassandra-5.0.8.jar", "/opt/cassandra/lib/jamm-0.4.0.jar")
@@ -241,15 +239,15 @@ async def test_secrets_of_a_node_are_in_private_files() -> None:
     assert cluster.login is not None
     assert cluster.login.password != "cassandra"
     assert cluster.tls is not None
-    assert cluster.tls.key is not None
+    assert cluster.tls.identity is not None
     folder = host.scratch("r") / "cassandra-0"
     credentials = {name for name in below(host, "cassandra-0") if name.startswith("credentials/")}
     assert credentials == private(host, "cassandra-0")
     options = yaml.safe_load(host.files[folder / "cassandra.yaml"])["client_encryption_options"]
     assert options["require_client_auth"]
     assert b"PRIVATE KEY" in host.files[PurePath(options["keystore"])]
-    assert host.files[PurePath(options["truststore"])] == host.files[cluster.tls.authority]
-    assert host.files[cluster.tls.key].decode().splitlines()[1] not in visible([host])
+    assert host.files[PurePath(options["truststore"])] == cluster.tls.authority.encode()
+    assert cluster.tls.identity.key.splitlines()[1] not in visible([host])
     # The new password is set with the well-known login, and used from then on.
     passwords = [one["cluster"]["login"]["password"] for one in ring.asked]
     assert passwords == ["cassandra"] * 3 + [cluster.login.password]

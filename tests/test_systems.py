@@ -16,47 +16,47 @@ from hydrotest.errors import BadInputError, MissingToolError, RunFailedError
 from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.spark import Spark
 from hydrotest.systems import fetch as fetching
-from hydrotest.systems.base import jars_of, shared_port
+from hydrotest.systems.base import Distribution, jars_of, shared_port
 from hydrotest.systems.catalogue import bundles
 from hydrotest.systems.kafka.system import RELEASES
 from hydrotest.systems.spark.home import OLDER, requirements
-from tests.fake_host import MemoryFiles
+from tests.fake_host import FakeHost
 
 
 def nothing(_text: str) -> None: ...
 
 
 async def test_a_users_own_distribution_serves_instead() -> None:
-    files = MemoryFiles()
+    host = FakeHost()
     libs = PurePath("/opt/kafka/libs")
-    await files.put(libs / "kafka-clients-3.9.0.jar", b"")
-    assert await jars_of(files, fetching.KAFKA, "/opt/kafka", None, "libs", nothing) == (libs, "3.9.0")
+    await host.put(libs / "kafka-clients-3.9.0.jar", b"")
+    assert await jars_of(host, Distribution(fetching.KAFKA, "/opt/kafka", None, "libs"), nothing) == (libs, "3.9.0")
     # The experiment's word comes before the environment's.
-    assert await jars_of(files, fetching.KAFKA, "/opt/kafka", "/elsewhere", "libs", nothing) == (libs, "3.9.0")
+    assert await jars_of(host, Distribution(fetching.KAFKA, "/opt/kafka", "/elsewhere", "libs"), nothing) == (libs, "3.9.0")
 
 
 async def test_a_home_without_the_system_is_refused() -> None:
     with pytest.raises(BadInputError, match="is no kafka distribution"):
-        await jars_of(MemoryFiles(), fetching.KAFKA, "/opt/kafka", None, "libs", nothing)
+        await jars_of(FakeHost(), Distribution(fetching.KAFKA, "/opt/kafka", None, "libs"), nothing)
 
 
-def test_a_port_is_held_by_address(tmp_path: Path) -> None:
+async def test_a_port_is_held_by_address(tmp_path: Path) -> None:
     one, two = LocalHost("one", tmp_path), LocalHost("two", tmp_path, "127.0.0.2")
-    port = two.free_port()
+    port = await two.free_port()
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((two.address, port))
         listening.listen()
-        assert two.port_holder(port) is not None
-        assert one.port_holder(port) is None
-        assert shared_port([one, two], None, "test") != port
+        assert await two.port_holder(port) is not None
+        assert await one.port_holder(port) is None
+        assert await shared_port([one, two], None, "test") != port
         with pytest.raises(BadInputError, match=f"port {port} for test is taken"):
-            shared_port([one, two], port, "test")
+            await shared_port([one, two], port, "test")
     with socket.socket() as everywhere:
         everywhere.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         everywhere.bind(("", port))
         everywhere.listen()
-        assert one.port_holder(port) is not None
+        assert await one.port_holder(port) is not None
 
 
 def test_poms_are_pinned_and_name_no_repository() -> None:

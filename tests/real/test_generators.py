@@ -281,4 +281,4 @@ async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, load_
 async def test_a_taken_port_names_its_holder(bench: Bench) -> None:
     port = int(bench.systems["kafka"].endpoints[0].rpartition(":")[2])
     with pytest.raises(BadInputError, match=rf"port {port} for kafka is taken by java \(pid \d+\)"):
-        claim_port(bench.hosts["here"], port, "kafka")
+        await claim_port(bench.hosts["here"], port, "kafka")

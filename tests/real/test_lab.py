@@ -129,7 +129,7 @@ async def test_a_link_changes_speed_under_a_connection(tmp_path: Path, scratch: 
     one, two = site.hosts["one"], site.hosts["two"]
     assert site.lab is not None
     await asyncio.to_thread(site.lab.network.limit, 0, 20e6, 32_000)
-    listen = f"{two.address}:{two.free_port()}"
+    listen = f"{two.address}:{await two.free_port()}"
     sink = await two.node("sink", {"listen": listen})
     try:
         await sink.expect("ready")
@@ -146,7 +146,7 @@ async def test_what_a_link_drops_is_counted_on_its_host_alone(tmp_path: Path, sc
     one, two = site.hosts["one"], site.hosts["two"]
     assert site.lab is not None
     counts = [await asyncio.to_thread(host.queue_drops) for host in (one, two)]
-    listen = f"{two.address}:{two.free_port()}"
+    listen = f"{two.address}:{await two.free_port()}"
     sink = await two.node("sink", {"listen": listen})
     try:
         # What comes at 100 Mbit/s waits for the slower link of who receives it.
@@ -243,8 +243,8 @@ async def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, scratch: Scratc
 async def test_a_port_of_all_hosts_is_free_on_each(tmp_path: Path, scratch: Scratch) -> None:
     hosts = list((await site_of(tmp_path, scratch)).hosts.values())
     for _ in range(3):
-        given = {hosts[1].free_port() for _ in range(5)}
-        assert shared_port(hosts, None, "test") not in given
+        given = {await hosts[1].free_port() for _ in range(5)}
+        assert await shared_port(hosts, None, "test") not in given
 
 
 HEAR = """

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.command import run_here
+from hydrotest.hosts.java import find_java
+from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
 from hydrotest.run.trials.stock import run_stock_level
 from hydrotest.run.trials.trial import TrialPlan
@@ -21,7 +22,6 @@ from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import StockResult
-from hydrotest.systems.java import find_java
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 GERMAN = "-Duser.language=de -Duser.country=DE -Duser.language.format=de -Duser.country.format=DE"

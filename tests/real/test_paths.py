@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.hosts.java import find_java
 from hydrotest.systems.fetch import EXPORTER, KAFKA, fetch
-from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import properties_text
 from tests.real.conftest import HYDROTEST
 

@@ -13,6 +13,7 @@ from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.java import find_java
 from hydrotest.run.trials.concurrent import run_concurrently
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec
@@ -22,7 +23,6 @@ from hydrotest.spec.tests.profile import Stretch
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.systems.fetch import KAFKA, fetch
-from hydrotest.systems.java import find_java
 from hydrotest.verdicts.trial import Rule
 from tests.real.conftest import windows_of
 

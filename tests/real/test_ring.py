@@ -89,7 +89,7 @@ async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Ben
 
         async def listens() -> bool:
             assert not joining.done()
-            return three.port_holder(system.storage_port) is not None
+            return await three.port_holder(system.storage_port) is not None
 
         await until(listens, SOON, "the third node", "listen", 0.2)
         hearing = pressed(bench)

@@ -52,7 +52,7 @@ def nobody_hears(cluster: Cluster, base: Path) -> None:
     tls, login = cluster.tls, cluster.login
     secrets = [login.password] if login is not None else []
     # In the middle of the key, which a file may break into other lines than the one that it is in.
-    secrets += [Path(tls.key).read_text().splitlines()[1]] if tls is not None and tls.key is not None else []
+    secrets += [tls.identity.key.splitlines()[1]] if tls is not None and tls.identity is not None else []
     assert secrets
     for secret in secrets:
         assert secret not in repr(cluster)
@@ -87,7 +87,7 @@ async def test_a_secured_broker_is_pressed_like_any_other(security: str, tmp_pat
         assert caught_up.fates.lost == 0
         if "512" in security:
             await _is_let_in_with_the_stock_tool(bench, ingest)
-        await _others_are_refused(ingest.host, "kafka", ingest.cluster, tmp_path)
+        await _others_are_refused(ingest.host, "kafka", ingest.cluster)
         await drain.finish()
         nobody_hears(bench.systems["kafka"].cluster, tmp_path)
 
@@ -109,7 +109,7 @@ async def _let_in(host: Host, system: str, cluster: Cluster) -> None:
     await ask(host, "query", {system: {"query": what, "cluster": cluster.wire()}})
 
 
-async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder: Path) -> None:
+async def _others_are_refused(host: Host, system: str, cluster: Cluster) -> None:
     """Who does not know the password, has no certificate, trusts another authority, or speaks plainly, is not let in."""
     await _let_in(host, system, cluster)
     login, tls = cluster.login, cluster.tls
@@ -119,15 +119,13 @@ async def _others_are_refused(host: Host, system: str, cluster: Cluster, folder:
         with pytest.raises(TrialFailedError):
             await _let_in(host, system, replace(cluster, login=None))
     if tls is not None:
-        foreign = folder / "foreign.pem"
-        foreign.write_text(Authority().certificate)
         with pytest.raises(TrialFailedError):
             await _let_in(host, system, replace(cluster, tls=None))
         with pytest.raises(TrialFailedError):
-            await _let_in(host, system, replace(cluster, tls=replace(tls, authority=foreign)))
-        if tls.certificate is not None:
+            await _let_in(host, system, replace(cluster, tls=replace(tls, authority=Authority().certificate)))
+        if tls.identity is not None:
             with pytest.raises(TrialFailedError):
-                await _let_in(host, system, replace(cluster, tls=replace(tls, certificate=None, key=None)))
+                await _let_in(host, system, replace(cluster, tls=replace(tls, identity=None)))
 
 
 @pytest.mark.long
@@ -146,5 +144,5 @@ async def test_a_secured_node_is_pressed_by_either_client(tmp_path: Path) -> Non
             assert outcome.errors == {}
             assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
         cluster = bench.systems["cassandra"].cluster
-        await _others_are_refused(bench.hosts["here"], "cassandra", cluster, tmp_path)
+        await _others_are_refused(bench.hosts["here"], "cassandra", cluster)
         nobody_hears(cluster, tmp_path)

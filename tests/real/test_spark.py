@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import urllib.request
@@ -18,7 +19,6 @@ import pytest
 from hydrotest.analysis.spark.event_log import read_event_log
 from hydrotest.hosts.deadlines import until_here
 from hydrotest.hosts.lab.network import address_of
-from hydrotest.hosts.local import LocalHost
 from hydrotest.spec.spark import SparkTest
 from hydrotest.store import layout
 from hydrotest.systems.spark.home import find_spark
@@ -87,7 +87,9 @@ FIGURES = {
 def assert_read_as_by_spark(log: Path, folder: Path) -> None:
     """Figure by figure, as the REST API of Spark's own history server reports the same application."""
     home, _ = find_spark(None)
-    port = LocalHost("here", folder / "ports").free_port()
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
     env = os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
     options = f"-Dspark.history.fs.logDirectory={log.parent.as_uri()} -Dspark.history.ui.port={port} -Dspark.ui.retainedStages=100000"
     argv = [str(home / "bin" / "spark-class"), "org.apache.spark.deploy.history.HistoryServer"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 from hydrotest.hosts.deadlines import SLOW, Patience
@@ -15,8 +15,6 @@ from hydrotest.hosts.node import Node
 ASK = Patience.of(an_answer_by_a_slow_machine=SLOW * 100.0)
 """The node itself waits for a system at most so long in total: for a connection, for leaders, and for
 each request."""
-PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
-"""Environment of a program whose output we read: other locales change numbers, dates and the word "error"."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,33 @@ class Host(Files, Protocol):
         """The address that services on it bind to and clients reach it at."""
         ...
 
+    async def until_lost(self) -> str:
+        """Waits until it cannot be reached any more, be it for good; returns why."""
+        ...
+
+    async def close(self) -> str | None:
+        """Gives up the connection, which ends all that still runs there for us. Returns the problem, if any."""
+        ...
+
     async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         """Starts hydrotest-node there, or a program that speaks its protocol, and sends it its settings."""
         ...
 
     async def facts(self) -> HostFacts:
         """What the host has."""
+        ...
+
+    @property
+    def machine(self) -> str:
+        """The machine that it is or is on, which has one set of files: empty for the controller's own."""
+        ...
+
+    async def java(self) -> PurePath:
+        """The java command there. Raises `MissingToolError` without one of a version that the systems take."""
+        ...
+
+    async def copy_of(self, path: Path) -> PurePath:
+        """A file or folder of the controller's machine, as it is there: itself, or a copy by content."""
         ...
 
     @property
@@ -116,11 +135,11 @@ class Host(Files, Protocol):
         processes. 1 restores the share."""
         ...
 
-    def free_port(self) -> int:
+    async def free_port(self) -> int:
         """A TCP port of `address` on which nothing listens."""
         ...
 
-    def port_holder(self, port: int) -> str | None:
+    async def port_holder(self, port: int) -> str | None:
         """The process that listens on a port, as `name (pid)`; None when the port is free."""
         ...
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.group import Group
 from hydrotest.hosts.lab.lab import Lab
 from hydrotest.hosts.local import LocalHost
 from hydrotest.kinds.registry import HOSTS
@@ -20,19 +21,6 @@ from hydrotest.spec.models import Experiment
 
 LAB = "lab"
 """Where a lab's files are, below a run's scratch."""
-
-
-@dataclass
-class Group:
-    """Hosts of one kind, and what was made for them."""
-
-    hosts: Mapping[str, Host]
-    lift_quotas: Callable[[bool], None] = lambda lifted: None
-    """True: they have all of the machine's cores for now; false: their own share."""
-    remove: Callable[[], Sequence[str]] = tuple
-    """Removes what was made, and returns what could not be removed. It may take its time."""
-    lab: Lab | None = None
-    """The lab, where they are emulated."""
 
 
 @dataclass
@@ -64,8 +52,10 @@ class HostPool:
                 group.lift_quotas(False)
 
     async def clear(self) -> list[str]:
-        """Removes what was made, and returns what could not be removed."""
-        return [problem for group in self.groups for problem in await asyncio.to_thread(group.remove)]
+        """Removes what was made, ends the hosts' hubs, and returns what could not be removed."""
+        left = [problem for group in self.groups for problem in await group.remove()]
+        closed = await asyncio.gather(*(host.close() for host in self.hosts.values()))
+        return left + [problem for problem in closed if problem is not None]
 
 
 def check_rights(experiment: Experiment) -> None:
@@ -125,7 +115,10 @@ async def emulated_hosts(specs: Mapping[str, NetnsSpec], scratch: Path) -> Group
         for host in made.values():
             host.group.limit_cores(None if lifted else host.spec.cores)
 
-    return Group(made, lift_quotas, lab.remove, lab)
+    async def remove() -> Sequence[str]:
+        return await asyncio.to_thread(lab.remove)
+
+    return Group(made, lift_quotas, remove, lab)
 
 
 def lab_of(scratch: Path) -> Lab:

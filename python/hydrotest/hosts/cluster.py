@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 
 @dataclass(frozen=True)
-class TlsFiles:
-    """What a client needs for encryption, as PEM files."""
+class Identity:
+    """A client's own certificate with its key, as PEM texts."""
 
-    authority: PurePath
+    certificate: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Tls:
+    """What a client needs for encryption, as PEM texts."""
+
+    authority: str
     """The certificate that has signed those of the services."""
-    certificate: PurePath | None = None
-    """The client's own, where the services require one."""
-    key: PurePath | None = None
+    identity: Identity | None = None
+    """Where the services require one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Cluster:
 
     addresses: list[str]
     """`host:port` of some of its services."""
-    tls: TlsFiles | None = None
+    tls: Tls | None = None
     login: Login | None = None
 
     def wire(self) -> dict[str, Any]:
@@ -43,7 +49,8 @@ class Cluster:
         It holds the password: for a node's stdin, nothing else.
         """
         tls, login = self.tls, self.login
-        identity = None if tls is None or tls.certificate is None else {"certificate": str(tls.certificate), "key": str(tls.key)}
+        own = None if tls is None else tls.identity
+        identity = None if own is None else {"certificate": own.certificate, "key": own.key}
         return {
             "addresses": self.addresses,
             "tls": None if tls is None else {"authority": str(tls.authority), "identity": identity},

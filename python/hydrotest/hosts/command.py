@@ -12,10 +12,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.base import PLAIN_LOCALE, Host, Service
+from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.deadlines import SLOW, Patience, cancelled, until
 from hydrotest.hosts.files import Files
 from hydrotest.hosts.local import node_binary
+from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.hosts.node import Event, Node, how_it_ended
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
 

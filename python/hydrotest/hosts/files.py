@@ -6,21 +6,14 @@ Paths are absolute and of the host: `PurePath` can be joined and printed, but no
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Protocol
 
-PIECE_BYTES = 1 << 20
-"""Chunk size for reading and writing files."""
 ANYBODY = 0o666
 """Mode of a file without secrets; the user's umask applies."""
 OWNER = 0o600
 """Mode of a file with secrets."""
-PARTIAL = ".partial"
-"""Suffix of a file's name until it is complete."""
 
 
 class Private(str):
@@ -100,74 +93,3 @@ async def place(files: Files, folder: PurePath, rendered: Mapping[str, str], fol
         await files.make_folder(folder / name)
     for name, text in rendered.items():
         await files.put(folder / name, text.encode(), OWNER if isinstance(text, Private) else ANYBODY)
-
-
-class LocalFiles:
-    """`Files` of the controller's machine.
-
-    Calls do not yield to other tasks: the files are small, and most calls only check whether one has grown.
-    """
-
-    async def put(self, path: PurePath, content: Content, mode: int = ANYBODY) -> None:
-        """See `Files`."""
-        whole = Path(path)
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        partial = whole.with_name(whole.name + PARTIAL)
-        partial.unlink(missing_ok=True)  # left by a controller that was killed
-        try:
-            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-                if isinstance(content, bytes):
-                    file.write(content)
-                else:
-                    async for piece in content:
-                        file.write(piece)
-            partial.replace(whole)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-
-    async def append(self, path: PurePath, content: bytes) -> None:
-        """See `Files`."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with Path(path).open("ab") as file:
-            file.write(content)
-
-    async def get(self, path: PurePath, start: int = 0) -> bytes:
-        """See `Files`."""
-        return b"".join([piece async for piece in self.open(path, start)])
-
-    async def open(self, path: PurePath, start: int = 0) -> AsyncIterator[bytes]:
-        """See `Files`."""
-        with Path(path).open("rb") as file:
-            file.seek(start)
-            while piece := file.read(PIECE_BYTES):
-                yield piece
-
-    async def tail(self, path: PurePath, most: int) -> bytes:
-        """See `Files`."""
-        size = await self.size(path)
-        return b"" if size is None else await self.get(path, max(0, size - most))
-
-    async def size(self, path: PurePath) -> int | None:
-        """See `Files`."""
-        try:
-            found = os.stat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return found.st_size if stat.S_ISREG(found.st_mode) else None
-
-    async def glob(self, folder: PurePath, pattern: str) -> list[PurePath]:
-        """See `Files`."""
-        return sorted(PurePath(path) for path in Path(folder).glob(pattern))
-
-    async def make_folder(self, path: PurePath, mode: int = 0o777) -> None:
-        """See `Files`."""
-        Path(path).mkdir(mode, parents=True, exist_ok=True)
-
-    async def remove(self, path: PurePath) -> None:
-        """See `Files`."""
-        target = Path(path)
-        if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
-        else:
-            target.unlink(missing_ok=True)

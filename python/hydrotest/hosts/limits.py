@@ -10,12 +10,39 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hydrotest.errors import MissingToolError
 
 UNLIMITED_BYTES = 1 << 62
 """Version 1 shows no limit as the largest number of complete pages."""
+
+
+class Look(Protocol):
+    """Reads small files of a machine."""
+
+    def text(self, path: Path) -> str | None:
+        """A file's content; None if there is no such file."""
+        ...
+
+    def is_folder(self, path: Path) -> bool:
+        """True if there is a folder of that name."""
+        ...
+
+
+class Here:
+    """This machine."""
+
+    def text(self, path: Path) -> str | None:
+        """See `Look`."""
+        return path.read_text() if path.is_file() else None
+
+    def is_folder(self, path: Path) -> bool:
+        """See `Look`."""
+        return path.is_dir()
+
+
+HERE = Here()
 
 
 @dataclass(frozen=True)
@@ -48,23 +75,27 @@ class Limits:
     @classmethod
     def here(cls, outermost: bool = False) -> Limits:
         """The limits of this process that are below the machine's resources; see `find`."""
-        found = cls.find(outermost=outermost)
-        if found.cores is not None and found.cores >= (os.cpu_count() or 1):
+        return cls.find(outermost=outermost).below(os.cpu_count() or 1, machine_memory_bytes())
+
+    def below(self, cores: int, memory_bytes: int) -> Limits:
+        """Those that are below what a machine has."""
+        found = self
+        if found.cores is not None and found.cores >= cores:
             found = replace(found, cores=None, cpu=None, cpuacct=None)
-        if found.memory_bytes is not None and found.memory_bytes >= machine_memory_bytes():
+        if found.memory_bytes is not None and found.memory_bytes >= memory_bytes:
             found = replace(found, memory_bytes=None, memory=None)
         return found
 
     @classmethod
-    def find(cls, process: Path = Path("/proc/self"), root: Path = Path("/"), outermost: bool = False) -> Limits:
+    def find(cls, process: Path = Path("/proc/self"), root: Path = Path("/"), outermost: bool = False, look: Look = HERE) -> Limits:
         """The limits of a process, by its `cgroup` and `mountinfo`.
 
         `root`: the parent of mount points. `outermost`: only the topmost visible groups, which hold
         everything that is started here.
         """
-        trees = [Tree(tree.controllers, tree.mount, tree.mount) if outermost else tree for tree in _trees(process, root)]
-        quotas = [(cores, group, tree) for tree in trees for group in tree.groups() if (cores := _cores(group)) is not None]
-        bounds = [(size, group) for tree in trees for group in tree.groups() if (size := _memory_bytes(group)) is not None]
+        trees = [Tree(tree.controllers, tree.mount, tree.mount) if outermost else tree for tree in _trees(process, root, look)]
+        quotas = [(cores, group, tree) for tree in trees for group in tree.groups() if (cores := _cores(group, look)) is not None]
+        bounds = [(size, group) for tree in trees for group in tree.groups() if (size := _memory_bytes(group, look)) is not None]
         cores, cpu, of = min(quotas, key=lambda one: one[0], default=(None, None, None))
         memory_bytes, memory = min(bounds, key=lambda one: one[0], default=(None, None))
         cpuacct = None
@@ -85,7 +116,12 @@ class Limits:
 
 def machine_memory_bytes() -> int:
     """Total memory of this machine."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
+    return total_memory_bytes(Path("/proc/meminfo").read_text())
+
+
+def total_memory_bytes(meminfo: str) -> int:
+    """Total memory by the text of /proc/meminfo."""
+    for line in meminfo.splitlines():
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     raise MissingToolError("/proc/meminfo has no MemTotal", "hydrotest runs on Linux.")
@@ -103,14 +139,14 @@ def usable_cores(limits: Limits) -> float:
     return allowed if limits.cores is None else min(allowed, limits.cores)
 
 
-def _trees(process: Path, root: Path) -> list[Tree]:
+def _trees(process: Path, root: Path, look: Look) -> list[Tree]:
     """Mounted trees in which the process is; see proc_pid_mountinfo(5) and cgroups(7)."""
     own: dict[str, str] = {}
-    for line in (process / "cgroup").read_text().splitlines():
+    for line in (look.text(process / "cgroup") or "").splitlines():
         _, names, path = line.split(":", 2)
         own |= dict.fromkeys(names.split(","), path)
     trees = []
-    for line in (process / "mountinfo").read_text().splitlines():
+    for line in (look.text(process / "mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         base, point = (_unescaped(field) for field in before.split()[3:5])
         kind, *_, options = after.split()
@@ -122,7 +158,7 @@ def _trees(process: Path, root: Path) -> list[Tree]:
         # The mount is often the group itself: a container sees nothing above it.
         below = Path(path).relative_to(base) if Path(path).is_relative_to(base) else Path()
         group = mount / below
-        trees.append(Tree(controllers, mount, group if group.is_dir() else mount))
+        trees.append(Tree(controllers, mount, group if look.is_folder(group) else mount))
     return trees
 
 
@@ -133,24 +169,24 @@ def _unescaped(field: str) -> str:
     return field
 
 
-def _words(file: Path) -> list[str]:
-    return file.read_text().split() if file.is_file() else []
+def _words(file: Path, look: Look) -> list[str]:
+    return (look.text(file) or "").split()
 
 
-def _cores(group: Path) -> float | None:
+def _cores(group: Path, look: Look) -> float | None:
     """Its quota: CPU time a second."""
-    match _words(group / "cpu.max"):
+    match _words(group / "cpu.max", look):
         case [quota, period] if quota != "max":
             return int(quota) / int(period)
-    match _words(group / "cpu.cfs_quota_us"), _words(group / "cpu.cfs_period_us"):
+    match _words(group / "cpu.cfs_quota_us", look), _words(group / "cpu.cfs_period_us", look):
         case [quota], [period] if int(quota) > 0:
             return int(quota) / int(period)
     return None
 
 
-def _memory_bytes(group: Path) -> int | None:
+def _memory_bytes(group: Path, look: Look) -> int | None:
     for name in ("memory.max", "memory.limit_in_bytes"):
-        match _words(group / name):
+        match _words(group / name, look):
             case [size] if size != "max" and int(size) < UNLIMITED_BYTES:
                 return int(size)
     return None

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 import platform
 import shutil
-import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.errors import MissingToolError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
-from hydrotest.hosts.files import LocalFiles
+from hydrotest.hosts.java import find_java
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.node import LINE_BYTES_MAX, Node
-from hydrotest.hosts.ports import reserve_port
+from hydrotest.hosts.node import Node
+from hydrotest.hosts.reached import Reached
 
 NODE = "hydrotest-node"
-_LISTEN = "0A"
-"""State LISTEN in /proc/net/tcp."""
 
 
 def node_binary() -> Path:
@@ -36,43 +32,36 @@ def node_binary() -> Path:
     return Path(found)
 
 
-async def start_node(
-    host: str, subcommand: str, settings: Mapping[str, Any], options: Sequence[str] = (), program: Sequence[str] = ()
-) -> Node:
-    """Starts hydrotest-node on this machine, or `program`, and sends it its settings.
-
-    `options` name the host that it belongs to. Raises `MissingToolError` where it has another version of
-    the protocol.
-    """
-    process = await asyncio.create_subprocess_exec(
-        *(program or [str(node_binary())]), *options, subcommand,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        limit=LINE_BYTES_MAX,
-        # The controller handles Ctrl-C: nodes end when their stdin does.
-        start_new_session=True,
-    )  # fmt: skip
-    node = Node(f"{subcommand} on {host}", process, float(settings.get("grace_s", 0.0)))
-    try:
-        await node.greet()
-    except BaseException:  # a cancelled start must not leave its node behind either
-        await node.close()
-        raise
-    await node.send(dict(settings))
-    return node
+def hub_command() -> Sequence[str]:
+    """The command of a hub on this machine."""
+    return [str(node_binary()), "hub"]
 
 
-class LocalHost(LocalFiles):
+class LocalHost(Reached):
     """The machine that the controller runs on."""
 
     def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
-        self.name = name
+        super().__init__(name)
         self._may_squeeze = may_squeeze
         self._cpu_hog: Node | None = None
         self.address = address
         self._scratch = scratch.resolve()
 
-    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
-        return await start_node(self.name, subcommand, settings, program=program)
+    def hub_command(self) -> Sequence[str]:
+        return hub_command()
+
+    def node_command(self) -> Sequence[str]:
+        return [str(node_binary())]
+
+    @property
+    def machine(self) -> str:
+        return ""
+
+    async def java(self) -> PurePath:
+        return find_java()
+
+    async def copy_of(self, path: Path) -> PurePath:
+        return path
 
     @property
     def processors(self) -> int | None:
@@ -132,23 +121,6 @@ class LocalHost(LocalFiles):
             cpu_model=cpu_model(),
         )
 
-    def free_port(self) -> int:
-        return reserve_port()
-
-    def port_holder(self, port: int) -> str | None:
-        inodes = _listening_inodes(self.address, port)
-        if not inodes:
-            return None
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                links = [os.readlink(link) for link in (process / "fd").iterdir()]
-                name = (process / "comm").read_text().strip()
-            except OSError:
-                continue  # it ended, or is not ours to look into
-            if any(link == f"socket:[{inode}]" for link in links for inode in inodes):
-                return f"{name} (pid {process.name})"
-        return "a process of another user"
-
     def scratch(self, run: str) -> PurePath:
         return self._scratch / run / self.name
 
@@ -175,17 +147,3 @@ def cpu_model() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
-
-
-def _listening_inodes(address: str, port: int) -> set[str]:
-    """Inodes of the sockets that listen on a port of an address, or of all addresses."""
-    # As the kernel prints it: four bytes, the last first; behind a prefix where the socket takes IPv6 too.
-    wanted = socket.inet_aton(address)[::-1].hex().upper()
-    inodes = set()
-    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        for line in table.read_text().splitlines()[1:] if table.exists() else []:
-            fields = line.split()
-            at, _, number = fields[1].rpartition(":")
-            if fields[3] == _LISTEN and int(number, 16) == port and (at.endswith(wanted) or not at.strip("0")):
-                inodes.add(fields[9])
-    return inodes

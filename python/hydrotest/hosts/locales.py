@@ -9,6 +9,8 @@ from functools import cache
 
 CANDIDATES = ("C.UTF-8", "C.utf8", "en_US.UTF-8")
 """All recent Linux distributions have the first."""
+PLAIN_LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
+"""Environment of a program whose output we read: other locales change numbers, dates and the word "error"."""
 
 
 @cache

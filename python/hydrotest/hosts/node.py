@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import signal
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Protocol
 
 from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
-from hydrotest.hosts.deadlines import Patience, cancelled, until, within
+from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
 
 LINE_BYTES_MAX = 256 << 20
 """The longest event is a generator's account of its records."""
-STDERR_BYTES_KEPT = 64 << 10
 ANSWER = Patience(60.0, "it has only to start, or to look something up")
 END_S_MAX = 30.0
 """From the end of its stdin to the end of a node; a supervisor also has its service's grace period."""
 KILL = Patience(10.0, "what is killed is gone at once, unless it hangs in the kernel")
-END_POLL_S = 0.01
 LAST_WORDS_S_MAX = 2.0
 """From the end of a node to the end of its stderr, which a process that it started may hold open."""
 
@@ -33,38 +29,71 @@ def how_it_ended(exited: Event) -> str:
     return f"by signal {exited['signal']}" if exited["signal"] is not None else f"with exit code {exited['code']}"
 
 
+class Pipes(Protocol):
+    """A process by its pipes, wherever it runs (`hosts.hub.Channel`)."""
+
+    stdout: asyncio.StreamReader
+    stderr: bytes
+    """The end of it."""
+    stderr_ended: asyncio.Event
+    pid: int
+    returncode: int | None
+    """Negative: the signal that ended it; None while it runs."""
+    lost: str | None
+    """Why its host cannot be reached any more."""
+
+    async def write(self, data: bytes) -> None:
+        """Sends input, and returns when the process has taken it in. Raises `OSError` where it is gone."""
+        ...
+
+    def end_input(self) -> None:
+        """Closes its stdin."""
+        ...
+
+    def kill(self) -> None:
+        """Sends SIGKILL, if it still runs."""
+        ...
+
+    async def ended(self) -> None:
+        """Returns when the process has ended; its pipes may be held by what it has started."""
+        ...
+
+
 class Node:
     """One hydrotest-node process on some host."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, grace_s: float = 0.0) -> None:
+    def __init__(self, name: str, pipes: Pipes, grace_s: float = 0.0) -> None:
         """`grace_s`: the grace period of its supervised process, once its stdin ends."""
         self.name = name
-        self._process = process
+        self._pipes = pipes
         self._grace_s = grace_s
-        self._stderr = b""
-        self._drain = asyncio.create_task(self._read_stderr())
+        self._missed = False
+        """True if it was gone before it had its orders."""
 
     @property
     def pid(self) -> int:
         """The node's process id on its host."""
-        return self._process.pid
+        return self._pipes.pid
 
     @property
     def is_running(self) -> bool:
         """False once it has ended."""
-        return self._process.returncode is None
+        return self._pipes.returncode is None
+
+    @property
+    def is_lost(self) -> bool:
+        """True if its host cannot be reached any more: whether it still runs is not known."""
+        return self._pipes.lost is not None
 
     async def send(self, message: dict[str, Any]) -> None:
         """Sends one JSON line. For a node that is gone, its events show that.
 
         Raises `OverdueError` if it reads nothing; it is killed then.
         """
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await within(self._process.stdin.drain(), ANSWER, self.name, "take in its orders")
-        except (BrokenPipeError, ConnectionResetError):
-            self._stderr += b"\nit was gone before it had its orders"
+            await within(self._pipes.write(json.dumps(message).encode() + b"\n"), ANSWER, self.name, "take in its orders")
+        except OSError:
+            self._missed = True
         except OverdueError:
             await self.kill()
             raise
@@ -102,10 +131,9 @@ class Node:
         Raises `TrialFailedError` for a line that is not an event, `MissingToolError` for an event of another
         version, and `OverdueError` if none comes in time; the node is killed then.
         """
-        assert self._process.stdout is not None
         line = b""
         try:
-            read = self._process.stdout.readline()
+            read = self._pipes.stdout.readline()
             line = await (read if patience is None else within(read, patience, self.name, "say anything"))
             event = understood(self.name, line) if line else None
         except ValueError as error:  # not JSON, or longer than any event
@@ -144,14 +172,13 @@ class Node:
 
         Returns the problem, if any. Raises nothing else, since the closed node is often not what failed.
         """
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._pipes.end_input()
         patience = Patience.of(its_service=self._grace_s, its_own_end=END_S_MAX)
         problem = None
         if not await self._ended(patience):
             late = patience.overdue(self.name, "end").message
             problem = f"{late}; it {'was killed' if await self.kill() else 'hangs in the kernel, and stays'}"
-        await cancelled(self._drain, LAST_WORDS_S_MAX)
+        await self._last_words()
         return problem
 
     async def _ended(self, patience: Patience) -> bool:
@@ -159,22 +186,15 @@ class Node:
 
         False if it does not end in time.
         """
-
-        async def look() -> bool:
-            return not self.is_running
-
         try:
-            return await until(look, patience, self.name, "end", END_POLL_S)
+            await within(self._pipes.ended(), patience, self.name, "end")
         except OverdueError:
             return False
+        return True
 
     async def kill(self) -> bool:
         """Kills the node; False if it hangs in the kernel, where nothing ends it."""
-        if self._process.returncode is None:
-            # Not the process's own `kill`: that first polls for its end and takes the exit code from the
-            # loop, which then reports 255.
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
-                os.kill(self._process.pid, signal.SIGKILL)
+        self._pipes.kill()
         return await self._ended(KILL)
 
     async def exit_status_text(self) -> str:
@@ -182,18 +202,21 @@ class Node:
 
         A node without further events is useless: it is killed if it does not end.
         """
+        if self._pipes.lost is not None:
+            return f"{self.name}: {self._pipes.lost}"
         await self._ended(KILL)
-        code = self._process.returncode
+        code = self._pipes.returncode
         if code is None:
             await self.kill()
             how = "closed its output without ending"
         else:
             how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        await cancelled(self._drain, LAST_WORDS_S_MAX)
-        said = self._stderr.decode(errors="replace").strip().splitlines()
-        return f"{self.name} {how}{f': {said[-1].strip()}' if said else ''}"
+        said = (await self._last_words()).decode(errors="replace").strip().splitlines()
+        last = said[-1].strip() if said else "it was gone before it had its orders" if self._missed else ""
+        return f"{self.name} {how}{f': {last}' if last else ''}"
 
-    async def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
-        while chunk := await self._process.stderr.read(STDERR_BYTES_KEPT):
-            self._stderr = (self._stderr + chunk)[-STDERR_BYTES_KEPT:]
+    async def _last_words(self) -> bytes:
+        """The end of its stderr, which a process that it started may hold open."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._pipes.stderr_ended.wait(), LAST_WORDS_S_MAX)
+        return self._pipes.stderr

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from hydrotest.errors import MissingToolError, RunFailedError
 from hydrotest.hosts.command import last_lines, run_here
+from hydrotest.hosts.java import find_java
 from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
-from hydrotest.systems.java import find_java
 
 MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain"}
 """The programs, each in its own folder, and their main classes."""

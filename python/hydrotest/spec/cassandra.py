@@ -36,6 +36,8 @@ class CassandraSecurity(Security):
 class Cassandra(JavaSystem):
     """Apache Cassandra."""
 
+    may_be_remote: ClassVar[bool] = True
+
     hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
     config: dict[str, Any] = Field(default_factory=dict, description="Settings of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")

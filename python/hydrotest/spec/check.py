@@ -4,9 +4,11 @@ kind's own checks are in its model."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.hosts import Remote
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.base import WINDOW_S_MIN
@@ -24,8 +26,9 @@ EMULATED_RESERVE_BYTES = 128 << 20
 def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = Checker(document)
-    _check_lab(experiment, checker)
+    _check_networks(experiment, checker)
     _check_hosts(experiment, checker)
+    _check_remote(experiment, checker)
     for name, system in experiment.systems.present().items():
         system.check(name, experiment, checker)
     _check_windows(experiment, checker)
@@ -37,17 +40,46 @@ def check_references(experiment: Experiment, document: Document) -> None:
         test.check(index, experiment, checker)
 
 
-def _check_lab(experiment: Experiment, checker: Checker) -> None:
-    """An emulated host's network does not include this machine."""
-    emulated = [name for name, host in experiment.hosts.items() if host.is_emulated]
-    other = [name for name, host in experiment.hosts.items() if not host.is_emulated]
+def _check_networks(experiment: Experiment, checker: Checker) -> None:
+    """All hosts reach each other."""
     for name, host in experiment.hosts.items():
         if experiment.lab is not None and host.type is not None:
             checker.known(host.type, experiment.lab.types, "the type", ("hosts", name, "type"))
-    if emulated and other:
-        raise checker.fail(("hosts", other[0], "connect"), f"{other[0]} is this machine itself, which cannot reach {emulated[0]}: an emulated "
-                           "network is closed", "Use `connect: netns` for all hosts; without cores, memory, disk and network one has all of "
-                           "the machine's.")  # fmt: skip
+    by_network: dict[str, str] = {}
+    for name, host in experiment.hosts.items():
+        by_network.setdefault(host.reach, name)
+    if len(by_network) < 2:
+        return
+    if emulated := by_network.get("emulated"):
+        other = next(name for reach, name in by_network.items() if reach != "emulated")
+        what = "this machine itself" if experiment.hosts[other].reach == "loopback" else "another machine"
+        raise checker.fail(("hosts", other, "connect"), f"{other} is {what}, which cannot reach {emulated}: an emulated network is closed",
+                           "Use `connect: netns` for all hosts; without cores, memory, disk and network one has all of the machine's.")  # fmt: skip
+    here, there = by_network["loopback"], by_network["real"]
+    raise checker.fail(("hosts", here, "connect"), f"{there} is another machine, which cannot reach {here}: what listens there, listens on loopback",
+                       "Reach this machine as the others reach it: `connect: command`, `command: [env]`, and its `address` in their network.")  # fmt: skip
+
+
+def _check_remote(experiment: Experiment, checker: Checker) -> None:
+    """What is on machines of their own can be there, and is not open to the world."""
+    remote = experiment.hosts_of(Remote)
+    if not remote:
+        return
+    for name, system in experiment.systems.present().items():
+        if not system.may_be_remote:
+            able = ", ".join(known for known, one in experiment.systems.present().items() if one.may_be_remote) or "kafka, cassandra"
+            raise checker.fail(
+                ("systems", name), f"{name} is not yet started on machines of their own", f"There are, on such hosts: {able}."
+            )
+        for host in system.hosts:
+            # Also with `security:`: brokers and nodes speak plainly among themselves.
+            if ip_address(remote[host].address).is_global:
+                raise checker.fail(("hosts", host, "address"), f"{remote[host].address} is an address of the public network: anybody could reach {name} there",
+                                   "Give the host's address in a private network.")  # fmt: skip
+    for name, workload in experiment.workloads.items():
+        if not workload.may_be_remote:
+            raise checker.fail(("workloads", name), f"workloads of this kind are not yet carried out on machines of their own: {name}",
+                               "Use a kind that hydrotest's own generators carry out, with `client: native`.")  # fmt: skip
 
 
 def _check_hosts(experiment: Experiment, checker: Checker) -> None:
@@ -59,7 +91,7 @@ def _check_hosts(experiment: Experiment, checker: Checker) -> None:
             if (keys[0], host) in seen:
                 raise checker.fail(place, f"the host {host!r} stands twice", "Name it once.")
             seen.add((keys[0], host))
-    first, *others = [(name, host.data) for name, host in experiment.hosts.items() if host.data] or [("", "")]
+    first, *others = [(name, host.data) for name, host in experiment.hosts.items() if host.data and not host.is_remote] or [("", "")]
     for name, data in others:
         if data != first[1]:
             raise checker.fail(("hosts", name, "data"), f"{data} is not {first[1]}, where {first[0]} has it: all hosts of a run keep their data below one directory",
@@ -104,7 +136,8 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
                 f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(round(memory))}",
                 "Give it more, or its services smaller heaps.", file=document.file, line=document.line(("hosts", name, "memory")),
             )  # fmt: skip
-    needed = sum(by_host.values())
+    # Another machine says itself what it has, when it is reached.
+    needed = sum(size for name, size in by_host.items() if not experiment.hosts[name].is_remote)
     there = min(memory_bytes.values())
     if needed > there:
         present = experiment.systems.present()

@@ -32,11 +32,15 @@ def check_paths(experiment: Experiment, document: Document, roots: Roots) -> Non
     """Raises `BadInputError` for a path that a system would misread: its data would lie elsewhere, or it
     would not start."""
     checker = Checker(document)
-    named = next((name for name, host in experiment.hosts.items() if host.data), None)
+    named = next((name for name, host in experiment.hosts.items() if host.data and not host.is_remote), None)
     place: Path_ = ("hosts", named, "data") if named is not None else ()
     remedy = "Give `data:` another directory." if named is not None else "Set XDG_CACHE_HOME to another directory, or give a host `data:`."
     _check(roots.data, roots, {}, place, remedy, checker)
     _check(roots.cache, roots, IN_CACHE, (), "Set XDG_CACHE_HOME to another directory.", checker)
+    for name, host in experiment.hosts.items():
+        for system in experiment.systems.present().values() if host.is_remote and host.data else ():
+            at: Path_ = ("hosts", name, "data")
+            _check(Path(host.data or ""), roots, {**IN_CACHE, **system.not_in_data}, at, "Give `data:` another directory.", checker)
     for name, system in experiment.systems.present().items():
         _check(roots.data, roots, system.not_in_data, place, remedy, checker)
         home = None if (on_java := narrowed(system, JavaSystem)) is None else on_java.home

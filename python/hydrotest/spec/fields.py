@@ -51,6 +51,21 @@ def _loopback(value: str) -> str:
     return value
 
 
+def _address(value: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(value))
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not an address; write e.g. 10.0.1.11") from error
+
+
+def _ports(value: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", value)
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1024 <= first < last <= 65_535:
+        raise ValueError(f"{value!r} is not a range of ports between 1024 and 65535; write e.g. 15000-15999")
+    return first, last
+
+
 def written(pattern: str, example: str, *, number: str | None = None) -> WithJsonSchema:
     """How the file has it, for editors: a text of that form, or (`number`) a JSON number of that type."""
     return WithJsonSchema({"type": "string" if number is None else [number, "string"], "pattern": pattern, "examples": [example]})
@@ -58,6 +73,15 @@ def written(pattern: str, example: str, *, number: str | None = None) -> WithJso
 
 Loopback = Annotated[str, AfterValidator(_loopback), written(r"^127(\.[0-9]{1,3}){3}$", "127.0.0.2")]
 """An address that cannot be reached from outside the machine."""
+
+Address = Annotated[str, AfterValidator(_address), written(r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$", "10.0.1.11")]
+"""An IPv4 address."""
+PortRange = Annotated[
+    tuple[int, int],
+    BeforeValidator(lambda value: _ports(value) if isinstance(value, str) else value),
+    written(r"^[0-9]+-[0-9]+$", "15000-15999"),
+]
+"""The first and the last of a range of ports."""
 
 _NAME_SCHEMA = {"type": "string", "pattern": _NAME.pattern}
 Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]

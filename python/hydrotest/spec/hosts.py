@@ -9,7 +9,7 @@ from pydantic import Field
 from hydrotest.kinds.registry import HOSTS
 from hydrotest.spec.base import Model
 from hydrotest.spec.choice import OneOf
-from hydrotest.spec.fields import BitsPerS, Loopback, Name, SizeBytes
+from hydrotest.spec.fields import Address, BitsPerS, DurationS, Loopback, Name, PortRange, SizeBytes
 from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class Placed(Model):
 
     is_emulated: ClassVar[bool] = False
     """A part of this machine, with a network that does not include the machine itself. Needs root."""
+    is_remote: ClassVar[bool] = False
+    """Another machine, with files of its own."""
+    reach: ClassVar[Literal["loopback", "emulated", "real"]] = "loopback"
+    """Hosts in different networks do not reach each other."""
 
     if TYPE_CHECKING:
         connect: str
@@ -130,6 +134,7 @@ class NetnsHost(Placed):
     network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
 
     is_emulated: ClassVar[bool] = True
+    reach: ClassVar[Literal["loopback", "emulated", "real"]] = "emulated"
 
     @property
     def shares(self) -> dict[str, float | None]:
@@ -156,6 +161,49 @@ class NetnsHost(Placed):
     @property
     def link(self) -> str:
         return f"{self.network / 1e6:,.4g} Mbit/s" if self.network is not None else "unbounded"
+
+
+class Remote(Placed):
+    """A machine of its own, which a command reaches."""
+
+    address: Address = Field(description="Where its services listen, and where the other hosts reach it: an address of the private "
+                             "network between them.")  # fmt: skip
+    java_home: str | None = Field(
+        None, description="Directory there of the Java that its systems run on; if not given, the `java` on its PATH."
+    )
+    ports: PortRange = Field(
+        (15_000, 15_999), description="The ports that its services may use: those that the network between the hosts lets pass."
+    )
+    lease: DurationS = Field(10.0, ge=2, le=300, description="Without a word from hydrotest for this long, all that it started there ends.")
+
+    is_remote: ClassVar[bool] = True
+    reach: ClassVar[Literal["loopback", "emulated", "real"]] = "real"
+
+    def listens_at(self, name: str) -> str:
+        return self.address
+
+
+class SshHost(Remote):
+    """A machine that ssh reaches, with your own settings (`~/.ssh/config`), keys and agent. No root is needed there."""
+
+    connect: Literal["ssh"] = Field(description="How the host is reached: `ssh`.")
+    to: str = Field(
+        min_length=1,
+        pattern=r"^[^\s-][^\s]*$",
+        description="What you would write after `ssh`: a name of `~/.ssh/config`, or `user@machine`.",
+    )
+    host_key: str | None = Field(
+        None, pattern=r"^[a-z0-9@.-]+ [A-Za-z0-9+/=]+$", description="The machine's public key, `ssh-ed25519 AAAA…`: no other machine is "
+        "accepted then. If not given, your `known_hosts` decides, strictly.")  # fmt: skip
+    share: bool = Field(False, description="Use a connection that you have open already (`ControlMaster`), e.g. for a second factor.")
+
+
+class CommandHost(Remote):
+    """A machine, a container or a pod that a command gives stdin and stdout in."""
+
+    connect: Literal["command"] = Field(description="How the host is reached: `command`.")
+    command: list[str] = Field(min_length=1, description="What stands before a command that is to be carried out there, e.g. "
+                               "`[kubectl, exec, -i, -n, bench, hydrotest-0, --]`.")  # fmt: skip
 
 
 Host = Annotated[Placed, OneOf(HOSTS, "connect")]

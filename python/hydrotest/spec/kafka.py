@@ -43,6 +43,8 @@ class KafkaSecurity(Security):
 class Kafka(JavaSystem):
     """Apache Kafka in KRaft mode; each host is broker and controller."""
 
+    may_be_remote: ClassVar[bool] = True
+
     release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str), WithJsonSchema({"enum": ["4.3", "3.9", 4.3, 3.9]})] = Field(
         "4.3", description="Pinned release, unless `home` or KAFKA_HOME names another."
     )

@@ -145,6 +145,11 @@ class Experiment(Model):
         squeezes = any(test.needs_squeeze for test in self.tests)
         return any(host.is_emulated or (squeezes and host.needs_root_to_squeeze) for host in self.hosts.values())
 
+    @property
+    def needs_java_here(self) -> bool:
+        """True if one of its systems runs Java on this machine."""
+        return any(SYSTEMS[name].needs_java for name in self.systems.present()) and not all(host.is_remote for host in self.hosts.values())
+
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""
         return self.objectives.get(workload, Objective())

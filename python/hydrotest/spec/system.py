@@ -28,6 +28,9 @@ class System(Model):
     not_in_data: ClassVar[Mapping[str, str]] = {}
     """Characters that the path of its data cannot contain, and why; none of them can be escaped."""
 
+    may_be_remote: ClassVar[bool] = False
+    """It can be on machines of their own (`connect: ssh` or `command`)."""
+
     if TYPE_CHECKING:
 
         @property

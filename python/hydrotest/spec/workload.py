@@ -89,6 +89,11 @@ class Workload(Model):
         return None
 
     @property
+    def may_be_remote(self) -> bool:
+        """It can be carried out on machines of their own: by hydrotest-node alone."""
+        return self.own_client in ("native", "driver") and not WORKLOADS[self.kind].program
+
+    @property
     def generator_count(self) -> int | None:
         """Generators asked for; None: one on each host."""
         return None

@@ -20,13 +20,16 @@ from hydrotest.errors import BadInputError, OverdueError, SystemFailedError, Tri
 from hydrotest.hosts.base import Host, Service, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
-from hydrotest.hosts.files import Files, place
+from hydrotest.hosts.files import place
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.fetch import EXPORTER, Bundle, ProgressCallback, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
 READY = Patience(180.0, "a cold start takes a minute on a slow machine")
 POLL_S = 0.25
+GAUGES_ADDRESS = "127.0.0.1"
+LOGS = "logs"
+"""Folder of the services' logs on another machine, in the run's data."""
 NOT_STARTED = "Correct what its log shows: often a line of `config:`, or too small a heap."
 
 
@@ -49,6 +52,16 @@ class Ready:
 
     question: Mapping[str, Any]
     satisfied: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What a JVM service needs, as it is on its host."""
+
+    java: PurePath
+    jars: PurePath
+    """The folder of the system's jars."""
+    exporter: PurePath
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,8 @@ class System(ABC):
         self.run = run
         self.logs = logs
         self.services: list[RunningService] = []
+        self._programs: dict[str, Programs] = {}
+        """By machine."""
         self._on_death = on_death
 
     @property
@@ -128,6 +143,23 @@ class System(ABC):
         ended = await asyncio.gather(*(service.stop() for service in services), return_exceptions=True)
         return [f"{service.name}: {error}" for service, error in zip(services, ended, strict=True) if error is not None]
 
+    def log_folder(self, host: Host) -> PurePath:
+        """Where the services on a host write their logs: the run folder, or one there."""
+        return self.logs if not host.machine else host.data_directory / LOGS
+
+    def programs(self, host: Host) -> Programs:
+        """What was found for a host by `_find_programs`."""
+        return self._programs[host.machine]
+
+    async def _find_programs(self, hosts: Sequence[Host], distribution: Distribution, say: ProgressCallback) -> str:
+        """Finds, or brings, a system's programs on each of these hosts; returns its version."""
+        version = ""
+        for host in hosts:
+            if host.machine not in self._programs or not version:
+                jars, version = await jars_of(host, distribution, say)
+                self._programs[host.machine] = Programs(await host.java(), jars, await host.copy_of(exporter_jar(say)))
+        return version
+
     def folder_of(self, host: Host, name: str) -> PurePath:
         """The folder of a service on its host."""
         return host.scratch(self.run) / name
@@ -138,8 +170,9 @@ class System(ABC):
 
     async def _start(self, host: Host, name: str, command: Command) -> None:
         """Starts a service that has been placed."""
-        await host.make_folder(self.logs)
-        service = Service(name, command.argv, self.folder_of(host, name), self.logs / f"{name}.log", command.env)
+        logs = self.log_folder(host)
+        await host.make_folder(logs)
+        service = Service(name, command.argv, self.folder_of(host, name), logs / f"{name}.log", command.env)
         await self._launch(host, service, command.gauges_url)
 
     async def _launch(self, host: Host, service: Service, gauges_url: str | None) -> None:
@@ -174,24 +207,38 @@ class System(ABC):
         return found
 
 
-async def jars_of(
-    files: Files, bundle: Bundle, home: str | None, home_variable: str | None, subfolder: str, say: ProgressCallback
-) -> tuple[PurePath, str]:
-    """The folder of a system's jars and its version.
+@dataclass(frozen=True)
+class Distribution:
+    """Where a system's jars come from."""
 
-    It is the user's own distribution on the host of `files`, if one is named, else the fetched one in the
-    controller's cache.
+    bundle: Bundle
+    home: str | None
+    """The user's own, as the experiment names it: a folder on each of its hosts."""
+    home_variable: str | None
+    """The same by the environment, for hosts on the controller's machine."""
+    subfolder: str
+    """Of the jars, below `home`."""
+
+
+async def jars_of(host: Host, distribution: Distribution, say: ProgressCallback) -> tuple[PurePath, str]:
+    """The folder of a system's jars on a host, and its version.
+
+    It is the user's own distribution there, if one is named, else a copy of the fetched one. Raises
+    `BadInputError` for a folder that is none.
     """
-    own = home or home_variable
+    bundle = distribution.bundle
+    own = distribution.home or (None if host.machine else distribution.home_variable)
     if own is None:
         fetched = fetch(bundle, say)
-        return fetched, version_in(fetched, bundle.version_jar) or "unknown"
-    folder = PurePath(os.path.expanduser(own)) / subfolder
-    names = [path.name for path in await files.glob(folder, "**/*.jar")]
+        return await host.copy_of(fetched), version_in(fetched, bundle.version_jar) or "unknown"
+    folder = PurePath(own if host.machine else os.path.expanduser(own)) / distribution.subfolder
+    names = [path.name for path in await host.glob(folder, "**/*.jar")]
     version = newest_version(names, bundle.version_jar) or newest_version(names, "apache-" + bundle.name)
     if version is None:
-        message = f"the folder is no {bundle.name} distribution: it holds no {PurePath(subfolder, bundle.version_jar)}-*.jar"
-        raise BadInputError(message, f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.", file=own)
+        where = f" on {host.name}" if host.machine else ""
+        wanted = PurePath(distribution.subfolder, bundle.version_jar)
+        raise BadInputError(f"the folder{where} is no {bundle.name} distribution: it holds no {wanted}-*.jar",
+                            f"Give the folder that a {bundle.name} release unpacks to, or drop `home:`.", file=own)  # fmt: skip
     return folder, version
 
 
@@ -200,9 +247,14 @@ def exporter_jar(say: ProgressCallback) -> Path:
     return next(fetch(EXPORTER, say).glob("*.jar"))
 
 
-def exporter_option(jar: PurePath, port: int, address: str, gauges: PurePath) -> str:
-    """The JVM option that exports a service's gauges on `address` only."""
-    return f"-javaagent:{jar}={address}:{port}:{gauges}"
+def exporter_option(jar: PurePath, port: int, gauges: PurePath) -> str:
+    """The JVM option that exports a service's gauges on loopback only: the sampler is on the same host."""
+    return f"-javaagent:{jar}={GAUGES_ADDRESS}:{port}:{gauges}"
+
+
+def gauges_url(port: int) -> str:
+    """The address of these gauges, for the sampler of the service's host."""
+    return f"http://{GAUGES_ADDRESS}:{port}/metrics"
 
 
 def resource(package: str, name: str) -> str:
@@ -210,11 +262,11 @@ def resource(package: str, name: str) -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def claim_port(host: Host, wanted: int | None, what: str) -> int:
+async def claim_port(host: Host, wanted: int | None, what: str) -> int:
     """The wanted port, or a free one. Raises `BadInputError` that names the holder of a wanted one."""
     if wanted is None:
-        return host.free_port()
-    holder = host.port_holder(wanted)
+        return await host.free_port()
+    holder = await host.port_holder(wanted)
     if holder is not None:
         raise BadInputError(
             f"port {wanted} for {what} is taken by {holder}", "End that process, give another port, or none to take a free one."
@@ -222,15 +274,15 @@ def claim_port(host: Host, wanted: int | None, what: str) -> int:
     return wanted
 
 
-def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
+async def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> int:
     """A port that is the same on all these hosts: the wanted one, or one that is free on each."""
     while True:
-        port = claim_port(hosts[0], wanted, what)
+        port = await claim_port(hosts[0], wanted, what)
         if wanted is not None:
             for host in hosts[1:]:
-                claim_port(host, wanted, what)
+                await claim_port(host, wanted, what)
             return port
-        if all(host.port_holder(port) is None for host in hosts[1:]):
+        if not any([await host.port_holder(port) for host in hosts[1:]]):
             return port
 
 

@@ -7,14 +7,13 @@ import datetime
 import ipaddress
 import secrets
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from hydrotest.hosts.cluster import TlsFiles
+from hydrotest.hosts.cluster import Identity, Tls
 from hydrotest.hosts.files import Private
 
 USER = "hydrotest"
@@ -81,15 +80,10 @@ class Authority:
         private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         return Issued(name, _pem(builder.sign(self._key, hashes.SHA256())), Private(private.decode()))
 
-    def client(self, folder: PurePath, with_certificate: bool) -> tuple[TlsFiles, dict[str, str]]:
-        """A client's settings, and its files, to be placed in `folder`.
-
-        It has a certificate of its own where services require one.
-        """
-        if not with_certificate:
-            return TlsFiles(folder / AUTHORITY), self.render()
-        own = self.issue(CLIENT, [])
-        return TlsFiles(folder / AUTHORITY, folder / f"{CLIENT}.pem", folder / f"{CLIENT}.key"), self.render() | own.render()
+    def client(self, with_certificate: bool) -> Tls:
+        """A client's settings. It has a certificate of its own where services require one."""
+        own = self.issue(CLIENT, []) if with_certificate else None
+        return Tls(self.certificate, None if own is None else Identity(own.certificate, own.key))
 
 
 def _pem(certificate: x509.Certificate) -> Private:

@@ -67,7 +67,7 @@ class RunningService:
         self._watch = asyncio.create_task(self._follow(node))
 
     async def _follow(self, node: Node) -> None:
-        how = "its supervisor ended"
+        how = "as its supervisor ended"
         try:
             async for event in node.events():
                 if event["event"] == "exited":
@@ -78,7 +78,8 @@ class RunningService:
             how = f"as far as is known: {error}"
         if not self._stopping:
             self.death = f"{self.name} on {self.host.name} ended {how}{await log_tail(self.host, self.log)}"
-            if not self.may_end:
+            # Of a host that is out of reach nothing is known; that is reported as such, and once.
+            if not self.may_end and not node.is_lost:
                 self._on_death(self.death)
 
     async def inject(self, how: Away) -> None:
@@ -134,7 +135,7 @@ async def log_tail(files: Files, log: PurePath) -> str:
     """The log's last lines and the log's path, for a message."""
     try:
         lines = error_lines(await log_text(files, log))
-    except OSError as error:
+    except (OSError, TrialFailedError) as error:
         return f"; its log cannot be read: {error}"
     shown = "\n    ".join(line[:LINE_SHOWN] for line in lines[-LOG_LINES_SHOWN:])
     return f"; its log {log} says:\n    {shown}" if shown else ""

@@ -1,7 +1,6 @@
 //! How a system is reached: addresses, encryption and login. The same for every system.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +25,12 @@ impl ClusterSettings {
     }
 }
 
-/// Encryption, as PEM files.
+/// Encryption, as PEM texts: a generator's host need not have them as files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     /// Certificates of the authorities that may have signed a service's.
-    pub authority: PathBuf,
+    pub authority: String,
     /// Our own certificate, with its key, where a service asks for one.
     pub identity: Option<IdentitySettings>,
 }
@@ -40,8 +39,8 @@ pub struct TlsSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdentitySettings {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
+    pub certificate: String,
+    pub key: Secret,
 }
 
 /// User and password.

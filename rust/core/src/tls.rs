@@ -11,25 +11,25 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use crate::cluster::TlsSettings;
 
-/// The common settings of all connections to a cluster. An error names the file that cannot be used.
+const AUTHORITY: &str = "the authority's certificate";
+const IDENTITY: &str = "the client's certificate";
+
+/// The common settings of all connections to a cluster. An error says which part cannot be used.
 pub fn config(settings: &TlsSettings) -> io::Result<Arc<ClientConfig>> {
-    let fault = |path: &std::path::Path, error: &dyn std::fmt::Display| {
-        io::Error::new(ErrorKind::InvalidInput, format!("{}: {error}", path.display()))
-    };
-    let certificates = |path: &std::path::Path| -> io::Result<Vec<CertificateDer<'static>>> {
-        let found = CertificateDer::pem_file_iter(path)
-            .and_then(|found| found.collect::<Result<Vec<_>, _>>())
-            .map_err(|error| fault(path, &error))?;
+    let fault =
+        |part: &str, error: &dyn std::fmt::Display| io::Error::new(ErrorKind::InvalidInput, format!("{part}: {error}"));
+    let certificates = |part: &str, pem: &str| -> io::Result<Vec<CertificateDer<'static>>> {
+        let found = CertificateDer::pem_slice_iter(pem.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| fault(part, &error))?;
         if found.is_empty() {
-            return Err(fault(path, &"it holds no certificate"));
+            return Err(fault(part, &"it holds no certificate"));
         }
         Ok(found)
     };
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(&settings.authority)? {
-        roots
-            .add(certificate)
-            .map_err(|error| fault(&settings.authority, &error))?;
+    for certificate in certificates(AUTHORITY, &settings.authority)? {
+        roots.add(certificate).map_err(|error| fault(AUTHORITY, &error))?;
     }
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
@@ -38,10 +38,11 @@ pub fn config(settings: &TlsSettings) -> io::Result<Arc<ClientConfig>> {
     let config = match &settings.identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
-            let key = PrivateKeyDer::from_pem_file(&identity.key).map_err(|error| fault(&identity.key, &error))?;
+            let key = PrivateKeyDer::from_pem_slice(identity.key.expose().as_bytes())
+                .map_err(|error| fault("the client's key", &error))?;
             builder
-                .with_client_auth_cert(certificates(&identity.certificate)?, key)
-                .map_err(|error| fault(&identity.certificate, &error))?
+                .with_client_auth_cert(certificates(IDENTITY, &identity.certificate)?, key)
+                .map_err(|error| fault(IDENTITY, &error))?
         }
     };
     Ok(Arc::new(config))

@@ -5,6 +5,7 @@ mod admin_query;
 mod ceiling;
 mod clock;
 mod cpu_hog;
+mod hub;
 mod namespace;
 mod sample;
 mod supervise;
@@ -51,6 +52,8 @@ enum Command {
     CpuHog,
     /// Send a system one admin query: readiness, set-up, the state of what was stored.
     Query,
+    /// Carry all nodes, files and ports of this host over one stdin and stdout.
+    Hub,
 }
 
 fn main() {
@@ -80,6 +83,7 @@ fn main() {
             Command::Clock => clock::run(),
             Command::CpuHog => cpu_hog::run(),
             Command::Query => admin_query::run(),
+            Command::Hub => hub::run(),
         });
     if let Err(error) = result {
         fail(error);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hydrotest_core::clock::{WallOffset, wall_ns};
 use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::wire::{Command, Event, emit};
-use hydrotest_sampler::clock::own_cpu_us;
+use hydrotest_sampler::clock::{own_cpu_us, process_cpu_us};
 use hydrotest_sampler::disk::Disk;
 use hydrotest_sampler::emulated::{Emulated, overlay};
 use hydrotest_sampler::gauges::{Gauges, Scraped, Scraper, held};
@@ -20,6 +20,8 @@ use hydrotest_sampler::procfs::Units;
 use hydrotest_sampler::speed;
 use serde::Deserialize;
 use serde_json::json;
+
+use crate::hub::processes::HUB_PID;
 
 /// Names of threads inside the JVMs (`comm` is cut at 15 characters): the exporter's, and the JIT compilers'.
 const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 CompilerThre"];
@@ -144,9 +146,17 @@ fn sample(
         "speed_ns": std::mem::take(&mut *held(speeds)),
         "gauges": good,
         "gauge_errors": bad,
-        "sampler_cpu_us": own_cpu_us(),
+        "sampler_cpu_us": own_cpu_us() + hub_cpu_us(),
         "sampler_wall_ns": wall_ns(),
     }))
+}
+
+/// CPU time of the hub that has started this sampler: it is part of what it costs to look.
+fn hub_cpu_us() -> u64 {
+    std::env::var(HUB_PID)
+        .ok()
+        .and_then(|pid| pid.parse().ok())
+        .map_or(0, process_cpu_us)
 }
 
 fn start_speed(speeds: Arc<Mutex<Vec<u64>>>, every: Duration) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use hydrotest_core::wire::PROTOCOL;
 use serde_json::{Value, json};
 
-const SUBCOMMANDS: [&str; 10] = [
+const SUBCOMMANDS: [&str; 11] = [
     "produce",
     "consume",
     "cql",
@@ -17,6 +17,7 @@ const SUBCOMMANDS: [&str; 10] = [
     "clock",
     "cpu-hog",
     "query",
+    "hub",
 ];
 
 /// The messages and the exit code of a node that reads these lines and then the end of its stdin.

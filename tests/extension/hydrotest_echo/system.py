@@ -35,8 +35,8 @@ class EchoSystem(System):
     async def start(self, say: ProgressCallback) -> None:
         say(f"echo {self.version}: starting {len(self.hosts)} server(s)")
         for index, host in enumerate(self.hosts):
-            self._ports.append(host.free_port())
-            gauges, name = host.free_port(), f"echo-{index}"
+            self._ports.append(await host.free_port())
+            gauges, name = await host.free_port(), f"echo-{index}"
             argv = [sys.executable, str(Path(__file__).with_name("server.py")), host.address, str(self._ports[-1]), str(gauges)]
             await self._place(host, name, {})
             await self._start(host, name, Command(argv, gauges_url=f"http://{host.address}:{gauges}/metrics"))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
+from hydrotest.hosts.remote.make import sweep
 from hydrotest.run.lifecycle.held_clusters import take_down
+from hydrotest.spec.hosts import CommandHost, SshHost
 from hydrotest.spec.load import load_experiment
 
 
 def down(experiment: Path, as_json: bool) -> int:
     """Ends and removes held clusters, and prints them."""
     spec, _ = load_experiment(experiment)
-    ended, removed = take_down(spec)
+    ended, found = take_down(spec)
+    removed = [str(path) for path in found]
+    remote = spec.hosts_of(SshHost) | spec.hosts_of(CommandHost)
+    if remote:
+        removed += [f"{host}:{folder}" for host, folders in asyncio.run(sweep(remote)).items() for folder in folders]
     if as_json:
-        print_json({"ended": ended, "removed": [str(path) for path in removed]})
+        print_json({"ended": ended, "removed": removed})
     else:
         print(f"ended {ended}, removed {len(removed)} folders that killed runs left")
     return EXIT_DONE

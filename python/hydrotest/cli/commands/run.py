@@ -11,8 +11,9 @@ from hydrotest.cli.output import err_console, kinds_of, objectives_of, out_conso
 from hydrotest.cli.progress import progress_on
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError, RunFailedError
 from hydrotest.hosts.catalogue import check_rights
+from hydrotest.hosts.java import find_java
 from hydrotest.jobs.jars import find_javac
-from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
+from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.page.page import write_report
 from hydrotest.report.terminal import print_glance
@@ -24,7 +25,6 @@ from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.systems.extras import check_extras
-from hydrotest.systems.java import find_java
 
 
 def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
@@ -32,7 +32,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
     spec = load_for_here(experiment)
     check_rights(spec)
     check_extras(spec)
-    if any(SYSTEMS[name].needs_java for name in spec.systems.present()):
+    if spec.needs_java_here:
         find_java()
     if any(WORKLOADS[workload.kind].needs_javac for workload in spec.workloads.values()):
         find_javac()

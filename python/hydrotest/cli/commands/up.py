@@ -12,10 +12,10 @@ from hydrotest.cli.output import err_console, print_json
 from hydrotest.cli.progress import PlainProgress
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.catalogue import check_rights
+from hydrotest.hosts.java import find_java
 from hydrotest.run.lifecycle.held_clusters import hold
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.systems.extras import check_extras
-from hydrotest.systems.java import find_java
 
 
 def up(experiment: Path, as_json: bool) -> int:
@@ -23,7 +23,8 @@ def up(experiment: Path, as_json: bool) -> int:
     spec = load_for_here(experiment)
     check_rights(spec)
     check_extras(spec)
-    find_java()
+    if spec.needs_java_here:
+        find_java()
 
     def announce(endpoints: dict[str, list[str]]) -> None:
         if as_json:

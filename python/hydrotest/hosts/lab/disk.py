@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydrotest.errors import SystemFailedError
-from hydrotest.hosts.base import PLAIN_LOCALE
 from hydrotest.hosts.lab.groups import Group, Trees
 from hydrotest.hosts.lab.mounts import is_mounted
+from hydrotest.hosts.locales import PLAIN_LOCALE
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
 """Programs that make a disk."""

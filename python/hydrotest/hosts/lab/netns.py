@@ -13,15 +13,16 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from hydrotest.hosts.base import HostFacts
-from hydrotest.hosts.files import LocalFiles
+from hydrotest.hosts.java import find_java
 from hydrotest.hosts.lab.disk import Disk
 from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import cpu_model, start_node
+from hydrotest.hosts.local import cpu_model, hub_command, node_binary
 from hydrotest.hosts.node import Node
 from hydrotest.hosts.ports import FREE_PORT_MIN
+from hydrotest.hosts.reached import Reached
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 UNLIMITED = ("sample", "clock", "sink")
@@ -51,7 +52,7 @@ def machine_cores() -> float:
 _ports = itertools.count(FREE_PORT_MIN + 1)
 
 
-class NetnsHost(LocalFiles):
+class NetnsHost(Reached):
     """A network namespace and control groups on this machine.
 
     It shares the file system; its data's disk is its own.
@@ -60,7 +61,7 @@ class NetnsHost(LocalFiles):
     def __init__(
         self, name: str, index: int, network: Network, spec: Spec, group: Group, disk: Disk | None, folder: Path, place: Path
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.address = address_of(index)
         self._index = index
         self._network = network
@@ -70,14 +71,31 @@ class NetnsHost(LocalFiles):
         self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
 
+    def hub_command(self) -> Sequence[str]:
+        # It stays outside: its nodes enter the host, those that only observe not its groups.
+        return hub_command()
+
+    def node_command(self) -> Sequence[str]:
+        return [str(node_binary()), "--enter-namespace", str(self._place)]
+
     async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
         # The experiment's check allows none: only hydrotest-node can enter an emulated host.
         assert not program
-        options = ["--enter-namespace", str(self._place), *(["--unlimited"] if subcommand in UNLIMITED else [])]
-        return await start_node(self.name, subcommand, settings, options)
+        unlimited = ["--unlimited"] if subcommand in UNLIMITED else []
+        return await super().node(subcommand, settings, [*self.node_command(), *unlimited])
 
     async def facts(self) -> HostFacts:
         return HostFacts(cores=self.processors, memory_bytes=self.memory_bytes, kernel=platform.release(), cpu_model=cpu_model())
+
+    @property
+    def machine(self) -> str:
+        return ""
+
+    async def java(self) -> PurePath:
+        return find_java()
+
+    async def copy_of(self, path: Path) -> PurePath:
+        return path
 
     @property
     def processors(self) -> int:
@@ -179,12 +197,12 @@ class NetnsHost(LocalFiles):
         else:
             self._network.limit(self._index, self.spec.network, burst_bytes(self.spec.network))
 
-    def free_port(self) -> int:
+    async def free_port(self) -> int:
         # No other process is in its network. Each port is given to one host only, so that it is free on
         # the others where all need the same one.
         return next(_ports)
 
-    def port_holder(self, port: int) -> str | None:
+    async def port_holder(self, port: int) -> str | None:
         return None
 
     @property

@@ -8,4 +8,6 @@ from hydrotest.kinds.ref import Ref
 KINDS = (
     HostKind("local", Ref("hydrotest.spec.hosts:LocalHost"), Ref("hydrotest.hosts.catalogue:local_hosts")),
     HostKind("netns", Ref("hydrotest.spec.hosts:NetnsHost"), Ref("hydrotest.hosts.catalogue:emulated_hosts")),
+    HostKind("ssh", Ref("hydrotest.spec.hosts:SshHost"), Ref("hydrotest.hosts.remote.make:remote_hosts")),
+    HostKind("command", Ref("hydrotest.spec.hosts:CommandHost"), Ref("hydrotest.hosts.remote.make:remote_hosts")),
 )

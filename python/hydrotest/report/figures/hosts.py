@@ -155,7 +155,7 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
 
 def loopback_words(hosts: Sequence[Host]) -> str:
     """The meaning of network traffic if hosts are not emulated."""
-    return "" if all(host.connect == "netns" for host in hosts) else " On one machine, network is loopback traffic."
+    return "" if all(host.connect != "local" for host in hosts) else " On one machine, network is loopback traffic."
 
 
 def _bands(trials: list[Trial], start: float) -> list[dict[str, Any]]:

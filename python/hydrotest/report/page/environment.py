@@ -20,7 +20,7 @@ def environment_rows(folder: RunFolder, summary: Summary) -> list[tuple[str, str
         )
         ceilings = host.ceilings
         shown = [f"{ceilings.cpu_cores:.2f} cores" if ceilings.cpu_cores is not None else ""]
-        link = "network" if host.connect == "netns" else "loopback"
+        link = "network" if host.connect != "local" else "loopback"
         named = [
             ("disk write", ceilings.disk_write_bytes_per_s),
             ("disk read", ceilings.disk_read_bytes_per_s),

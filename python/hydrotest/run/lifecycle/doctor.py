@@ -13,6 +13,7 @@ from typing import Literal
 
 from hydrotest.errors import MissingToolError, SystemFailedError
 from hydrotest.hosts.extras import EXTRAS, Extra
+from hydrotest.hosts.java import TESTED_MAJOR, find_java, java_major
 from hydrotest.hosts.lab.disk import BACKING_DEVICES, TOOLS, bounds_dirty
 from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.limits import Limits, machine_memory_bytes, usable_cores, usable_memory_bytes
@@ -20,7 +21,6 @@ from hydrotest.hosts.local import free_bytes, node_binary
 from hydrotest.hosts.ports import RANGE_SETTING, ephemeral_ports, safe_ports
 from hydrotest.jobs.jars import find_javac
 from hydrotest.places import cache_home
-from hydrotest.systems.java import TESTED_MAJOR, find_java, java_major
 from hydrotest.units import show_bytes
 
 MEMORY_MIN = 4 << 30
@@ -146,7 +146,7 @@ def _emulated_disks() -> Finding:
 def _ports() -> Finding:
     """Services need ports that outgoing connections do not take first."""
     ephemeral = ephemeral_ports()
-    there = sum(len(ports) for ports in safe_ports())
+    there = sum(len(ports) for ports in safe_ports(ephemeral))
     found = f"{there:,} that no outgoing connection takes ({ephemeral.start} to {ephemeral.stop - 1} are for those)"
     if there >= PORTS_MIN:
         return Finding("ports", "ok", found)

@@ -42,9 +42,12 @@ class Sampling:
 
     async def start(self) -> None:
         """Starts a sampler on each host. Raises `RunFailedError` where one does not start."""
-        for number, (name, host) in enumerate(self._hosts.items()):
-            # All hosts so far are on one machine: its speed is measured once.
-            own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": None if number else SPEED_MS}
+        machines: set[str] = set()
+        for name, host in self._hosts.items():
+            # The speed of a machine is measured once, however many hosts it has.
+            speed_ms = None if host.machine in machines else SPEED_MS
+            machines.add(host.machine)
+            own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": speed_ms}
             node = await host.node("sample", SETTINGS | own)
             self._nodes[name] = node
             if (drops := await asyncio.to_thread(host.queue_drops)) is not None:

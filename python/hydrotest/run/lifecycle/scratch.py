@@ -25,7 +25,7 @@ def scratch_root(experiment: Experiment) -> Path:
 
     An absolute path without links, since mounts and processes are known by such paths.
     """
-    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data)
+    named = (Path(host.data).expanduser() for host in experiment.hosts.values() if host.data and not host.is_remote)
     return next(named, data_root()).resolve()
 
 

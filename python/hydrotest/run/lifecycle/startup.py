@@ -7,13 +7,21 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
 from hydrotest.hosts.catalogue import HostPool
+from hydrotest.hosts.deadlines import cancelled
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.systems.base import System
+from hydrotest.systems.service import RunningService
+
+LOG_BYTES_FETCHED = 64 << 20
+"""Of each log on another machine, its end."""
 
 
 async def start_systems(
@@ -43,6 +51,23 @@ async def start_systems(
             await asyncio.gather(*starts, return_exceptions=True)
 
 
+def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str, str], None]) -> None:
+    """Calls `on_loss` with a host's name and the reason when it cannot be reached any more; until `teardown`.
+
+    What runs there ends by itself, and nobody else can say so.
+    """
+
+    async def watch(host: Host) -> None:
+        on_loss(host.name, await host.until_lost())
+
+    watching = [asyncio.create_task(watch(host)) for host in site.hosts.values()]
+
+    async def stop() -> Sequence[str]:
+        return [str(error) for task in watching if (error := await cancelled(task)) is not None]
+
+    teardown.add("watching the connections", stop)
+
+
 async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> None:
     """Has all their services sampled."""
     for system in systems.values():
@@ -58,12 +83,26 @@ async def _stop(site: HostPool, system: System) -> Sequence[str]:
         block.enter_context(site.without_cpu_quota())
     except OSError as error:  # a host's group that is gone, or cannot be written to, does not keep the system from stopping
         problems.append(f"its hosts keep their quotas: {error}")
+    services = list(system.services)
     problems += await system.stop()
+    problems += [problem for service in services if (problem := await _fetch_log(service, system)) is not None]
     try:
         block.close()
     except OSError as error:
         problems.append(f"its hosts do not have their quotas again: {error}")
     return problems
+
+
+async def _fetch_log(service: RunningService, system: System) -> str | None:
+    """Brings the end of a log of another machine into the run folder. Returns the problem, if any."""
+    if not service.host.machine:
+        return None
+    try:
+        text = await service.host.tail(service.log, LOG_BYTES_FETCHED)
+    except (OSError, TrialFailedError) as error:
+        return f"the log of {service.name} stays on {service.host.name}: {error}"
+    Path(system.logs, service.log.name).write_bytes(text)
+    return None
 
 
 async def remove_data(scratch: Scratch) -> Sequence[str]:

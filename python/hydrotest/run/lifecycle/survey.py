@@ -42,14 +42,18 @@ async def survey(
     `RunFailedError` where a host cannot be measured.
     """
     emulated = [found for host in hosts.values() if (found := narrowed(host, NetnsHost)) is not None]
+    linked = [host for name, host in hosts.items() if specs[name].reach != "loopback"]
     surveyed: list[dict[str, Any]] = []
+    machines: set[str] = set()
     for name, host in hosts.items():
         try:
-            surveyed.append(await _one(host, specs[name].connect, run, _neighbour(host, emulated), is_first=not surveyed))
+            is_first = host.machine not in machines
+            surveyed.append(await _one(host, specs[name].connect, run, _neighbour(host, linked), is_first))
+            machines.add(host.machine)
         except TrialFailedError as error:
             raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}", DOCTOR) from error
     for host in emulated:
-        asked = wanted(host, _neighbour(host, emulated))
+        asked = wanted(host, has_link=len(linked) > 1)
         given = next(one["ceilings"] for one in surveyed if one["name"] == host.name)
         stated = ", ".join(tell(what, given.get(what), wish) for what, wish in asked.items())
         if stated:
@@ -69,7 +73,7 @@ async def survey(
     return surveyed
 
 
-async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, is_first: bool) -> dict[str, Any]:
+async def _one(host: Host, connect: str, run: str, neighbour: Host | None, is_first: bool) -> dict[str, Any]:
     facts = await host.facts()
     clock = await clock_offset(host)
     part = narrowed(host, NetnsHost)
@@ -81,25 +85,28 @@ async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, 
     has_quota = bool((host.emulated() or {}).get("cores"))
     settings: dict[str, Any] = {
         "directory": str(directory), "disk_bytes": disk_bytes,
-        # All hosts so far are on one machine: a generator's own ceiling is measured once.
+        # A generator's own ceiling is that of its machine, and measured once there.
         "null_s": NULL_S if is_first else 0.0, "has_quota": has_quota, "sink": None,
     }  # fmt: skip
     patience = Patience.of(writing_and_reading_a_file=2 * disk_bytes / DISK_BYTES_PER_S_MIN, cores_and_link=SLOW * 60.0)
     if neighbour is None:
         found = await ask(host, "ceiling", settings, patience)
-        if part is not None:
+        if connect != "local":
             # The measurement used its loopback.
             found["network_bytes_per_s"] = None
     else:
-        listen = f"{neighbour.address}:{neighbour.free_port()}"
+        listen = f"{neighbour.address}:{await neighbour.free_port()}"
         sink = await neighbour.node("sink", {"listen": listen})
+        shaped = narrowed(neighbour, NetnsHost)
         try:
-            await asyncio.to_thread(neighbour.unshape_link)
+            if shaped is not None:
+                await asyncio.to_thread(shaped.unshape_link)
             await sink.expect("ready")
             found = await ask(host, "ceiling", settings | {"sink": listen}, patience)
             found["network_bytes_per_s"] = (await sink.expect("done"))["result"]["bytes_per_s"]
         finally:
-            await asyncio.to_thread(neighbour.shape_link)
+            if shaped is not None:
+                await asyncio.to_thread(shaped.shape_link)
             await sink.close()
     ceilings = {
         # Use is CPU time, so its ceiling is, too: of two hyper-threads two cores, though they compute as much as 1.2.
@@ -117,28 +124,27 @@ async def _one(host: Host, connect: str, run: str, neighbour: NetnsHost | None, 
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 
-def _neighbour(host: Host, emulated: list[NetnsHost]) -> NetnsHost | None:
-    """The host to which the link is measured: the next one.
+def _neighbour(host: Host, linked: list[Host]) -> Host | None:
+    """The host to which the link is measured: the next one of those with a link.
 
-    Its own link is unbounded meanwhile, so that the other host's link is measured.
+    An emulated one's own link is unbounded meanwhile, so that the other host's link is measured.
     """
-    part = narrowed(host, NetnsHost)
-    if part is None or len(emulated) < 2:
+    if host not in linked or len(linked) < 2:
         return None
-    return emulated[(emulated.index(part) + 1) % len(emulated)]
+    return linked[(linked.index(host) + 1) % len(linked)]
 
 
-def wanted(host: NetnsHost, neighbour: NetnsHost | None) -> dict[str, float]:
+def wanted(host: NetnsHost, has_link: bool) -> dict[str, float]:
     """What the experiment asks of an emulated host, by ceiling.
 
-    `neighbour`: the host to which its link is measured.
+    `has_link`: its link is measured, to another host.
     """
     asked: dict[str, float] = {}
     if host.spec.cores is not None:
         asked["cpu_cores"] = host.spec.cores
     if host.spec.disk is not None:
         asked |= {"disk_write_bytes_per_s": host.spec.disk / 8, "disk_read_bytes_per_s": host.spec.disk / 8}
-    if neighbour is not None and host.spec.network is not None:
+    if has_link and host.spec.network is not None:
         asked["network_bytes_per_s"] = host.spec.network / 8 * PAYLOAD
     return asked
 

@@ -15,7 +15,7 @@ from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
-from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_services
+from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections, watch_services
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
@@ -53,6 +53,7 @@ async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterat
             if not died.done():
                 died.set_result(how)
 
+        watch_connections(site, teardown, lambda host, why: on_death(why))
         systems = make_systems(experiment, hosts, RUN, base, on_death)
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         sampling = Sampling(hosts, listener)

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
+from hydrotest.hosts.java import find_java
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.load import kafka as kafka_load
 from hydrotest.load import stock
@@ -20,7 +21,6 @@ from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.store import layout
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.systems.fetch import KAFKA, STRESS, fetch
-from hydrotest.systems.java import find_java
 from hydrotest.systems.kafka.secured import TOOL_PROPERTIES, render_tool
 
 SATURATED_GUESS_PER_S = 600_000
@@ -80,12 +80,9 @@ def _kafka_classpath(bench: Bench) -> str:
 
 async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
     """A tool's credentials; next to the systems' own files, not in the run folder: it may hold a password."""
-    host, tls = workload.host, workload.cluster.tls
+    host = workload.host
     folder = host.scratch(bench.run)
-    identity = None
-    if tls is not None and tls.certificate is not None and tls.key is not None:
-        identity = (await host.get(tls.key) + await host.get(tls.certificate)).decode()
-    rendered = render_tool(workload.cluster, folder, identity)
+    rendered = render_tool(workload.cluster, folder)
     await place(host, folder, rendered)
     return folder / TOOL_PROPERTIES if rendered else None
 

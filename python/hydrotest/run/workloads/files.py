@@ -9,6 +9,7 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
+from hydrotest.hosts.java import find_java
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
@@ -17,7 +18,6 @@ from hydrotest.spec.hdfs import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.records import FilesPass, Load, Trial
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
-from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
 
 HEAP = "-Xmx256m"

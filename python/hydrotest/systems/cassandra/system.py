@@ -12,24 +12,23 @@ import yaml
 
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
-from hydrotest.hosts.files import place
+from hydrotest.hosts.cluster import Cluster, Login, Tls
 from hydrotest.spec.cassandra import Cassandra, CassandraSecurity
 from hydrotest.systems.base import (
     Command,
+    Distribution,
     Placement,
     Ready,
     System,
-    exporter_jar,
     exporter_option,
-    jars_of,
+    gauges_url,
     processors_option,
     resource,
     shared_port,
 )
 from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
 from hydrotest.systems.fetch import CASSANDRA, ProgressCallback
-from hydrotest.systems.java import COMPILERS_FIRST, find_java
+from hydrotest.systems.java import COMPILERS_FIRST
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
 
@@ -97,9 +96,10 @@ class CassandraSystem(System):
         self._authority: Authority | None = None
         self._issued: list[Issued] = []
         """With encryption, each node's certificate."""
-        self._tls: TlsFiles | None = None
+        self._tls: Tls | None = None
         self._login: Login | None = None
-        self._java = self._jars = self._jamm = self._exporter = PurePath()
+        self._jamm: dict[str, PurePath] = {}
+        """The agent's jar, by machine."""
 
     @property
     def endpoints(self) -> list[str]:
@@ -110,16 +110,14 @@ class CassandraSystem(System):
         return Cluster(self.endpoints, self._tls, self._login)
 
     async def start(self, say: ProgressCallback) -> None:
-        await self._find_programs(say)
+        await self._find(self.hosts, say)
         say(f"cassandra {self.version}: starting {show_count(len(self.hosts), 'node')}")
-        self._client_port = shared_port(self.hosts, self.spec.port, "cassandra")
-        self.storage_port = shared_port(self.hosts, None, "cassandra")
+        self._client_port = await shared_port(self.hosts, self.spec.port, "cassandra")
+        self.storage_port = await shared_port(self.hosts, None, "cassandra")
         security = self.spec.security or CassandraSecurity()
         if security.tls:
             self._authority = Authority()
-            folder = self._folder(0) / CREDENTIALS
-            self._tls, files = self._authority.client(folder, security.client_certificates)
-            await place(self.hosts[0], folder, files)
+            self._tls = self._authority.client(security.client_certificates)
         if security.password:
             self._login = FIRST_LOGIN
         for index in range(len(self.hosts)):
@@ -133,25 +131,28 @@ class CassandraSystem(System):
 
         Raises `SystemFailedError`.
         """
-        await self._find_programs(say)
+        await self._find([host], say)
         self.hosts.append(host)
         self.places.append(place)
         await self._join(len(self.hosts) - 1)
         await self.until_ready()
 
-    async def _find_programs(self, say: ProgressCallback) -> None:
-        self._jars, self.version = await jars_of(self.hosts[0], CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib", say)
-        jamm = await self.hosts[0].glob(self._jars, "jamm-*.jar")
-        if not jamm:
-            raise BadInputError(
-                "the folder holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution.", file=self._jars
-            )
-        self._jamm, self._java, self._exporter = jamm[0], find_java(), exporter_jar(say)
+    async def _find(self, hosts: Sequence[Host], say: ProgressCallback) -> None:
+        distribution = Distribution(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib")
+        self.version = await self._find_programs(hosts, distribution, say)
+        for host in hosts:
+            jars = self.programs(host).jars
+            found = await host.glob(jars, "jamm-*.jar")
+            if not found:
+                raise BadInputError(
+                    "the folder holds no jamm-*.jar, which Cassandra needs as an agent", "Give a whole Cassandra distribution.", file=jars
+                )
+            self._jamm[host.machine] = found[0]
 
     async def _join(self, index: int) -> None:
         """Nodes join one after the other: each takes its part of the ring from the existing ones."""
         host = self.hosts[index]
-        self._exporter_ports.append(host.free_port())
+        self._exporter_ports.append(await host.free_port())
         if self._authority is not None:
             self._issued.append(self._authority.issue(_name(index), [host.address]))
         await self._place(host, _name(index), self.render(index))
@@ -176,11 +177,12 @@ class CassandraSystem(System):
     def command(self, index: int) -> Command:
         """How a node is started."""
         host, folder, port = self.hosts[index], self._folder(index), self._exporter_ports[index]
+        programs = self.programs(host)
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(self._java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
-            f"-javaagent:{self._jamm}",
-            exporter_option(self._exporter, port, host.address, folder / "gauges.yaml"),
+            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
+            f"-javaagent:{self._jamm[host.machine]}",
+            exporter_option(programs.exporter, port, folder / "gauges.yaml"),
             f"-Dcassandra.config={(folder / SETTINGS).as_uri()}", f"-Dcassandra.storagedir={folder}",
             f"-Dcassandra-rackdc.properties={(folder / RACK).as_uri()}",
             f"-Dlogback.configurationFile={(folder / 'logback.xml').as_uri()}", f"-Dcassandra.logdir={folder}",
@@ -190,9 +192,9 @@ class CassandraSystem(System):
             # The first login is there at once, not after ten seconds. Where other nodes have to agree, it is
             # tried again each time, which must not keep a core busy.
             f"-Dcassandra.superuser_setup_delay_ms={0 if len(self.hosts) == 1 else FIRST_LOGIN_MS}",
-            "-cp", f"{self._jars}/*", "org.apache.cassandra.service.CassandraDaemon",
+            "-cp", f"{programs.jars}/*", "org.apache.cassandra.service.CassandraDaemon",
         ]  # fmt: skip
-        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
+        return Command(argv, gauges_url=gauges_url(port))
 
     async def _change_password(self) -> None:
         """Replaces the well-known default password."""
@@ -244,7 +246,7 @@ class CassandraSystem(System):
         if self._authority is not None and self._tls is not None:
             credentials = folder / CREDENTIALS
             defaults["client_encryption_options"] = {
-                "enabled": True, "optional": False, "require_client_auth": self._tls.certificate is not None,
+                "enabled": True, "optional": False, "require_client_auth": self._tls.identity is not None,
                 "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
                 "keystore": str(credentials / self._issued[index].both_name), "truststore": str(credentials / AUTHORITY),
             }  # fmt: skip

@@ -17,18 +17,17 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.hdfs import Hdfs
 from hydrotest.systems.base import (
     Command,
+    Distribution,
     Placement,
     Ready,
     System,
     claim_port,
-    exporter_jar,
     exporter_option,
-    jars_of,
+    gauges_url,
     processors_option,
     resource,
 )
 from hydrotest.systems.fetch import HDFS, ProgressCallback
-from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
@@ -81,7 +80,6 @@ class HdfsSystem(System):
         self._status_port = 0
         self.classpath: list[str] = []
         """Hadoop's jars."""
-        self._java = self._exporter = PurePath()
 
     @property
     def endpoints(self) -> list[str]:
@@ -93,30 +91,31 @@ class HdfsSystem(System):
         return f"hdfs://{self.endpoints[0]}"
 
     async def start(self, say: ProgressCallback) -> None:
-        folder, self.version = await jars_of(self.name_node, HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop", say)
+        distribution = Distribution(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
+        self.version = await self._find_programs(self.hosts, distribution, say)
+        folder = self.programs(self.name_node).jars
         below = {jar.parent for jar in await self.name_node.glob(folder, "**/*.jar")} - {folder}
         self.classpath = [f"{jars}/*" for jars in (folder, *sorted(below))]
-        self._java, self._exporter = find_java(), exporter_jar(say)
         say(f"hdfs {self.version}: starting a NameNode and {show_count(len(self.data_nodes), 'DataNode')}")
-        self._port = claim_port(self.name_node, self.spec.port, "hdfs")
-        self._status_port = self.name_node.free_port()
-        name_node = self._name_node()
+        self._port = await claim_port(self.name_node, self.spec.port, "hdfs")
+        self._status_port = await self.name_node.free_port()
+        name_node = await self._name_node()
         await self._place_daemon(name_node)
         formatting = [*self._jvm(name_node), NAME_NODE, "-format", "-nonInteractive"]
         try:
-            await run_command("hdfs-format", formatting, self.name_node, self.logs / "hdfs-format.log")
+            await run_command("hdfs-format", formatting, self.name_node, self.log_folder(self.name_node) / "hdfs-format.log")
         except TrialFailedError as error:
             raise SystemFailedError(
                 f"the NameNode cannot be formatted: {error.message}", "See `config:` of hdfs in the experiment."
             ) from error
         await self._start(self.name_node, name_node.name, self.command(name_node))
         for index, host in enumerate(self.data_nodes):
-            data_node = self._data_node(index, host)
+            data_node = await self._data_node(index, host)
             await self._place_daemon(data_node)
             await self._start(host, data_node.name, self.command(data_node))
         await self.until_ready()
 
-    def _name_node(self) -> Daemon:
+    async def _name_node(self) -> Daemon:
         host, name, data = self.name_node, "hdfs-namenode", "name"
         return Daemon(name, host, NAME_NODE, self.spec.heap, data, {
             "dfs.namenode.name.dir": self._data(host, name, data),
@@ -126,17 +125,17 @@ class HdfsSystem(System):
             "dfs.namenode.safemode.extension": 0,
             # Hadoop counts a node dead after twice this and ten heartbeats.
             "dfs.namenode.heartbeat.recheck-interval": (DEAD_AFTER_S - 10 * HEARTBEAT_S) * 500,
-        }, host.free_port())  # fmt: skip
+        }, await host.free_port())  # fmt: skip
 
-    def _data_node(self, index: int, host: Host) -> Daemon:
+    async def _data_node(self, index: int, host: Host) -> Daemon:
         name, data = f"hdfs-datanode-{index}", "data"
         return Daemon(name, host, DATA_NODE, self.spec.datanode_heap, data, {
             "dfs.datanode.data.dir": self._data(host, name, data),
-            "dfs.datanode.address": f"{host.address}:{host.free_port()}",
-            "dfs.datanode.ipc.address": f"{host.address}:{host.free_port()}",
-            "dfs.datanode.http.address": f"{host.address}:{host.free_port()}",
+            "dfs.datanode.address": f"{host.address}:{await host.free_port()}",
+            "dfs.datanode.ipc.address": f"{host.address}:{await host.free_port()}",
+            "dfs.datanode.http.address": f"{host.address}:{await host.free_port()}",
             "dfs.datanode.hostname": host.address,
-        }, host.free_port())  # fmt: skip
+        }, await host.free_port())  # fmt: skip
 
     def _data(self, host: Host, name: str, data: str) -> str:
         # As it is, not as a URI: a DataNode would take a URI's escapes as part of the name, and write
@@ -173,13 +172,13 @@ class HdfsSystem(System):
         host, port = daemon.host, daemon.exporter_port
         java, *options = self._jvm(daemon)
         gauges = self.folder_of(host, daemon.name) / CONF / "gauges.yaml"
-        argv = [java, exporter_option(self._exporter, port, host.address, gauges), *options, daemon.main]
-        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
+        argv = [java, exporter_option(self.programs(host).exporter, port, gauges), *options, daemon.main]
+        return Command(argv, gauges_url=gauges_url(port))
 
     def _jvm(self, daemon: Daemon) -> list[str]:
         size = f"{daemon.heap // 2**20}m"
         conf = self.folder_of(daemon.host, daemon.name) / CONF
-        return [str(self._java), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true",
+        return [str(self.programs(daemon.host).java), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true",
                 *processors_option(daemon.host), *self.spec.jvm, "-cp", ":".join([str(conf), *self.classpath])]  # fmt: skip
 
     def _question(self, bean: str) -> dict[str, Any]:

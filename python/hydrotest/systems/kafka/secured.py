@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from hydrotest.hosts.cluster import Cluster, Login, TlsFiles
+from hydrotest.hosts.cluster import Cluster, Login, Tls
 from hydrotest.hosts.files import Private
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.kafka import KafkaSecurity
@@ -35,28 +35,23 @@ class Secured:
     authority: Authority | None
     brokers: list[Issued]
     """With encryption, each broker's certificate."""
-    tls: TlsFiles | None
+    tls: Tls | None
     """The clients' settings."""
-    client: dict[str, str]
-    """The clients' files; `tls` has their paths."""
     login: Login | None
 
     @classmethod
-    def make(cls, spec: KafkaSecurity, addresses: Sequence[str], folder: PurePath) -> Secured:
-        """Makes the password, and certificates for brokers at these addresses; `folder` is for the
-        clients' files."""
+    def make(cls, spec: KafkaSecurity, addresses: Sequence[str]) -> Secured:
+        """Makes the password, and certificates for brokers at these addresses."""
         login = Login(spec.sasl, USER, new_password()) if spec.sasl is not None else None
         if not spec.tls:
-            return cls(spec, None, [], None, {}, login)
+            return cls(spec, None, [], None, login)
         authority = Authority()
         brokers = [authority.issue(f"broker-{index}", [address]) for index, address in enumerate(addresses)]
-        tls, client = authority.client(folder, spec.client_certificates)
-        return cls(spec, authority, brokers, tls, client, login)
+        return cls(spec, authority, brokers, authority.client(spec.client_certificates), login)
 
     def render(self, index: int) -> dict[str, str]:
-        """The credentials on a broker's host: its own, and on the first one also the clients'."""
-        own = {} if self.authority is None else self.authority.render() | self.brokers[index].render()
-        return own | (self.client if index == 0 else {})
+        """The credentials on a broker's host."""
+        return {} if self.authority is None else self.authority.render() | self.brokers[index].render()
 
     @property
     def protocol(self) -> str:
@@ -108,23 +103,22 @@ def _module(mechanism: str) -> str:
 
 
 TOOL_PROPERTIES = "tool.properties"
+_TOOL_AUTHORITY = "tool-authority.pem"
 _TOOL_IDENTITY = "tool-identity.pem"
 
 
-def render_tool(cluster: Cluster, folder: PurePath, identity: str | None) -> dict[str, str]:
-    """The files, to be placed in `folder`, that Kafka's own tools need for the cluster; empty if none.
-
-    `identity`: the client's key and certificate, where it has one.
-    """
+def render_tool(cluster: Cluster, folder: PurePath) -> dict[str, str]:
+    """The files, to be placed in `folder`, that Kafka's own tools need for the cluster; empty if none."""
     tls, login = cluster.tls, cluster.login
     if tls is None and login is None:
         return {}
     rendered: dict[str, str] = {}
     properties: dict[str, PropertyValue] = {"security.protocol": "SSL" if login is None else "SASL_SSL" if tls else "SASL_PLAINTEXT"}
     if tls is not None:
-        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(tls.authority)}
-    if identity is not None:
-        rendered[_TOOL_IDENTITY] = Private(identity)
+        rendered[_TOOL_AUTHORITY] = tls.authority
+        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(folder / _TOOL_AUTHORITY)}
+    if tls is not None and tls.identity is not None:
+        rendered[_TOOL_IDENTITY] = Private(tls.identity.key + tls.identity.certificate)
         properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(folder / _TOOL_IDENTITY)}
     if login is not None:
         jaas = f'{_module(login.mechanism)} required username="{login.user}" password="{login.password}";'

@@ -20,18 +20,18 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.kafka import Kafka
 from hydrotest.systems.base import (
     Command,
+    Distribution,
     Placement,
     Ready,
     System,
     claim_port,
-    exporter_jar,
     exporter_option,
-    jars_of,
+    gauges_url,
     processors_option,
     resource,
 )
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, ProgressCallback
-from hydrotest.systems.java import COMPILERS_FIRST, find_java
+from hydrotest.systems.java import COMPILERS_FIRST
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
@@ -73,7 +73,6 @@ class KafkaSystem(System):
         self.version = "unknown"
         self._ports: list[Ports] = []
         self._secured: Secured | None = None
-        self._java = self._jars = self._exporter = PurePath()
 
     @property
     def endpoints(self) -> list[str]:
@@ -85,16 +84,14 @@ class KafkaSystem(System):
         return Cluster(self.endpoints) if secured is None else Cluster(self.endpoints, secured.tls, secured.login)
 
     async def start(self, say: ProgressCallback) -> None:
-        self._java = find_java()
-        bundle = RELEASES[self.spec.release]
-        self._jars, self.version = await jars_of(self.hosts[0], bundle, self.spec.home, os.environ.get("KAFKA_HOME"), "libs", say)
+        distribution = Distribution(RELEASES[self.spec.release], self.spec.home, os.environ.get("KAFKA_HOME"), "libs")
+        self.version = await self._find_programs(self.hosts, distribution, say)
         say(f"kafka {self.version}: starting {show_count(len(self.hosts), 'broker')}")
-        self._exporter = exporter_jar(say)
         self._ports = [
-            Ports(claim_port(host, self.spec.port, "kafka"), host.free_port(), host.free_port(), host.free_port()) for host in self.hosts
+            Ports(await claim_port(host, self.spec.port, "kafka"), *[await host.free_port() for _ in range(3)]) for host in self.hosts
         ]
         if self.spec.security is not None:
-            self._secured = Secured.make(self.spec.security, [host.address for host in self.hosts], self._credentials(0))
+            self._secured = Secured.make(self.spec.security, [host.address for host in self.hosts])
         for index, host in enumerate(self.hosts):
             if self._secured is not None and (credentials := self._secured.render(index)):
                 await place(host, self._credentials(index), credentials)
@@ -114,15 +111,16 @@ class KafkaSystem(System):
     def command(self, index: int) -> Command:
         """How a broker is started."""
         host, folder, port = self.hosts[index], self._folder(index), self._ports[index].exporter
+        programs = self.programs(host)
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(self._java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
+            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
             f"-Dlog4j2.configurationFile={(folder / 'log4j2.xml').as_uri()}",
             f"-Dlog4j.configuration={(folder / 'log4j.properties').as_uri()}",
-            exporter_option(self._exporter, port, host.address, folder / "gauges.yaml"),
-            "-cp", f"{self._jars}/*", "kafka.Kafka", str(folder / PROPERTIES),
+            exporter_option(programs.exporter, port, folder / "gauges.yaml"),
+            "-cp", f"{programs.jars}/*", "kafka.Kafka", str(folder / PROPERTIES),
         ]  # fmt: skip
-        return Command(argv, gauges_url=f"http://{host.address}:{port}/metrics")
+        return Command(argv, gauges_url=gauges_url(port))
 
     def _folder(self, index: int) -> PurePath:
         return self.folder_of(self.hosts[index], _name(index))
@@ -131,8 +129,8 @@ class KafkaSystem(System):
         return self.folder_of(self.hosts[index], CREDENTIALS)
 
     async def _format(self, index: int, cluster: str) -> None:
-        folder = self._folder(index)
-        argv = [str(self._java), "-Xmx256m", "-cp", f"{self._jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
+        folder, programs = self._folder(index), self.programs(self.hosts[index])
+        argv = [str(programs.java), "-Xmx256m", "-cp", f"{programs.jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
                 "-c", str(folder / PROPERTIES)]  # fmt: skip
         try:
             await run_command("kafka.tools.StorageTool", argv, self.hosts[index], folder / "format.log")

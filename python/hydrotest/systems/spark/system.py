@@ -17,12 +17,12 @@ from typing import Any
 
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.files import Private
+from hydrotest.hosts.java import find_java
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import Command, Placement, Ready, System, claim_port, processors_option, resource
 from hydrotest.systems.credentials import new_secret
 from hydrotest.systems.fetch import ProgressCallback
-from hydrotest.systems.java import find_java
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.home import find_spark
@@ -92,16 +92,16 @@ class SparkSystem(System):
     async def start(self, say: ProgressCallback) -> None:
         self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
         say(f"spark {self.version}: starting a master and {show_count(len(self.workers), 'worker')}")
-        self._port = claim_port(self.master, self.spec.port, "spark")
+        self._port = await claim_port(self.master, self.spec.port, "spark")
         self._java = find_java().resolve()
-        status = self.master.free_port()
+        status = await self.master.free_port()
         self._status_url = f"http://{self.master.address}:{status}/json/"
         master = self._master(status)
         self.conf = self.folder_of(self.master, master.name) / CONF
         await self._start_daemon(master)
         await self._await_ready(Ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE"))
         for index, host in enumerate(self.workers):
-            await self._start_daemon(self._worker(index, host, self.spec.cores or (await host.facts()).cores))
+            await self._start_daemon(await self._worker(index, host, self.spec.cores or (await host.facts()).cores))
         (alive,) = self.ready()
         self._slots = _status(await self._await_ready(alive))["cores"]
 
@@ -109,10 +109,10 @@ class SparkSystem(System):
         arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status_port)]
         return Daemon("spark-master", self.master, MASTER, arguments)
 
-    def _worker(self, index: int, host: Host, cores: int) -> Daemon:
+    async def _worker(self, index: int, host: Host, cores: int) -> Daemon:
         name = f"spark-worker-{index}"
         arguments = [
-            "--host", host.address, "--port", str(host.free_port()), "--webui-port", str(host.free_port()), "--cores", str(cores),
+            "--host", host.address, "--port", str(await host.free_port()), "--webui-port", str(await host.free_port()), "--cores", str(cores),
             "--memory", f"{self.spec.memory // 2**20}m", "--work-dir", str(self.folder_of(host, name) / "work"), self.url,
         ]  # fmt: skip
         return Daemon(name, host, WORKER, arguments)

@@ -14,6 +14,7 @@ from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import last_lines, log_text
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import place
+from hydrotest.hosts.java import find_java
 from hydrotest.hosts.node import Node
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load import kafka as load_kafka
@@ -24,7 +25,6 @@ from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
-from hydrotest.systems.java import find_java
 from hydrotest.systems.spark.system import SparkSystem
 
 PAUSES = 2.0

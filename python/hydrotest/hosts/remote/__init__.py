@@ -1,0 +1,1 @@
+"""Machines of their own, which ssh or another command reaches."""

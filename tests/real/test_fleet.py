@@ -1,0 +1,219 @@
+"""Machines that ssh reaches: three real sshds, with files, networks and users of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hydrotest.hosts.deadlines import until_here
+from tests.real.conftest import HYDROTEST, SOON
+from tests.real.fleet import Fleet, open_fleet, settled
+
+pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="machines of their own need root here")]
+
+HOSTS = {
+    "a": {"connect": "ssh", "to": "alpha", "address": "10.214.3.3"},
+    "b": {"connect": "ssh", "to": "beta", "address": "10.214.3.4"},
+    "j": {"connect": "ssh", "to": "jump", "address": "10.214.3.2"},
+}
+KAFKA: dict[str, Any] = {
+    "name": "fleet",
+    "hosts": HOSTS,
+    "systems": {"kafka": {"hosts": ["a", "b"], "heap": "256 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
+    "workloads": {"ingest": {"kind": "kafka-produce", "on": "j", "replication": 2, "record_size": "100 B"}},
+    "tests": [{"levels": {"workload": "ingest", "rates": [2000]}}],
+    "search": {"window": "3 s", "warm_up": "1 s"},
+    "warm_up": {"least": "5 s", "most": "5 s"},
+}
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    base = tmp_path_factory.mktemp("fleet")
+    with open_fleet(base, tmp_path_factory.getbasetemp() / "sshd") as made:
+        yield made
+
+
+def written(folder: Path, experiment: Mapping[str, object]) -> Path:
+    file = folder / "experiment.yaml"
+    file.write_text(yaml.safe_dump(experiment, sort_keys=False))
+    return file
+
+
+def run(fleet: Fleet, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return fleet.run([str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out"), *options])
+
+
+def left(fleet: Fleet) -> dict[str, list[str]]:
+    """Runs' folders and processes that are still on the machines."""
+    return {
+        name: [path.name for path in machine.root.glob("home/*/.cache/hydrotest/data/*hydrotest-run-*")]
+        + [str(pid) for pid in machine.pids()]
+        for name, machine in fleet.machines.items()
+    }
+
+
+def test_a_run_over_ssh_accounts_for_every_record(fleet: Fleet, tmp_path: Path) -> None:
+    before = {name: machine.logins() for name, machine in fleet.machines.items()}
+    done = run(fleet, written(tmp_path, KAFKA))
+    # 1: on two cores for all that, a level may not hold.
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    out = tmp_path / "out"
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["status"] == "complete"
+    (account,) = summary["integrity"]
+    assert (account["lost"], account["duplicated"]) == (0, 0)
+    # All that a host needs goes over one session; jump carries beta's besides, which is a session of its own.
+    logins = {name: machine.logins() - before[name] for name, machine in fleet.machines.items()}
+    assert (logins["alpha"], logins["beta"]) == (1, 1)
+    assert {path.name for path in (out / "logs").rglob("kafka-*.log")} == {"kafka-0.log", "kafka-1.log"}
+    assert {host["name"] for host in summary["hosts"]} == set(HOSTS)
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+@pytest.mark.long
+def test_a_ring_over_ssh_reads_back_what_it_wrote(fleet: Fleet, tmp_path: Path) -> None:
+    ring = {
+        "systems": {"cassandra": {"hosts": ["a", "b"], "heap": "512 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
+        "workloads": {"store": {"kind": "cassandra", "on": "j", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 1K)"}},
+        "tests": [{"levels": {"workload": "store", "rates": [200]}}],
+    }
+    done = run(fleet, written(tmp_path, {**KAFKA, **ring}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["status"] == "complete"
+    (account,) = summary["integrity"]
+    assert account["lost"] == 0
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+KUBECTL = """#!/bin/sh
+# `kubectl exec -i POD -- COMMAND`, as far as hydrotest needs it: in the pod's namespaces, as its user.
+[ "$1 $2 $4" = "exec -i --" ] || exit 64
+pod=$3; shift 4
+exec nsenter --target "$(cat "{folder}/$pod.pid")" --mount --uts --ipc --net --pid --root --wd \
+  setpriv --reuid 12001 --regid 12001 --clear-groups env HOME=/home/alice "$@"
+"""
+
+
+@pytest.mark.long
+def test_a_run_by_a_command_is_as_one_by_ssh(fleet: Fleet, tmp_path: Path) -> None:
+    """A stand-in for `kubectl exec -i`; the pods are the machines."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(KUBECTL.replace("{folder}", str(tmp_path)))
+    kubectl.chmod(0o755)
+    hosts = {}
+    for name, host in HOSTS.items():
+        pod = host["to"]
+        (tmp_path / f"{pod}.pid").write_text(str(fleet.machines[pod].sshd))
+        hosts[name] = {"connect": "command", "command": [str(kubectl), "exec", "-i", pod, "--"], "address": host["address"]}
+    before = sum(machine.logins() for machine in fleet.machines.values())
+    done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert (summary["status"], [one["lost"] for one in summary["integrity"]]) == ("complete", [0])
+    assert sum(machine.logins() for machine in fleet.machines.values()) == before
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+def started(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
+    """A run in the background that has come as far as this line of its output."""
+    log = file.parent / "said"
+    with log.open("wb") as said:
+        process = subprocess.Popen(fleet.wrap([str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out")]),
+                                   stdout=said, stderr=said, start_new_session=True)  # fmt: skip
+
+    def is_there() -> bool:
+        assert process.poll() is None, log.read_text()
+        return until in log.read_text()
+
+    until_here(is_there, SOON, "the run", f"say {until!r}")
+    return process
+
+
+def ssh_of(process: subprocess.Popen[bytes], to: str) -> int:
+    """The client by which a run reaches one of its hosts."""
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        words = entry.read_bytes().split(b"\0")
+        is_ours = os.getsid(int(entry.parent.name)) != 0 and b"ssh" in words[0] and to.encode() in words and b"-W" not in words
+        if is_ours and entry.parent.joinpath("status").read_text().find(f"PPid:\t{process.pid}\n") >= 0:
+            return int(entry.parent.name)
+    raise AssertionError(f"no ssh to {to}")
+
+
+def journalled(out: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("death", ["controller", "ssh", "session", "silence"])
+def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: str) -> None:
+    """The controller is killed, its ssh, the session there; or the network falls silent and tells nobody."""
+    hosts = {name: {**host, "lease": "5 s"} for name, host in HOSTS.items()}
+    tests = [{"levels": {"workload": "ingest", "rates": [500]}}]
+    # One broker: of two, the last one waits in vain for a quorum, and is killed when its grace is over.
+    alone = {
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
+        "workloads": {"ingest": {"kind": "kafka-produce", "on": "b"}},
+    }
+    whole = {**KAFKA, **alone, "hosts": hosts, "tests": tests, "search": {"window": "60 s", "warm_up": "1 s"}}
+    process = started(fleet, written(tmp_path, whole), "level ingest at")
+    alpha = fleet.machines["alpha"]
+    assert alpha.pids()
+    clean = alpha.root / "home/alice/.cache/hydrotest/data"
+    try:
+        if death == "controller":
+            process.kill()
+        elif death == "ssh":
+            os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
+        elif death == "session":
+            os.kill(max(alpha.sessions()), signal.SIGKILL)
+        else:
+            fleet.cut("alpha")
+        assert settled(lambda: not alpha.pids(), 40.0) < 40.0
+        # Ended in good order, not killed.
+        assert list(clean.glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown"))
+    finally:
+        fleet.cut("alpha", is_up=True)
+        if death != "controller":
+            assert process.wait(120) == 3
+    if death != "controller":
+        assert [line for line in journalled(tmp_path / "out") if line["what"] == "connection lost" and line["host"] == "a"]
+        assert not [line for line in journalled(tmp_path / "out") if line["what"] == "service died"]
+    until_here(lambda: not any(machine.pids() for machine in fleet.machines.values()), SOON, "the machines", "be empty")
+    assert fleet.run([str(HYDROTEST), "down", str(tmp_path / "experiment.yaml")]).returncode == 0
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+REFUSED = {
+    "name": ({"to": "nowhere.invalid"}, "its name does not resolve"),
+    "nobody": ({"to": "alice@10.214.1.99"}, "nobody answers there"),
+    "unknown key": ({"to": "stranger"}, "its key is not known"),
+    "changed key": ({"host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJIqJkJ9s2rFqB8nS1wKb0m5wY1xY1xY1xY1xY1xY1xY"}, "another key"),
+    "not let in": ({"to": "bob@alpha"}, "it does not let you in"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_host_that_cannot_be_reached_is_named_with_cause_and_remedy(fleet: Fleet, tmp_path: Path, why: str) -> None:
+    """And nothing is started on the others."""
+    changed, cause = REFUSED[why]
+    hosts = {**HOSTS, "a": {**HOSTS["a"], **changed}}
+    begun = time.monotonic()
+    done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))
+    assert time.monotonic() - begun < 30
+    assert done.returncode == 2, done.stdout + done.stderr
+    said = " ".join(done.stderr.split())
+    assert cause in said
+    assert "a: " in said
+    assert "Traceback" not in said
+    assert left(fleet) == {name: [] for name in fleet.machines}
