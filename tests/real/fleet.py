@@ -111,7 +111,11 @@ def _unpacked(cache: Path) -> Path:
     if not (folder / "usr/sbin/sshd").exists():
         work = cache / "debs"
         work.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "download", *PACKAGES], cwd=work, check=True, capture_output=True)
+        download = ["apt-get", "download", *PACKAGES]
+        if subprocess.run(download, cwd=work, check=False, capture_output=True).returncode != 0:
+            # The list of packages may be older than the packages that there are.
+            subprocess.run(["apt-get", "update"], check=True, capture_output=True)
+            subprocess.run(download, cwd=work, check=True, capture_output=True)
         for package in work.glob("*.deb"):
             subprocess.run(["dpkg", "-x", str(package), str(folder)], check=True)
     return folder
