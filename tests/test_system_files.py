@@ -41,7 +41,6 @@ def nothing(_text: str) -> None: ...
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found on the controller's machine."""
     monkeypatch.setattr("hydrotest.systems.base.exporter_jar", lambda say: EXPORTER)
-    monkeypatch.setattr("hydrotest.systems.spark.system.find_java", lambda: Path(JAVA))
     for system in ("kafka", "cassandra", "hdfs", "spark"):
         monkeypatch.delenv(f"{system.upper()}_HOME", raising=False)
     monkeypatch.setattr("hydrotest.systems.spark.system.find_spark", lambda *args: (PurePath("/opt/spark"), "4.2.0"))
@@ -341,7 +340,7 @@ async def test_what_authenticates_spark_is_in_private_files_only() -> None:
     """In those of services and applications alike, and the experiment's own properties do not take it away."""
     hosts = hosts_with(count=2, answer=master)
     system = await spark(hosts, config={"spark.ui.enabled": True, "spark.authenticate": False})
-    application = system.render_application(hosts[0], PurePath("/events"), {"spark.cores.max": 1})
+    application = system.render_application(hosts[0], PurePath("/events"), {"spark.cores.max": 1})["spark.conf"]
     services = ((hosts[0], "spark-master"), (hosts[0], "spark-worker-0"), (hosts[1], "spark-worker-1"))
     for host, name in services:
         assert private(host, name) == {"conf/spark-defaults.conf"}

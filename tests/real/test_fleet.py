@@ -96,6 +96,31 @@ def test_a_ring_over_ssh_reads_back_what_it_wrote(fleet: Fleet, tmp_path: Path) 
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+@pytest.mark.long
+def test_a_suite_over_ssh_leaves_its_event_logs_here(fleet: Fleet, tmp_path: Path) -> None:
+    """Spark's own folder is brought there; the driver is on a third machine."""
+    suite = {
+        "systems": {"spark": {"master": "a", "workers": ["a", "b"], "cores": 1, "memory": "512 MiB"}},
+        "workloads": {"batch": {"kind": "spark-perf", "on": "j", "tests": ["count"], "scale_factor": 0.05, "data_scale": 0.001}},
+        "tests": [{"isolated": ["batch"]}],
+    }
+    done = run(fleet, written(tmp_path, {**KAFKA, **suite}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    out = tmp_path / "out"
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["status"] == "complete"
+    assert {path.name for path in (out / "logs").rglob("*.log")} >= {
+        "spark-master.log",
+        "spark-worker-0.log",
+        "spark-worker-1.log",
+        "batch-driver-1.log",
+    }
+    # Stages and tasks are known from it.
+    assert list((out / "logs/spark-events").iterdir())
+    assert summary["spark"]
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 KUBECTL = """#!/bin/sh
 # `kubectl exec -i POD -- COMMAND`, as far as hydrotest needs it: in the pod's namespaces, as its user.
 [ "$1 $2 $4" = "exec -i --" ] || exit 64

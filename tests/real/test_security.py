@@ -127,7 +127,7 @@ async def test_a_submission_without_the_secret_is_refused(everything: tuple[Benc
         assert submit(*wrong) != 0
         assert submitted() == 0
     # The same with the secret is taken: it is the secret that counts.
-    assert submit("--properties-file", str(spark.conf / "spark-defaults.conf")) == 0
+    assert submit("--properties-file", str(spark.folder_of(spark.master, "spark-master") / "conf/spark-defaults.conf")) == 0
     assert submitted() == 1
 
 

@@ -28,6 +28,9 @@ REFUSED = {
 }
 """What to do about an error of the operating system."""
 Flag = Annotated[bool, Parameter(negative=())]
+Hosts = Annotated[
+    Path | None, Parameter(help="A file with `hosts:`, by the names that the experiment has: they take the place of its own.")
+]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON for programs.")]
 
 
@@ -83,15 +86,15 @@ def init(template: str | None = None, *, systems: str | None = None, on: str | N
 
 
 @app.command
-def check(experiment: Path, *, as_json: Json = False) -> int:
+def check(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
     """Validate an experiment and print its plan; starts nothing."""
     from hydrotest.cli.commands.check import check
 
-    return check(experiment, as_json)
+    return check(experiment, hosts, as_json)
 
 
 @app.command
-def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
+def run(experiment: Path, *, hosts: Hosts = None, out: Path | None = None, only: str | None = None,
         resume: Annotated[bool, Parameter(negative=())] = False, as_json: Json = False) -> int:  # fmt: skip
     """Run an experiment.
 
@@ -108,31 +111,31 @@ def run(experiment: Path, *, out: Path | None = None, only: str | None = None,
     """
     from hydrotest.cli.commands.run import run
 
-    return run(experiment, out, only, resume, as_json)
+    return run(experiment, hosts, out, only, resume, as_json)
 
 
 @app.command
-def up(experiment: Path, *, as_json: Json = False) -> int:
+def up(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
     """Start hosts and systems without a test; hold them until Ctrl-C or `down`."""
     from hydrotest.cli.commands.up import up
 
-    return up(experiment, as_json)
+    return up(experiment, hosts, as_json)
 
 
 @app.command
-def status(experiment: Path, *, as_json: Json = False) -> int:
+def status(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
     """Show the status of held clusters."""
     from hydrotest.cli.commands.status import status
 
-    return status(experiment, as_json)
+    return status(experiment, hosts, as_json)
 
 
 @app.command
-def down(experiment: Path, *, as_json: Json = False) -> int:
+def down(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
     """Stop held clusters, and remove what a killed run left."""
     from hydrotest.cli.commands.down import down
 
-    return down(experiment, as_json)
+    return down(experiment, hosts, as_json)
 
 
 @app.command

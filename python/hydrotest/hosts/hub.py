@@ -29,6 +29,7 @@ BEATS_IN_LEASE = 4
 START = Patience.of(logging_in_and_copying=SLOW * 20.0)
 ANSWER = Patience.of(one_look_at_a_disk=60.0)
 TRANSFER = Patience.of(a_piece_of_a_file=120.0)
+ABANDON = Patience.of(one_look_at_a_disk=10.0)
 END = Patience.of(its_processes=90.0)
 """From the end of its stdin to the end of a hub: its processes have their grace periods."""
 LOST = Patience.of(a_command_whose_other_end_is_gone=5.0)
@@ -99,7 +100,7 @@ class Channel:
 
     async def started(self) -> None:
         """Returns when it has begun. Raises `OSError` if it cannot be started."""
-        await self._started
+        await asyncio.shield(self._started)  # who gives up waiting does not keep it from beginning
 
     async def write(self, data: bytes) -> None:
         """Sends input, and returns when the process has taken it in. Raises `OSError` where it is gone."""
@@ -178,7 +179,9 @@ class Channel:
 class Question:
     """A question to a hub, or a file under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: str | None = None) -> None:
+        """`where`: the file that it is about."""
+        self._where = where
         self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.answer.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -198,7 +201,7 @@ class Question:
             case "done":
                 self._settle(header["result"], None)
             case _:
-                self._settle(None, error_of(header))
+                self._settle(None, error_of(header, self._where))
         return True
 
     def lose(self, why: str) -> None:
@@ -215,10 +218,10 @@ class Question:
         self.news.set()
 
 
-def error_of(header: Header) -> OSError:
-    """A hub's refusal as the error that this system would raise for it."""
+def error_of(header: Header, where: str | None = None) -> OSError:
+    """A hub's refusal as the error that this system would raise for it; `where`: the file that it is about."""
     errno = header.get("errno")
-    return OSError(header["error"]) if errno is None else OSError(errno, os.strerror(errno))
+    return OSError(header["error"]) if errno is None else OSError(errno, os.strerror(errno), where)
 
 
 class Hub(asyncio.SubprocessProtocol):
@@ -343,14 +346,13 @@ class Hub(asyncio.SubprocessProtocol):
         node = Node(f"{name} on {self.host}", channel, grace_s)
         try:
             await within(channel.started(), ANSWER, self.host, f"start {name}")
+            await node.greet()
+            await node.send(dict(settings))
         except OSError as error:
             raise MissingToolError(f"{node.name} cannot be started: {argv[0] or 'hydrotest-node'}: {error.strerror or error}") from error
-        try:
-            await node.greet()
         except BaseException:  # a cancelled start must not leave its node behind either
             await node.close()
             raise
-        await node.send(dict(settings))
         return node
 
     async def ask(self, ask: str, body: bytes = b"", patience: Patience = ANSWER, **fields: Any) -> Any:
@@ -376,11 +378,11 @@ class Hub(asyncio.SubprocessProtocol):
                 while sent - question.taken > WINDOW_BYTES and not question.answer.done():
                     question.news.clear()
                     await within(question.news.wait(), TRANSFER, self.host, f"write {path}")
-                await self._may_write.wait()
+                await within(self._may_write.wait(), TRANSFER, self.host, f"take {path} in")
         except BaseException:
             self.send(number, "abandon")
             with contextlib.suppress(Exception):  # the first error is the one to report
-                await asyncio.shield(question.answer)
+                await within(asyncio.shield(question.answer), ABANDON, self.host, f"give {path} up")
             raise
         self.send(number, "end_input")
         await within(asyncio.shield(question.answer), TRANSFER, self.host, f"write {path}")
@@ -396,7 +398,7 @@ class Hub(asyncio.SubprocessProtocol):
             await cancelled(self._beating)
         self._stdin.close()
         problem = None
-        patience = END if self.is_open else LOST
+        patience = END if self.is_open and self._hello.done() else LOST
         try:
             await within(self._exited.wait(), patience, f"the hub on {self.host}", "end")
         except OverdueError as error:
@@ -415,7 +417,8 @@ class Hub(asyncio.SubprocessProtocol):
         return self._number
 
     def _question(self, ask: str, body: bytes = b"", **fields: Any) -> Question:
-        question = Question()
+        path = fields.get("path", fields.get("folder"))
+        question = Question(None if path is None else f"{self.host}:{path}")
         self._begin(self._next(), question)
         self.send(self._number, ask, body, **fields)
         return question
@@ -464,14 +467,13 @@ class Hub(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """See `asyncio.SubprocessProtocol`."""
         if fd == 1:
-            # What it said last is read from another pipe.
-            asyncio.get_running_loop().call_later(
-                LAST_WORDS_S, lambda: self._lose(f"the connection to {self.host} was lost{self._last_words()}")
-            )
+            self._lose_soon()
 
     def process_exited(self) -> None:
         """See `asyncio.SubprocessProtocol`."""
         self._exited.set()
+        # Its output may be held open by what it has started.
+        self._lose_soon()
 
     def pause_writing(self) -> None:
         """See `asyncio.SubprocessProtocol`."""
@@ -480,6 +482,12 @@ class Hub(asyncio.SubprocessProtocol):
     def resume_writing(self) -> None:
         """See `asyncio.SubprocessProtocol`."""
         self._may_write.set()
+
+    def _lose_soon(self) -> None:
+        """What it said last is read from another pipe."""
+        asyncio.get_running_loop().call_later(
+            LAST_WORDS_S, lambda: self._lose(f"the connection to {self.host} was lost{self._last_words()}")
+        )
 
     def _last_words(self) -> str:
         said = self._stderr.decode(errors="replace").strip().splitlines()

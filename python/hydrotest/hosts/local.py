@@ -58,7 +58,7 @@ class LocalHost(Reached):
         return ""
 
     async def java(self) -> PurePath:
-        return find_java()
+        return find_java().resolve()
 
     async def copy_of(self, path: Path) -> PurePath:
         return path

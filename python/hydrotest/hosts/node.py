@@ -109,6 +109,8 @@ class Node:
         except OverdueError:  # slow, and not of another version
             raise
         except TrialFailedError as error:  # an older version takes the greeting for its settings
+            if self.is_lost:
+                raise
             check_hello(self.name, None, error.message.removeprefix(f"{self.name}: "))
         else:
             check_hello(self.name, hello)

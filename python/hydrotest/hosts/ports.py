@@ -37,8 +37,7 @@ async def free_among(ranges: Sequence[range], reserve: Callable[[int], Awaitable
     `reserve` keeps one there, or returns false. Raises `SystemFailedError`.
     """
     for candidates in ranges:
-        ports = [port for port in candidates if port >= FREE_PORT_MIN]
-        for port in random.sample(ports, len(ports)):
+        for port in random.sample(candidates, len(candidates)):
             if await reserve(port):
                 return port
     tried = ", ".join(f"{one.start} to {one.stop - 1}" for one in ranges if one)

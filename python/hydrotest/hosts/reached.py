@@ -70,7 +70,8 @@ class Reached:
         ephemeral = ports.ephemeral_ports((await self.get(ports.RANGE)).decode())
         # Tuned machines give all ports to connections (1024 to 65535): then one of these that is unused at
         # the moment.
-        return await ports.free_among([*ports.safe_ports(ephemeral), ephemeral], self._reserve)
+        among = range(max(ports.FREE_PORT_MIN, ephemeral.start), ephemeral.stop)
+        return await ports.free_among([*ports.safe_ports(ephemeral), among], self._reserve)
 
     async def _reserve(self, port: int) -> bool:
         return bool(await (await self.hub()).ask("reserve", port=port))

@@ -194,8 +194,7 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
             running.append(await RunningGenerator.start(generator))
         on_go()
         start_wall_s = time.time() + START_LEAD_S
-        for one in running:
-            await one.node.command("go", start_wall_s=start_wall_s)
+        await asyncio.gather(*(one.node.command("go", start_wall_s=start_wall_s) for one in running))
         async with asyncio.TaskGroup() as group:
             tasks = {one: group.create_task(one.finish(folder, on_second, patience_s)) for one in running}
             followers = [one for one in running if one.generator.follows]

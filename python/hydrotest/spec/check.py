@@ -65,17 +65,24 @@ def _check_remote(experiment: Experiment, checker: Checker) -> None:
     remote = experiment.hosts_of(Remote)
     if not remote:
         return
+    seen: dict[str, str] = {}
+    for name, host in remote.items():
+        address, place = ip_address(host.address), ("hosts", name, "address")
+        # Also with `security:`: brokers and nodes speak plainly among themselves.
+        if address.is_global:
+            raise checker.fail(place, f"{address} is an address of the public network: anybody could reach what listens there",
+                               "Give the host's address in a private network.")  # fmt: skip
+        if address.is_loopback or address.is_unspecified or address.is_multicast:
+            raise checker.fail(place, f"the other hosts do not reach {name} at {address}", "Give the host's address in their network.")
+        if host.address in seen:
+            raise checker.fail(place, f"{name} has the address of {seen[host.address]}", "Give each host its own.")
+        seen[host.address] = name
     for name, system in experiment.systems.present().items():
         if not system.may_be_remote:
             able = ", ".join(known for known, one in experiment.systems.present().items() if one.may_be_remote) or "kafka, cassandra"
             raise checker.fail(
                 ("systems", name), f"{name} is not yet started on machines of their own", f"There are, on such hosts: {able}."
             )
-        for host in system.hosts:
-            # Also with `security:`: brokers and nodes speak plainly among themselves.
-            if ip_address(remote[host].address).is_global:
-                raise checker.fail(("hosts", host, "address"), f"{remote[host].address} is an address of the public network: anybody could reach {name} there",
-                                   "Give the host's address in a private network.")  # fmt: skip
     for name, workload in experiment.workloads.items():
         if not workload.may_be_remote:
             raise checker.fail(("workloads", name), f"workloads of this kind are not yet carried out on machines of their own: {name}",
@@ -134,7 +141,7 @@ def check_memory(experiment: Experiment, document: Document, memory_bytes: Mappi
             raise BadInputError(
                 f"{name} needs {show_bytes(by_host[name])} of memory (heaps, {show_bytes(JVM_OVERHEAD_BYTES)} in addition to each, "
                 f"{show_bytes(EMULATED_RESERVE_BYTES)} for the rest) and is given {show_bytes(round(memory))}",
-                "Give it more, or its services smaller heaps.", file=document.file, line=document.line(("hosts", name, "memory")),
+                "Give it more, or its services smaller heaps.", file=document.file_of(("hosts",)), line=document.line(("hosts", name, "memory")),
             )  # fmt: skip
     # Another machine says itself what it has, when it is reached.
     needed = sum(size for name, size in by_host.items() if not experiment.hosts[name].is_remote)

@@ -14,7 +14,7 @@ class Checker:
         self.document = document
 
     def fail(self, path: Path_, message: str, hint: str | None = None) -> BadInputError:
-        return BadInputError(message, hint, file=self.document.file, line=self.document.line(path))
+        return BadInputError(message, hint, file=self.document.file_of(path), line=self.document.line(path))
 
     def known(self, name: str, among: Iterable[str], what: str, path: Path_) -> None:
         names = list(among)

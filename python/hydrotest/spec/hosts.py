@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hydrotest.kinds.registry import HOSTS
 from hydrotest.spec.base import Model
@@ -168,8 +168,11 @@ class Remote(Placed):
 
     address: Address = Field(description="Where its services listen, and where the other hosts reach it: an address of the private "
                              "network between them.")  # fmt: skip
+    data: str | None = Field(
+        None, pattern=r"^(/|~/)", description="Directory there for the data of its systems, e.g. /mnt/nvme/hydrotest. The disk that it is on is "
+        "measured. If not given: `~/.cache/hydrotest/data`.")  # fmt: skip
     java_home: str | None = Field(
-        None, description="Directory there of the Java that its systems run on; if not given, the `java` on its PATH."
+        None, pattern=r"^/", description="Directory there of the Java that its systems run on; if not given, the `java` on its PATH."
     )
     ports: PortRange = Field(
         (15_000, 15_999), description="The ports that its services may use: those that the network between the hosts lets pass."
@@ -197,12 +200,18 @@ class SshHost(Remote):
         "accepted then. If not given, your `known_hosts` decides, strictly.")  # fmt: skip
     share: bool = Field(False, description="Use a connection that you have open already (`ControlMaster`), e.g. for a second factor.")
 
+    @model_validator(mode="after")
+    def _is_checked_by_one(self) -> SshHost:
+        if self.share and self.host_key is not None:
+            raise ValueError("a connection that is shared has checked its key already; write one of `share` and `host_key`")
+        return self
+
 
 class CommandHost(Remote):
     """A machine, a container or a pod that a command gives stdin and stdout in."""
 
     connect: Literal["command"] = Field(description="How the host is reached: `command`.")
-    command: list[str] = Field(min_length=1, description="What stands before a command that is to be carried out there, e.g. "
+    command: list[str] = Field(min_length=1, description="What stands before a command that is to be carried out there, and passes each of its words on as it is, e.g. "
                                "`[kubectl, exec, -i, -n, bench, hydrotest-0, --]`.")  # fmt: skip
 
 

@@ -35,12 +35,19 @@ class Document:
     file: Path
     value: Any
     lines: dict[Path_, int]
+    text: str = ""
+    hosts_file: Path | None = None
+    """Another file that its hosts are from, where they are."""
 
     def line(self, path: Path_) -> int:
         """The line of `path`, or of its nearest ancestor that has one."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+    def file_of(self, path: Path_) -> Path:
+        """The file in which `path` stands."""
+        return self.hosts_file if self.hosts_file is not None and path[:1] == ("hosts",) else self.file
 
 
 def read_document(file: Path) -> Document:
@@ -80,7 +87,7 @@ def parse_document(text: str, file: Path) -> Document:
         raise BadInputError("the file is empty", "`hydrotest init --list` shows files to begin with.", file=file)
     lines: dict[Path_, int] = {}
     value = _Builder(file, lines).build(node, ())
-    return Document(file, value, lines)
+    return Document(file, value, lines, text)
 
 
 def _check_events(text: str, file: Path) -> None:

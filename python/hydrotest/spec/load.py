@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check import check_references, memory_needed
+from hydrotest.spec.fleet import with_hosts
 from hydrotest.spec.lines import Document, Path_, read_document
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.parts import model_at, tags
@@ -26,9 +27,14 @@ SHORT = "test"
 """The key that a test's name becomes (`- levels: {…}`); files do not contain it."""
 
 
-def load_experiment(file: Path) -> tuple[Experiment, Document]:
-    """Reads and validates an experiment file. Raises `BadInputError`; nothing is started."""
+def load_experiment(file: Path, hosts: Path | None = None) -> tuple[Experiment, Document]:
+    """Reads and validates an experiment file, with the hosts of a fleet file where one is given.
+
+    Raises `BadInputError`; nothing is started.
+    """
     document = read_document(file)
+    if hosts is not None:
+        document = with_hosts(document, hosts)
     return experiment_of(document), document
 
 
@@ -54,7 +60,7 @@ def _translate(error: ValidationError, document: Document) -> BadInputError:
     first = details[0]
     place = _place(first["loc"], document)
     message, hint = _words(first, place)
-    return BadInputError(message, hint, file=document.file, line=document.line(place))
+    return BadInputError(message, hint, file=document.file_of(place), line=document.line(place))
 
 
 def _place(loc: Iterable[str | int], document: Document) -> Path_:

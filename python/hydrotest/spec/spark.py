@@ -36,6 +36,8 @@ BATCH_S = 15.0
 class Spark(JavaSystem):
     """Apache Spark, standalone: a master and workers; each application takes all workers."""
 
+    may_be_remote: ClassVar[bool] = True
+
     release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str), WithJsonSchema({"enum": ["4.2", "3.5", 4.2, 3.5]})] = Field(
         "4.2", description="Pinned release, unless `home` or SPARK_HOME names another."
     )
@@ -151,6 +153,11 @@ class SparkPerf(Workload):
     skew: float = Field(0.0, ge=0, lt=1, description="0: all keys are equally frequent. Towards 1 the first keys become more "
                                                      "frequent: the frequency of the r-th key falls as r to the power of −skew.")  # fmt: skip
     seed: Count = Field(5, description="Seed of the data.")
+
+    @property
+    def may_be_remote(self) -> bool:
+        return True
+
     cores: Count | None = Field(None, description="Most cores of its application, spread over the workers; all of theirs if not "
                                                   "given. Workloads that differ only in this show how the time falls with cores.")  # fmt: skip
     budget: DurationS = Field(1800.0, description="Longest time of one run of a test. A run that would take longer, or makes no "

@@ -38,7 +38,7 @@ class Host(Row):
     """A host of the experiment."""
 
     name: str = Field(description="Its name in the experiment.")
-    connect: Literal["local", "netns", "ssh"] = Field(description="How it is reached.")
+    connect: Literal["local", "netns", "ssh", "command"] = Field(description="How it is reached.")
     cores: Number = Field(description="Cores.")
     memory_bytes: Count = Field(description="Memory.")
     kernel: str | None = Field(None, description="Release of its Linux kernel.")

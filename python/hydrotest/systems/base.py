@@ -156,8 +156,14 @@ class System(ABC):
         version = ""
         for host in hosts:
             if host.machine not in self._programs or not version:
-                jars, version = await jars_of(host, distribution, say)
-                self._programs[host.machine] = Programs(await host.java(), jars, await host.copy_of(exporter_jar(say)))
+                jars, found = await jars_of(host, distribution, say)
+                if version not in ("", found):
+                    raise BadInputError(
+                        f"{host.name} has {distribution.bundle.name} {found}, another host {version}", "Give all hosts the same release."
+                    )
+                version = found
+                exporter = await host.copy_of(await asyncio.to_thread(exporter_jar, say))
+                self._programs[host.machine] = Programs(await host.java(), jars, exporter)
         return version
 
     def folder_of(self, host: Host, name: str) -> PurePath:
@@ -229,7 +235,8 @@ async def jars_of(host: Host, distribution: Distribution, say: ProgressCallback)
     bundle = distribution.bundle
     own = distribution.home or (None if host.machine else distribution.home_variable)
     if own is None:
-        fetched = fetch(bundle, say)
+        # In a thread: hosts wait for a word from us only so long.
+        fetched = await asyncio.to_thread(fetch, bundle, say)
         return await host.copy_of(fetched), version_in(fetched, bundle.version_jar) or "unknown"
     folder = PurePath(own if host.machine else os.path.expanduser(own)) / distribution.subfolder
     names = [path.name for path in await host.glob(folder, "**/*.jar")]

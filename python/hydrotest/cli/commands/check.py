@@ -16,9 +16,9 @@ from hydrotest.systems.extras import missing_extras
 from hydrotest.units import show_bytes, show_duration
 
 
-def check(experiment: Path, as_json: bool) -> int:
+def check(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     """Prints the plan, or raises `BadInputError`."""
-    spec = load_for_here(experiment)
+    spec, _ = load_for_here(experiment, hosts)
     plan = make_plan(spec)
     header = read_header(experiment)
     found = differences(header, plan) if header is not None else []

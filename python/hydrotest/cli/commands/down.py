@@ -13,9 +13,9 @@ from hydrotest.spec.hosts import CommandHost, SshHost
 from hydrotest.spec.load import load_experiment
 
 
-def down(experiment: Path, as_json: bool) -> int:
+def down(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     """Ends and removes held clusters, and prints them."""
-    spec, _ = load_experiment(experiment)
+    spec, _ = load_experiment(experiment, hosts)
     ended, found = take_down(spec)
     removed = [str(path) for path in found]
     remote = spec.hosts_of(SshHost) | spec.hosts_of(CommandHost)

@@ -27,9 +27,9 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.systems.extras import check_extras
 
 
-def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
+def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
     """Runs the experiment, and prints the findings."""
-    spec = load_for_here(experiment)
+    spec, document = load_for_here(experiment, hosts)
     check_rights(spec)
     check_extras(spec)
     if spec.needs_java_here:
@@ -43,7 +43,7 @@ def run(experiment: Path, out: Path | None, only: str | None, resume: bool, as_j
         raise BadInputError("--only combined: it runs at fractions of the isolated limits, and a new run folder has none",
                             "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
                             file=experiment)  # fmt: skip
-    folder = _open_folder(experiment, spec, out, resume)
+    folder = _open_folder(document.text.encode(), spec, out, resume)
     console = err_console()
     try:
         with progress_on(console) as listener:
@@ -85,19 +85,19 @@ def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
         ended.error = ended.error or failed
 
 
-def _open_folder(experiment: Path, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
+def _open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
     if resume:
         if out is None:
             raise BadInputError("--resume needs the folder of the run to go on with", "Add `--out DIR`.")
         folder = RunFolder.open(out)
-        if (out / layout.EXPERIMENT).read_bytes() != experiment.read_bytes():
+        if (out / layout.EXPERIMENT).read_bytes() != experiment:
             raise BadInputError(
                 "the run was made with another experiment file", "Resume with the same file, or begin anew in another folder.", file=out
             )
         folder.lock()
         return folder
     folder = RunFolder(out or Path("runs") / f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}")
-    folder.create(experiment.read_bytes())
+    folder.create(experiment)
     return folder
 
 

@@ -18,9 +18,9 @@ from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.systems.extras import check_extras
 
 
-def up(experiment: Path, as_json: bool) -> int:
+def up(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     """Starts, prints the addresses, and holds."""
-    spec = load_for_here(experiment)
+    spec, _ = load_for_here(experiment, hosts)
     check_rights(spec)
     check_extras(spec)
     if spec.needs_java_here:

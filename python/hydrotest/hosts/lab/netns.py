@@ -92,7 +92,7 @@ class NetnsHost(Reached):
         return ""
 
     async def java(self) -> PurePath:
-        return find_java()
+        return find_java().resolve()
 
     async def copy_of(self, path: Path) -> PurePath:
         return path

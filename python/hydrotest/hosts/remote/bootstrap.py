@@ -17,11 +17,12 @@ from hydrotest.hosts.hub import Binary
 from hydrotest.hosts.local import NODE, node_binary
 
 SCRIPT = (
-    'echo "hydrotest-shell $(uname -m)"; read -r s n || exit 3; '
+    'echo; echo "hydrotest-shell $(uname -m)"; read -r s n || exit 3; '
     'd="${XDG_CACHE_HOME:-$HOME/.cache}/hydrotest/nodes"; f="$d/$s"; '
-    'if [ -x "$f" ]; then echo "hydrotest-binary have"; else '
+    'is() { [ "$(sha256sum < "$1" | cut -c 1-64)" = "$s" ]; }; '
+    'if [ -x "$f" ] && is "$f"; then echo "hydrotest-binary have"; else '
     'mkdir -p "$d" && echo "hydrotest-binary want" && head -c "$n" > "$f.$$" && '
-    '[ "$(sha256sum < "$f.$$" | cut -c 1-64)" = "$s" ] && chmod 700 "$f.$$" && mv "$f.$$" "$f" || '
+    'is "$f.$$" && chmod 700 "$f.$$" && mv "$f.$$" "$f" || '
     '{ rm -f "$f.$$"; echo "hydrotest-binary bad"; exit 3; }; echo "hydrotest-binary have"; fi; '
     'exec "$f" hub'
 )
@@ -38,9 +39,7 @@ def binary_for(machine: str) -> Binary:
         return _binary(packed)
     if machine == platform.machine():
         return _binary(node_binary())
-    raise MissingToolError(
-        f"there is no hydrotest-node for machines of the kind {machine}", "Make one: `make nodes` builds those for x86_64 and aarch64."
-    )
+    raise MissingToolError(f"there is no hydrotest-node for machines of the kind {machine}", "Use hosts of the kind of this machine.")
 
 
 @cache

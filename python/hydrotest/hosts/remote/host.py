@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from hydrotest.errors import MissingToolError, TrialFailedError
+from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.command import run_command
+from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.frames import BODY_BYTES_MAX
 from hydrotest.hosts.hub import OWN_BINARY, BinaryFor, ConnectionLostError
 from hydrotest.hosts.java import MAJOR_MIN, major_in
@@ -25,6 +26,7 @@ from hydrotest.spec.hosts import CommandHost, SshHost
 DATA = ".cache/hydrotest/data"
 """Where the systems' data are unless the experiment says, below the home of the user there."""
 JAVA_REMEDY = "Install a JDK 17 there, or give the host `java_home:`."
+REMOVAL = Patience.of(all_data_of_a_run_on_a_slow_disk=600.0)
 COPIES = "copies"
 """Folder of what was copied there, beside the runs' folders; it stays for later runs."""
 COMPLETE = ".complete"
@@ -45,6 +47,9 @@ class RemoteHost(Reached):
         self._is_claimed = False
         self._facts: tuple[HostFacts, Limits] | None = None
         self._java: PurePath | None = None
+        self._finding = asyncio.Lock()
+        self._copied: dict[Path, PurePath] = {}
+        """What is there already, by what it is a copy of."""
         self._copying: dict[PurePath, asyncio.Lock] = {}
 
     def hub_command(self) -> Sequence[str]:
@@ -73,7 +78,7 @@ class RemoteHost(Reached):
         if wanted.startswith("~/"):
             wanted = str(hub.hello.home / wanted[2:])
         self._data = PurePath(await hub.ask("resolve", path=wanted))
-        return list(await hub.ask("sweep", root=str(self._data)))
+        return list(await hub.ask("sweep", patience=REMOVAL, root=str(self._data)))
 
     async def prepare(self) -> None:
         """Opens the host, and makes the run's folder there."""
@@ -88,8 +93,8 @@ class RemoteHost(Reached):
         problem = None
         if self._hub is not None and self._is_claimed:
             try:
-                await self._hub.ask("release", path=str(self.data_directory))
-            except (OSError, ConnectionLostError) as error:
+                await self._hub.ask("release", patience=REMOVAL, path=str(self.data_directory))
+            except (OSError, TrialFailedError) as error:
                 problem = f"{self.data_directory} on {self.name} stays ({error}); the next run there removes it"
         return await self.close() or problem
 
@@ -137,16 +142,20 @@ class RemoteHost(Reached):
         return self.name
 
     async def java(self) -> PurePath:
-        if self._java is None:
-            self._java = await self._find_java()
-        return self._java
+        async with self._finding:
+            if self._java is None:
+                self._java = await self._find_java()
+            return self._java
 
     async def _find_java(self) -> PurePath:
         named = self.spec.java_home
         log = self.data_directory / "java.log"
-        script = "command -v java && java -version" if named is None else f'ls "{named}/bin/java" && "{named}/bin/java" -version'
+        script = 'java="${1:-$(command -v java)}"; readlink -f "$java" && "$java" -version'
+        argv = ["/bin/sh", "-c", script, "sh", *([f"{named}/bin/java"] if named is not None else [])]
         try:
-            output, _ = await run_command(f"java on {self.name}", ["/bin/sh", "-c", script], self, log)
+            output, _ = await run_command(f"java on {self.name}", argv, self, log)
+        except (ConnectionLostError, OverdueError):
+            raise
         except TrialFailedError as error:
             where = "no java is on the PATH there" if named is None else f"{named} there has no bin/java that runs"
             raise MissingToolError(f"{self.name}: {where}", JAVA_REMEDY) from error
@@ -157,6 +166,8 @@ class RemoteHost(Reached):
 
     async def copy_of(self, path: Path) -> PurePath:
         """See `Host`. By content: what is there already is not sent again."""
+        if path in self._copied:
+            return self._copied[path]
         files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
         digest = hashlib.sha256()
         for one in files:
@@ -170,7 +181,8 @@ class RemoteHost(Reached):
                     if await self.size(there) != one.stat().st_size:
                         await self.put(there, _read(one), one.stat().st_mode & 0o777)
                 await self.put(target / COMPLETE, b"")
-        return target if path.is_dir() else target / path.name
+        self._copied[path] = target if path.is_dir() else target / path.name
+        return self._copied[path]
 
 
 def _digest(path: Path) -> bytes:

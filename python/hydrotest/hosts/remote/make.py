@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hydrotest.errors import BadInputError
+from hydrotest.errors import BadInputError, OverdueError
 from hydrotest.hosts.group import Group
 from hydrotest.hosts.hub import ConnectionLostError
 from hydrotest.hosts.remote.host import RemoteHost
@@ -24,11 +24,15 @@ async def remote_hosts(specs: Specs, scratch: Path) -> Group:
 
     Raises `BadInputError` that names each host that cannot be reached, and why; nothing is left then.
     """
-    hosts = {name: RemoteHost(name, spec, scratch.name, _known_hosts(name, spec, scratch)) for name, spec in specs.items()}
+    hosts = {
+        # By its name, too: several may be on one machine.
+        name: RemoteHost(name, spec, f"{scratch.name}-{name}", _known_hosts(name, spec, scratch))
+        for name, spec in specs.items()
+    }
 
     async def remove() -> Sequence[str]:
-        left = await asyncio.gather(*(host.leave() for host in hosts.values()))
-        return [problem for problem in left if problem is not None]
+        left = await asyncio.gather(*(host.leave() for host in hosts.values()), return_exceptions=True)
+        return [f"{name}: {problem}" for name, problem in zip(hosts, left, strict=True) if problem is not None]
 
     try:
         await _all({name: host.prepare() for name, host in hosts.items()})
@@ -55,7 +59,11 @@ async def _all(works: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
     """Does something with each host, at once."""
     done = await asyncio.gather(*works.values(), return_exceptions=True)
     failed = {name: error for name, error in zip(works, done, strict=True) if isinstance(error, BaseException)}
-    for error in failed.values():
+    for name, error in failed.items():
+        if isinstance(error, (OSError, OverdueError)):
+            raise BadInputError(
+                f"{name}: {error}", "See `data:` of the host: a directory there that you may write to, on a disk that answers."
+            ) from error
         if not isinstance(error, ConnectionLostError):
             raise error
     if failed:

@@ -30,12 +30,17 @@ def command(host: SshHost, known_hosts: Path | None, script: str) -> Sequence[st
     """
     options = [*OPTIONS, *(() if host.share else ALONE)]
     if known_hosts is not None:
-        options += [f"UserKnownHostsFile={known_hosts}", "GlobalKnownHostsFile=/dev/null", f"HostKeyAlias={known_hosts.name}",
-                    "StrictHostKeyChecking=yes"]  # fmt: skip
+        options += [f"UserKnownHostsFile={_quoted(known_hosts)}", "GlobalKnownHostsFile=/dev/null", f"HostKeyAlias={known_hosts.name}",
+                    "VerifyHostKeyDNS=no", "StrictHostKeyChecking=yes"]  # fmt: skip
     else:
         # The user's files, but never a key that nobody has looked at.
         options.append("StrictHostKeyChecking=yes")
     return ["ssh", "-T", *(part for option in options for part in ("-o", option)), "--", host.to, f"exec sh -c {shlex.quote(script)}"]
+
+
+def _quoted(path: Path) -> str:
+    """A path as ssh_config(5) takes it whole: it parts at blanks, and has a meaning for `%`."""
+    return '"' + str(path).replace("%", "%%") + '"'
 
 
 class Refusal(enum.Enum):
@@ -48,6 +53,7 @@ class Refusal(enum.Enum):
     NOT_LET_IN = enum.auto()
     NO_SHELL = enum.auto()
     NOT_EXECUTED = enum.auto()
+    TOO_OLD = enum.auto()
     FULL_DISK = enum.auto()
     OTHER = enum.auto()
 
@@ -78,6 +84,8 @@ MEANINGS = (
             "Free some 30 MB there, or set XDG_CACHE_HOME there to another disk."),
     Meaning(Refusal.NOT_EXECUTED, r"Exec format error|cannot execute|Permission denied|required file not found",
             "hydrotest-node does not run there", "Is your home there mounted `noexec`? Set XDG_CACHE_HOME there to a directory that is not."),
+    Meaning(Refusal.TOO_OLD, r"GLIBC_|error while loading shared libraries", "hydrotest-node does not run there: its C library is older than the one of this machine",
+            "Use hosts with the same distribution as this machine, or a newer one."),
     Meaning(Refusal.NO_SHELL, r"not found|No such file", "a command is missing there", "It needs sh, uname, head, cut and sha256sum (coreutils or BusyBox)."),
 )  # fmt: skip
 """In this order: a later one may be said besides an earlier one."""

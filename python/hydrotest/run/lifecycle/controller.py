@@ -20,21 +20,20 @@ from hydrotest import __version__
 from hydrotest.analysis.resources.rates import host_rates, service_rates
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.clock import iso
-from hydrotest.errors import BadInputError, HydrotestError, RunFailedError, SystemFailedError
+from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import HostPool, make_host_pool
 from hydrotest.hosts.java import find_java, java_major
 from hydrotest.report.wording.summary import worded
 from hydrotest.run.lifecycle.events import Listener, Planned
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
-from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections, watch_services
+from hydrotest.run.lifecycle.startup import check_memory_there, remove_data, start_systems, watch_connections, watch_services
 from hydrotest.run.lifecycle.survey import survey
 from hydrotest.run.lifecycle.teardown import Teardown, each
 from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
-from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -44,7 +43,6 @@ from hydrotest.store.samples import read_samples
 from hydrotest.summary.model import Status, Summary
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
-from hydrotest.units import show_bytes
 
 
 @dataclass
@@ -70,6 +68,8 @@ class Controller:
         self.teardown = Teardown(listener)
         self.runner: TrialRunner | None = None
         self.environment: dict[str, Any] = {}
+        self._is_measured = False
+        """True once a lost host costs nothing any more."""
 
     async def execute(self, only: str | None = None) -> Ended:
         """Runs everything that is not done yet. Cancelling the task ends it cleanly as a partial run."""
@@ -81,6 +81,7 @@ class Controller:
             self._announce(earlier, only)
             await self._prepare()
             await self._measure(earlier, only)
+            self._is_measured = True
             status = "complete" if only is None else "partial"
         except HydrotestError as caught:
             error = caught
@@ -129,7 +130,7 @@ class Controller:
         self.scratch.claim()
         self.site = await make_host_pool(self.experiment, self.scratch.path)
         self.teardown.add("removing the lab", self.site.clear)
-        await self._check_memory()
+        await check_memory_there(self.experiment, self.site)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -141,7 +142,7 @@ class Controller:
 
         def on_loss(host: str, why: str) -> None:
             self.folder.journal("connection lost", host=host, how=why)
-            if not died.done():
+            if not died.done() and not self._is_measured:
                 died.set_result(why)
 
         watch_connections(self.site, self.teardown, on_loss)
@@ -164,16 +165,6 @@ class Controller:
         await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1)
-
-    async def _check_memory(self) -> None:
-        """Raises `BadInputError` where another machine has less memory than is needed there: only now it is known."""
-        needed = memory_needed(self.experiment)
-        for name, host in self.site.hosts.items():
-            there = (await host.facts()).memory_bytes if host.machine else needed[name]
-            if there < needed[name]:
-                raise BadInputError(
-                    f"{name} needs {show_bytes(needed[name])} of memory, and has {show_bytes(there)}", "Make a heap there smaller."
-                )
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")

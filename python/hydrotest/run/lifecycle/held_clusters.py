@@ -18,7 +18,7 @@ from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.hosts.deadlines import SLOW, Patience, until_here
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.scratch import PREFIX, Scratch, clear_abandoned, is_owned, scratch_root
-from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections
+from hydrotest.run.lifecycle.startup import check_memory_there, remove_data, start_systems, watch_connections
 from hydrotest.run.lifecycle.survey import survey
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.spec.models import Experiment
@@ -66,6 +66,7 @@ async def hold(experiment: Experiment, listener: Listener, announce: Callable[[d
         scratch.claim()
         site = await make_host_pool(experiment, scratch.path)
         teardown.add("removing the lab", site.clear)
+        await check_memory_there(experiment, site)
         watch_connections(site, teardown, lambda host, why: on_death(why))
         systems = make_systems(experiment, site.hosts, scratch.path.name, scratch.path, on_death)
         if any(host.is_emulated for host in experiment.hosts.values()):

@@ -9,19 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hydrotest.errors import TrialFailedError
+from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.catalogue import HostPool
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.teardown import Teardown
+from hydrotest.spec.check import memory_needed
+from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
-
-LOG_BYTES_FETCHED = 64 << 20
-"""Of each log on another machine, its end."""
+from hydrotest.units import show_bytes
 
 
 async def start_systems(
@@ -49,6 +50,15 @@ async def start_systems(
             for task in starts:
                 task.cancel()
             await asyncio.gather(*starts, return_exceptions=True)
+
+
+async def check_memory_there(experiment: Experiment, site: HostPool) -> None:
+    """Raises `BadInputError` where another machine has less memory than is needed there: only now it is known."""
+    for name, needed in memory_needed(experiment).items():
+        host = site.hosts[name]
+        there = (await host.facts()).memory_bytes if host.machine else needed
+        if there < needed:
+            raise BadInputError(f"{name} needs {show_bytes(needed)} of memory, and has {show_bytes(there)}", "Make a heap there smaller.")
 
 
 def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str, str], None]) -> None:
@@ -94,14 +104,11 @@ async def _stop(site: HostPool, system: System) -> Sequence[str]:
 
 
 async def _fetch_log(service: RunningService, system: System) -> str | None:
-    """Brings the end of a log of another machine into the run folder. Returns the problem, if any."""
-    if not service.host.machine:
-        return None
+    """Brings a log of another machine into the run folder. Returns the problem, if any."""
     try:
-        text = await service.host.tail(service.log, LOG_BYTES_FETCHED)
+        await fetch_file(service.host, service.log, Path(system.logs))
     except (OSError, TrialFailedError) as error:
         return f"the log of {service.name} stays on {service.host.name}: {error}"
-    Path(system.logs, service.log.name).write_bytes(text)
     return None
 
 

@@ -10,14 +10,15 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load.spark import Application, Submitted
+from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.workloads.base import Bench
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import driver_service
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.store import layout
-from hydrotest.systems.spark.system import SparkSystem
+from hydrotest.systems.spark.system import CONF, PROPERTIES, SparkSystem
 
-PROPERTIES = "spark.conf"
+PORT_TRIES = 100
 
 
 async def submission(
@@ -34,13 +35,28 @@ async def submission(
     `jars`: folders of jars that it needs in addition to Spark's; `extra`: properties of its own. The
     experiment's `config` takes precedence.
     """
-    events = (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
+    events = events_on(bench, host)
     await host.make_folder(events)
-    await place(host, folder, {PROPERTIES: system.render_application(host, events, extra or {})})
-    jar = job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version)
-    argv = [str(system.home / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
+    await system.bring(host)
+    own = {**(extra or {}), **(await _ports(system, host) if host.machine else {})}
+    await place(host, folder, system.render_application(host, events, own))
+    jar = await host.copy_of(job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version))
+    argv = [str(system.home_on(host) / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(folder / PROPERTIES), "--class", MAINS[job], str(jar)]  # fmt: skip
-    return Application(argv, system.environment(host, system.conf, folder), system.names)
+    return Application(argv, system.environment(host, folder / CONF, folder), system.names)
+
+
+def events_on(bench: Bench, host: Host) -> PurePath:
+    """Where the event logs of drivers on a host are: the run folder, or a folder there."""
+    return host.data_directory / layout.SPARK_EVENTS if host.machine else (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
+
+
+async def _ports(system: SparkSystem, driver: Host) -> dict[str, PropertyValue]:
+    """Ports of an application that the network between machines lets pass; executors of one machine take the next ones."""
+    return {
+        "spark.driver.port": await driver.free_port(), "spark.driver.blockManager.port": await driver.free_port(),
+        "spark.blockManager.port": await system.workers[0].free_port(), "spark.port.maxRetries": PORT_TRIES,
+    }  # fmt: skip
 
 
 D = TypeVar("D", bound=Submitted)
@@ -72,6 +88,7 @@ class LongLivedDriver(Generic[D]):
         self._start = start
         self.system = expected(bench.systems["spark"], SparkSystem)
         self.driver: D | None = None
+        self._log = PurePath()
         self.starts = 0
         """Number of starts."""
 
@@ -83,7 +100,7 @@ class LongLivedDriver(Generic[D]):
             self.starts += 1
             label = f"{self.name}-driver-{self.starts}"
             folder = self.host.scratch(self.bench.run) / label
-            log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
+            self._log = log = self.system.log_folder(self.host) / f"{label}.log"
             jars, extra = self._needs()
             application = await submission(self.bench, self.system, self.host, folder, self.job, jars, extra)
             self.driver = await self._start(application, folder, log)
@@ -93,6 +110,16 @@ class LongLivedDriver(Generic[D]):
     async def leave(self) -> None:
         """Ends the driver; another may be started later."""
         if self.driver is not None:
-            await self.driver.stop()
-            await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
-            self.driver = None
+            driver, self.driver = self.driver, None
+            try:
+                await driver.stop()
+                await self.bench.runner.sampling.unwatch(self.host.name, driver_service(self.name))
+            finally:
+                await self._fetch()
+
+    async def _fetch(self) -> None:
+        """Brings what a driver on another machine has written into the run folder."""
+        run = self.bench.runner.folder.path
+        await fetch_file(self.host, self._log, run / layout.SYSTEM_LOGS)
+        for log in await self.host.glob(events_on(self.bench, self.host), "*") if self.host.machine else ():
+            await fetch_file(self.host, log, run / layout.SPARK_EVENTS)

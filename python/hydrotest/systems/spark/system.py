@@ -8,16 +8,16 @@ Source: Spark's "Security" page, "Spark RPC"; `SecurityManager` and `CommandUtil
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.files import Private
-from hydrotest.hosts.java import find_java
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import Command, Placement, Ready, System, claim_port, processors_option, resource
@@ -29,6 +29,7 @@ from hydrotest.systems.spark.home import find_spark
 from hydrotest.units import show_count
 
 CONF = "conf"
+PROPERTIES = "spark.conf"
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 DAEMON: dict[str, PropertyValue] = {
     # The REST server takes submissions without authentication, and the web pages take requests to end an
@@ -37,6 +38,8 @@ DAEMON: dict[str, PropertyValue] = {
     "spark.ui.killEnabled": False,
 }
 """Properties of a master or worker."""
+LOGGING = {f"{CONF}/log4j2.properties": resource("hydrotest.systems.spark", "log4j2.properties")}
+"""Of daemons and applications alike."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,11 @@ class SparkSystem(System):
         self.names = {host.address: host.name for host in self.workers}
         """Host names by address, for Spark's reports of its executors."""
         self.version = "unknown"
-        self.home = self.conf = self._java = PurePath()
+        self.home = PurePath()
+        """Spark on the controller's machine; `home_on` has it on a host."""
+        self._homes: dict[str, PurePath] = {}
+        self._java_homes: dict[str, PurePath] = {}
+        """Both by machine."""
         self._port = 0
         self._status_url = ""
         self._slots = 0
@@ -90,20 +97,30 @@ class SparkSystem(System):
         return f"spark://{self.endpoints[0]}"
 
     async def start(self, say: ProgressCallback) -> None:
-        self.home, self.version = find_spark(self.spec.home, self.spec.release, say)
+        self.home, self.version = await asyncio.to_thread(find_spark, self.spec.home, self.spec.release, say)
         say(f"spark {self.version}: starting a master and {show_count(len(self.workers), 'worker')}")
         self._port = await claim_port(self.master, self.spec.port, "spark")
-        self._java = find_java().resolve()
+        for host in self.hosts:
+            await self.bring(host)
         status = await self.master.free_port()
         self._status_url = f"http://{self.master.address}:{status}/json/"
         master = self._master(status)
-        self.conf = self.folder_of(self.master, master.name) / CONF
         await self._start_daemon(master)
         await self._await_ready(Ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE"))
         for index, host in enumerate(self.workers):
             await self._start_daemon(await self._worker(index, host, self.spec.cores or (await host.facts()).cores))
         (alive,) = self.ready()
         self._slots = _status(await self._await_ready(alive))["cores"]
+
+    async def bring(self, host: Host) -> None:
+        """Makes Spark and a Java known on a host, and brings Spark there if need be; for one that is to have a driver, too."""
+        if host.machine not in self._homes:
+            self._java_homes[host.machine] = (await host.java()).parent.parent
+            self._homes[host.machine] = await host.copy_of(Path(self.home))
+
+    def home_on(self, host: Host) -> PurePath:
+        """Spark's folder on a host that it was brought to."""
+        return self._homes[host.machine]
 
     def _master(self, status_port: int) -> Daemon:
         arguments = ["--host", self.master.address, "--port", str(self._port), "--webui-port", str(status_port)]
@@ -134,15 +151,12 @@ class SparkSystem(System):
     def render(self) -> dict[str, str]:
         """A daemon's files: a configuration folder of our own, free of the distribution's and the user's
         settings."""
-        return {
-            f"{CONF}/log4j2.properties": resource("hydrotest.systems.spark", "log4j2.properties"),
-            f"{CONF}/spark-defaults.conf": Private(properties_text(DAEMON | self._authentication)),
-        }
+        return {**LOGGING, f"{CONF}/spark-defaults.conf": Private(properties_text(DAEMON | self._authentication))}
 
     def command(self, daemon: Daemon) -> Command:
         """How a daemon is started."""
         folder = self.folder_of(daemon.host, daemon.name)
-        argv = [str(self.home / "bin" / "spark-class"), daemon.main, *daemon.arguments]
+        argv = [str(self.home_on(daemon.host) / "bin" / "spark-class"), daemon.main, *daemon.arguments]
         env = self.environment(daemon.host, folder / CONF, folder) | {"SPARK_DAEMON_MEMORY": f"{SPARK_DAEMON_BYTES // 2**20}m"}
         if self.spec.jvm:
             env["SPARK_DAEMON_JAVA_OPTS"] = " ".join(self.spec.jvm)
@@ -155,16 +169,18 @@ class SparkSystem(System):
         `folder`, gets shuffles and spills. By default that is /tmp: another disk than the one that is
         measured and bounded, and a killed executor leaves them there.
         """
-        java_home = self._java.parent.parent
+        java_home = str(self._java_homes[host.machine])
+        if not host.machine:
+            java_home = os.environ.get("JAVA_HOME", java_home)
         # Executors take their environment from their worker, so that they too know the cores of its host.
         cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
-        return {"SPARK_HOME": str(self.home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
-                "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": os.environ.get("JAVA_HOME", str(java_home)), **cores}  # fmt: skip
+        return {"SPARK_HOME": str(self.home_on(host)), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
+                "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": java_home, **cores}  # fmt: skip
 
-    def render_application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> Private:
-        """The private properties file of an application: the contents of `application`, and its
-        authentication."""
-        return Private(properties_text(self.application(host, events, own) | self._authentication))
+    def render_application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> dict[str, str]:
+        """An application's files: its private properties (`application`, and its authentication), and a
+        configuration folder."""
+        return {PROPERTIES: Private(properties_text(self.application(host, events, own) | self._authentication)), **LOGGING}
 
     def application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
         """Settings of an application whose driver runs on `host`, with its `own`; without its authentication.

@@ -15,6 +15,8 @@ const PREFIX: &str = "hydrotest-run-";
 /// Prefix of a folder's name until it has a lock.
 const BEGUN: &str = ".";
 const LOCK: &str = "owner.lock";
+/// Where a lab's files are, below a run's folder.
+const LAB: &str = "lab";
 /// No other user may read the systems' data: with logins, their stores help to guess passwords.
 const OWN: u32 = 0o700;
 /// Another run may take a folder without a lock for left, and remove it: then it is made again.
@@ -65,7 +67,11 @@ pub fn sweep(root: &Path) -> io::Result<Value> {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_ours = name.strip_prefix(BEGUN).unwrap_or(&name).starts_with(PREFIX);
-        if is_ours && entry.file_type()?.is_dir() && remove_left(&entry.path())? {
+        let path = entry.path();
+        // An emulated host's disk may still be mounted below: only `hydrotest down` there can remove that.
+        let may_go = is_ours && path.is_dir() && !path.is_symlink() && !path.join(LAB).exists();
+        // What cannot be removed, or ends just now, keeps no run from beginning.
+        if may_go && remove_left(&path).unwrap_or(false) {
             removed.push(name);
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::frames::{BODY_BYTES_MAX, Outbox, Reply, refusal};
 
-/// Suffix of a file's name until it is complete.
+/// Suffix of a file's name until it is complete; before it stands what tells one upload from another.
 const PARTIAL: &str = ".partial";
 /// Mode of folders that only come to be as parents; the user's umask applies.
 const ANY_FOLDER: u32 = 0o777;
@@ -24,7 +24,8 @@ pub enum Input {
 /// Writes an upload as it comes. Without its end, what was there before stays.
 pub fn upload(out: &Outbox, id: u64, path: &Path, mode: u32, input: &Receiver<Input>) {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(PARTIAL);
+    // Another run may bring the same file at the same time.
+    name.push(format!(".{}-{id}{PARTIAL}", std::process::id()));
     let partial = path.with_file_name(name);
     let written = begin(path, &partial, mode).and_then(|mut file| {
         loop {
@@ -53,7 +54,7 @@ fn begin(path: &Path, partial: &Path, mode: u32) -> io::Result<File> {
     if path.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EISDIR));
     }
-    // Left by a controller that was killed.
+    // Left by an earlier process of this number.
     absent(fs::remove_file(partial))?;
     OpenOptions::new().write(true).create_new(true).mode(mode).open(partial)
 }

@@ -106,8 +106,11 @@ pub enum Reply {
     Failed { errno: Option<i32>, error: String },
 }
 
-/// The next request with its body; None at the end of the input.
-pub fn read(from: &mut impl BufRead) -> Result<Option<(Header<Request>, Vec<u8>)>, String> {
+/// A request with its body.
+pub type Frame = (Header<Request>, Vec<u8>);
+
+/// The next request; None at the end of the input.
+pub fn read(from: &mut impl BufRead) -> Result<Option<Frame>, String> {
     let mut line = String::new();
     match from.read_line(&mut line) {
         Ok(0) => return Ok(None),
@@ -145,14 +148,21 @@ struct Queue {
 impl Outbox {
     /// Sends a reply; waits while too much waits already.
     pub fn send(&self, id: u64, message: Reply, body: &[u8]) {
+        let queue = self.queue();
+        let queue = self
+            .changed
+            .wait_while(queue, |queue| queue.bytes > WAITING_BYTES_MAX && !queue.is_closed);
+        drop(queue.unwrap_or_else(PoisonError::into_inner));
+        self.send_now(id, message, body);
+    }
+
+    /// Sends a reply and does not wait: for the thread that listens, which must not be held up by those that speak.
+    pub fn send_now(&self, id: u64, message: Reply, body: &[u8]) {
         let bytes = body.len();
         let mut frame = serde_json::to_vec(&Header { id, bytes, message }).expect("replies are plain data");
         frame.push(b'\n');
         frame.extend_from_slice(body);
         let mut queue = self.queue();
-        while queue.bytes > WAITING_BYTES_MAX && !queue.is_closed {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
         if !queue.is_closed {
             queue.bytes += frame.len();
             queue.frames.push_back(frame);
@@ -162,7 +172,7 @@ impl Outbox {
 
     /// Sends an answer or a refusal.
     pub fn answer(&self, id: u64, answer: io::Result<Value>) {
-        self.send(
+        self.send_now(
             id,
             answer.map_or_else(|error| refusal(&error), |result| Reply::Done { result }),
             &[],

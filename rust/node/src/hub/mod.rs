@@ -59,7 +59,8 @@ pub fn run() -> Result<(), String> {
         heard: Mutex::new(Instant::now()),
     });
     // Not by std's stdout: a fault in hydrotest itself is reported there, and must not wait for us.
-    let stdout = rustix::io::dup(std::io::stdout()).map_err(|error| format!("stdout cannot be kept: {error}"))?;
+    let stdout = rustix::io::fcntl_dupfd_cloexec(std::io::stdout(), 3)
+        .map_err(|error| format!("stdout cannot be kept: {error}"))?;
     hub.thread("output", |hub| hub.out.write_to(File::from(stdout)));
     if let Some(lease_s) = settings.lease_s {
         let lease = Duration::try_from_secs_f64(lease_s).map_err(|error| format!("a lease of {lease_s} s: {error}"))?;
@@ -109,7 +110,7 @@ impl Hub {
 
     fn serve(self: &Arc<Self>, Header { id, message, .. }: Header<Request>, body: Vec<u8>) {
         match message {
-            Request::Beat => self.out.send(id, Reply::Beat, &[]),
+            Request::Beat => self.out.send_now(id, Reply::Beat, &[]),
             Request::Start { argv, grace_s } => {
                 if let Err(error) = processes::start(self, id, &argv, grace_s) {
                     self.out.answer(id, Err(error));
@@ -117,7 +118,7 @@ impl Hub {
             }
             Request::Input => {
                 let input = self.inputs().get(&id).cloned();
-                if !input.is_some_and(|input| input.send(Input::Data(body)).is_ok()) {
+                if input.is_none_or(|input| input.send(Input::Data(body)).is_err()) {
                     self.out.answer(id, Err(io::Error::from_raw_os_error(libc::EPIPE)));
                 }
             }

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use serde_json::{Value, json};
 
 /// State LISTEN in /proc/net/tcp.
@@ -16,7 +16,7 @@ const LISTEN: &str = "0A";
 /// outgoing connection nor another hub gets it meanwhile. Only a service with `SO_REUSEADDR` can bind it, which
 /// Java, Rust and most others ask for.
 pub fn reserve(port: u16) -> Option<OwnedFd> {
-    let holder = socket(AddressFamily::INET, SocketType::STREAM, None).ok()?;
+    let holder = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).ok()?;
     // Without SO_REUSEADDR, so that it fails where any process has the port.
     bind(&holder, &SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))).ok()?;
     sockopt::set_socket_reuseaddr(&holder, true).ok()?;

@@ -88,7 +88,7 @@ pub fn start(hub: &Arc<Hub>, id: u64, argv: &[String], grace_s: f64) -> io::Resu
     let pid = Pid::from_child(&child);
     let grace = Duration::try_from_secs_f64(grace_s).unwrap_or_default();
     hub.processes.running().insert(id, (pid, grace));
-    hub.out.send(id, Reply::Started { pid: child.id() }, &[]);
+    hub.out.send_now(id, Reply::Started { pid: child.id() }, &[]);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (stdin, stdout, stderr) = (stdin.expect("piped"), stdout.expect("piped"), stderr.expect("piped"));
     hub.thread("input", move |hub| feed(hub, id, stdin, &input));

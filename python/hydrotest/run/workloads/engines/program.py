@@ -20,12 +20,12 @@ from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load import kafka as load_kafka
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
-from hydrotest.run.workloads.submission import PROPERTIES
+from hydrotest.run.workloads.submission import events_on
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
-from hydrotest.systems.spark.system import SparkSystem
+from hydrotest.systems.spark.system import CONF, PROPERTIES, SparkSystem
 
 PAUSES = 2.0
 """Multiple of the longest pause that was seen."""
@@ -149,14 +149,15 @@ class JobEngine(ProgramEngine):
         system = expected(self.bench.systems["spark"], SparkSystem)
         await system.take(self.leave)
         jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
-        events = (self.bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
+        events = events_on(self.bench, self.host)
         await self.host.make_folder(events)
+        await system.bring(self.host)
         own = {"spark.jars": ",".join(map(str, jars))}
-        await place(self.host, folder, {PROPERTIES: system.render_application(self.host, events, own)})
+        await place(self.host, folder, system.render_application(self.host, events, own))
         argv = [
-            str(system.home / "bin" / "spark-submit"),
+            str(system.home_on(self.host) / "bin" / "spark-submit"),
             "--properties-file",
             str(folder / PROPERTIES),
             str(Path(self.spec.submit or "").resolve()),
         ]
-        return argv, {**system.environment(self.host, system.conf, folder), "PYSPARK_PYTHON": sys.executable}
+        return argv, {**system.environment(self.host, folder / CONF, folder), "PYSPARK_PYTHON": sys.executable}
