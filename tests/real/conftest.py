@@ -162,17 +162,18 @@ def below(root: int) -> list[int]:
 
 
 def nodes_of(controller: int, subcommand: str) -> list[int]:
-    """Nodes that a process has started; those of another run on this machine are not ours to harm."""
-    found = []
+    """Nodes that a process has started by its hubs; those of another run on this machine are not ours to harm."""
+    nodes: dict[int, tuple[int, bytes]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             text = (entry / "cmdline").read_bytes().split(b"\0")
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:  # it has just ended
             continue
-        if parent == controller and text[0].endswith(b"hydrotest-node") and subcommand.encode() in text:
-            found.append(int(entry.name))
-    return found
+        if text[0].endswith(b"hydrotest-node"):
+            nodes[int(entry.name)] = parent, text[-2]
+    hubs = {pid for pid, (parent, what) in nodes.items() if parent == controller and what == b"hub"}
+    return [pid for pid, (parent, what) in nodes.items() if parent in hubs and what == subcommand.encode()]
 
 
 class Pressed(Silent):
