@@ -113,7 +113,7 @@ async def test_what_a_signal_ended_is_known(hub: Hub) -> None:
 
 @pytest.mark.parametrize("end", ["close", "kill"])
 async def test_nothing_outlives_the_connection(tmp_path: Path, end: str) -> None:
-    """A hub that is told to end, and one that is killed."""
+    """A hub that is closed, and one that is killed."""
     hub = await Hub.open("there", HUB)
     service, supervisor = await asleep(hub, tmp_path)
     if end == "close":

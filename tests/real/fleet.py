@@ -97,7 +97,7 @@ class Fleet:
         return subprocess.run(self.wrap(argv), capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
     def cut(self, name: str, is_up: bool = False) -> None:
-        """Takes a machine's ssh link away, or gives it back; nothing there or here is told."""
+        """Takes a machine's ssh link away, or gives it back; no connection ends by that."""
         _ip("-n", self.namespace("s"), "link", "set", f"{self.tag}{name[0]}eth0", "up" if is_up else "down")
 
 

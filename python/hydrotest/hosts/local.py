@@ -32,12 +32,27 @@ def node_binary() -> Path:
     return Path(found)
 
 
-def hub_command() -> Sequence[str]:
-    """The command of a hub on this machine."""
-    return [str(node_binary()), "hub"]
+class OnThisMachine(Reached):
+    """A host that has the controller's files and programs."""
+
+    def hub_command(self) -> Sequence[str]:
+        return [str(node_binary()), "hub"]
+
+    @property
+    def machine(self) -> str:
+        """See `Host`."""
+        return ""
+
+    async def java(self) -> PurePath:
+        """See `Host`."""
+        return find_java().resolve()
+
+    async def copy_of(self, path: Path) -> PurePath:
+        """See `Host`."""
+        return path
 
 
-class LocalHost(Reached):
+class LocalHost(OnThisMachine):
     """The machine that the controller runs on."""
 
     def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
@@ -47,21 +62,8 @@ class LocalHost(Reached):
         self.address = address
         self._scratch = scratch.resolve()
 
-    def hub_command(self) -> Sequence[str]:
-        return hub_command()
-
     def node_command(self) -> Sequence[str]:
         return [str(node_binary())]
-
-    @property
-    def machine(self) -> str:
-        return ""
-
-    async def java(self) -> PurePath:
-        return find_java().resolve()
-
-    async def copy_of(self, path: Path) -> PurePath:
-        return path
 
     @property
     def processors(self) -> int | None:

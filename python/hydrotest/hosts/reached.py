@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -13,7 +14,7 @@ from hydrotest.hosts.hub import BinaryFor, Hub
 from hydrotest.hosts.node import Node
 
 
-class Reached:
+class Reached(ABC):
     """Files, nodes and ports of a host, through one hub that is opened when it is first needed."""
 
     address: str
@@ -23,13 +24,13 @@ class Reached:
         self._hub: Hub | None = None
         self._opening = asyncio.Lock()
 
+    @abstractmethod
     def hub_command(self) -> Sequence[str]:
         """The command that gives the stdin and stdout of this host's hub."""
-        raise NotImplementedError
 
+    @abstractmethod
     def node_command(self) -> Sequence[str]:
         """How hydrotest-node is started by the hub, without its subcommand."""
-        raise NotImplementedError
 
     @property
     def lease_s(self) -> float | None:

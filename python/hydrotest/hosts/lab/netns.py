@@ -13,16 +13,14 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from hydrotest.hosts.base import HostFacts
-from hydrotest.hosts.java import find_java
 from hydrotest.hosts.lab.disk import Disk
 from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import cpu_model, hub_command, node_binary
+from hydrotest.hosts.local import OnThisMachine, cpu_model, node_binary
 from hydrotest.hosts.node import Node
 from hydrotest.hosts.ports import FREE_PORT_MIN
-from hydrotest.hosts.reached import Reached
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 UNLIMITED = ("sample", "clock", "sink")
@@ -52,10 +50,11 @@ def machine_cores() -> float:
 _ports = itertools.count(FREE_PORT_MIN + 1)
 
 
-class NetnsHost(Reached):
+class NetnsHost(OnThisMachine):
     """A network namespace and control groups on this machine.
 
-    It shares the file system; its data's disk is its own.
+    It shares the file system; its data's disk is its own. Its hub stays outside: its nodes enter the host,
+    those that only observe not its groups.
     """
 
     def __init__(
@@ -71,10 +70,6 @@ class NetnsHost(Reached):
         self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
 
-    def hub_command(self) -> Sequence[str]:
-        # It stays outside: its nodes enter the host, those that only observe not its groups.
-        return hub_command()
-
     def node_command(self) -> Sequence[str]:
         return [str(node_binary()), "--enter-namespace", str(self._place)]
 
@@ -86,16 +81,6 @@ class NetnsHost(Reached):
 
     async def facts(self) -> HostFacts:
         return HostFacts(cores=self.processors, memory_bytes=self.memory_bytes, kernel=platform.release(), cpu_model=cpu_model())
-
-    @property
-    def machine(self) -> str:
-        return ""
-
-    async def java(self) -> PurePath:
-        return find_java().resolve()
-
-    async def copy_of(self, path: Path) -> PurePath:
-        return path
 
     @property
     def processors(self) -> int:
