@@ -76,7 +76,7 @@ async def test_long_lines_come_whole(hub: Hub) -> None:
     script = f"""
 import json, sys
 sys.stdin.readline()
-print(json.dumps({{"event": "hello", "protocol": 2}}), flush=True)
+print(json.dumps({{"event": "hello", "protocol": 3}}), flush=True)
 settings = sys.stdin.readline()
 print(json.dumps({{"event": "done", "result": ["x" * {length}, len(settings)]}}), flush=True)
 sys.stdin.read()
@@ -94,7 +94,7 @@ async def test_what_cannot_be_started_says_why(hub: Hub, tmp_path: Path) -> None
 
 
 async def test_the_last_words_of_a_node_are_kept(hub: Hub) -> None:
-    script = 'import sys; sys.stdin.readline(); print(\'{"event": "hello", "protocol": 2}\', flush=True); sys.exit(\'no luck\')'
+    script = 'import sys; sys.stdin.readline(); print(\'{"event": "hello", "protocol": 3}\', flush=True); sys.exit(\'no luck\')'
     node = await hub.start("tool", [sys.executable, "-c", script], {})
     with pytest.raises(TrialFailedError, match="exit code 1: no luck"):
         await node.expect("done")
@@ -173,7 +173,7 @@ async def test_what_is_no_hub_is_named_with_its_last_words(tmp_path: Path) -> No
 
 
 async def test_a_host_that_says_nonsense_is_lost(tmp_path: Path) -> None:
-    hello = '{"event": "hello", "protocol": 2}'
+    hello = '{"event": "hello", "protocol": 3}'
     script = tmp_path / "shell"
     script.write_text(f"#!/bin/sh\necho '{hello}'; echo '{{\"say\": \"dance\"}}'; cat > /dev/null\n")
     script.chmod(0o700)

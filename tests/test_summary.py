@@ -203,6 +203,9 @@ def test_end_to_end_latencies_are_told_with_the_clocks_error() -> None:
     unknown = end_to_end_sentence(summary_of(**{"generator": [followed], "hosts": [host(0.0), {}]}))
     assert unknown is not None
     assert "not compared" in unknown
+    compared = end_to_end_sentence(summary_of(**{"generator": [followed | {"clock_error_ms": 0.25}], "hosts": [host(0.001), host(0.0)]}))
+    assert compared is not None
+    assert "0.25 ms" in compared
     # Alone it catches up, and has no latencies.
     assert end_to_end_sentence(summary_of(**{"generator": [followed | {"tenancy": "isolated"}], "hosts": [host(0.0)]})) is None
 

@@ -28,7 +28,20 @@ from hydrotest.verdicts import problem as p
 from hydrotest.verdicts.evidence import InsideLine, Line, ServiceLine, SignLine, ThrottledLine, UseLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean, Squeezed, Usage, Wait
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound
-from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, Failure, Lack, Lacking, OfWorkload, Rule, SlowJob, Throttled, TooLong
+from hydrotest.verdicts.trial import (
+    Check,
+    ClocksDiffer,
+    Disturbance,
+    Disturbing,
+    Failure,
+    Lack,
+    Lacking,
+    OfWorkload,
+    Rule,
+    SlowJob,
+    Throttled,
+    TooLong,
+)
 
 GOLDEN = Path(__file__).parent / "golden" / "wording.txt"
 
@@ -48,12 +61,13 @@ LACKS = (
 )  # fmt: skip
 CHECKS = (
     Check(Rule.LATENCY, False, 61.2, 50.0, "ms", percentile="p99"), Check(Rule.LATENCY, False, None, 50.0, "ms", percentile="p50"),
+    Check(Rule.LATENCY, True, 31.2, 50.0, "ms", percentile="p99", clock_error=2.4),
     Check(Rule.ACHIEVED, False, 0.913, 0.995), Check(Rule.ACHIEVED, False, 0.2, 0.995, gave_up=True),
     Check(Rule.BACKLOG, False, 1234.0, 50.0, "/s"), Check(Rule.BACKLOG, False, None, 50.0, "/s", is_of_dataflow=True),
     Check(Rule.ERRORS, False, 70, 0, errors={"MESSAGE_TOO_LARGE": 70}), Check(Rule.LOSS, False, 3, 0, lost=2, corrupted=1),
     Check(Rule.UNSTEADY, False, 0.12, 0.05), Check(Rule.UNSTEADY, False, None, 0.05), Check(Rule.GENERATOR, False, lacks=LACKS[:2]),
 )  # fmt: skip
-FAILURES = (*CHECKS, TooLong(6), Throttled(1200, 31.0), SlowJob(12.5, 10.0), SlowJob(None, 10.0))
+FAILURES = (*CHECKS, TooLong(6), ClocksDiffer(20.3, 41.2, 50.0, "p99"), Throttled(1200, 31.0), SlowJob(12.5, 10.0), SlowJob(None, 10.0))
 WHY_NOT = (
     b.NotSqueezed(b.Unsqueezed.NOTHING_TO_TAKE), b.NotSqueezed(b.Unsqueezed.TOO_SHORT, 5, 20.0, 125.0),
     b.NotSqueezed(b.Unsqueezed.TEST_FAILS, detail="sort-by-key"), b.NotSqueezed(b.Unsqueezed.REFUSED, detail="the cgroup is read-only"),

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -126,21 +127,27 @@ KUBECTL = """#!/bin/sh
 [ "$1 $2 $4" = "exec -i --" ] || exit 64
 pod=$3; shift 4
 exec nsenter --target "$(cat "{folder}/$pod.pid")" --mount --uts --ipc --net --pid --root --wd \
-  setpriv --reuid 12001 --regid 12001 --clear-groups env HOME=/home/alice "$@"
+  setpriv --reuid 12001 --regid 12001 --clear-groups env HOME=/home/alice HYDROTEST_CLOCK_AHEAD_S="$(cat "{folder}/$pod.ahead")" "$@"
 """
+
+
+def pods(fleet: Fleet, folder: Path, ahead_s: Mapping[str, float] = MappingProxyType({})) -> dict[str, dict[str, object]]:
+    """The hosts by a stand-in for `kubectl exec -i`; the pods are the machines. Some of their clocks may be ahead."""
+    kubectl = folder / "kubectl"
+    kubectl.write_text(KUBECTL.replace("{folder}", str(folder)))
+    kubectl.chmod(0o755)
+    hosts: dict[str, dict[str, object]] = {}
+    for name, host in HOSTS.items():
+        pod = host["to"]
+        (folder / f"{pod}.pid").write_text(str(fleet.machines[pod].sshd))
+        (folder / f"{pod}.ahead").write_text(str(ahead_s.get(pod, 0.0)))
+        hosts[name] = {"connect": "command", "command": [str(kubectl), "exec", "-i", pod, "--"], "address": host["address"]}
+    return hosts
 
 
 @pytest.mark.long
 def test_a_run_by_a_command_is_as_one_by_ssh(fleet: Fleet, tmp_path: Path) -> None:
-    """A stand-in for `kubectl exec -i`; the pods are the machines."""
-    kubectl = tmp_path / "kubectl"
-    kubectl.write_text(KUBECTL.replace("{folder}", str(tmp_path)))
-    kubectl.chmod(0o755)
-    hosts = {}
-    for name, host in HOSTS.items():
-        pod = host["to"]
-        (tmp_path / f"{pod}.pid").write_text(str(fleet.machines[pod].sshd))
-        hosts[name] = {"connect": "command", "command": [str(kubectl), "exec", "-i", pod, "--"], "address": host["address"]}
+    hosts = pods(fleet, tmp_path)
     before = sum(machine.logins() for machine in fleet.machines.values())
     done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -148,6 +155,32 @@ def test_a_run_by_a_command_is_as_one_by_ssh(fleet: Fleet, tmp_path: Path) -> No
     assert (summary["status"], [one["lost"] for one in summary["integrity"]]) == ("complete", [0])
     assert sum(machine.logins() for machine in fleet.machines.values()) == before
     assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+@pytest.mark.long
+def test_latencies_between_hosts_know_how_their_clocks_differ(fleet: Fleet, tmp_path: Path) -> None:
+    """The producer's clock is a quarter of a second ahead, the consumer's five seconds behind."""
+    followed = {
+        "hosts": pods(fleet, tmp_path, {"alpha": 0.25, "jump": -5.0}),
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["b"]}},
+        "workloads": {
+            "ingest": {"kind": "kafka-produce", "on": "a", "record_size": "100 B"},
+            "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
+        },
+        "objectives": {"drain": {"p99": "2 s"}},
+        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "60 s"}}],
+    }
+    done = run(fleet, written(tmp_path, {**KAFKA, **followed}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    (trial,) = [json.loads(file.read_text()) for file in (tmp_path / "out/trials").glob("*soak*/trial.json")]
+    (load,) = [load for load in trial["loads"] if load["workload"] == "drain"]
+    # The machines share a kernel, and so a clock: they are that far from each other only by what the test adds.
+    assert 0 < load["clock_error_s"] < 0.02
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    (drain,) = [row for row in summary["soak"][0]["workloads"] if row["workload"] == "drain"]
+    assert 0 < drain["latency_ms"]["p50"] < 100
+    # Their samples lie in the window, too.
+    assert {row["host"] for row in summary["usage"]} == set(HOSTS)
 
 
 def started(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:

@@ -241,9 +241,12 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     its last trial."""
     at_limit = {(row.workload, row.tenancy): row.at_limit for row in limits}
     best: dict[tuple[str, Tenancy], tuple[tuple[bool, bool, int], Trial]] = {}
+    clock_errors_ms: dict[tuple[str, Tenancy], float] = {}
     for trial in measured_trials(trials):
         for load in trial.loads if trial.purpose != Purpose.ALL_OUT else []:
             key = load.workload, trial.tenancy
+            if load.clock_error_s is not None:
+                clock_errors_ms[key] = max(load.clock_error_s * 1e3, clock_errors_ms.get(key, 0.0))
             is_open = load.offered is not None
             rank = (is_open and trial.number in at_limit.get(key, ()), is_open, trial.number)
             if load.is_generated and (key not in best or rank > best[key][0]):
@@ -260,6 +263,7 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
             wait_p99_ms=room.wait_p99_ms if measured.load.offered is not None else None,
             memory_bytes=measured.load.outcome.memory_bytes_max if measured.load.outcome else None,
             has_room=room.has_room, lacks=list(room.lacks), why_not=[], trial=trial.number,
+            clock_error_ms=clock_errors_ms.get((workload, tenancy)),
         ))  # fmt: skip
     return rows
 

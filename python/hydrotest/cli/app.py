@@ -86,16 +86,25 @@ def init(template: str | None = None, *, systems: str | None = None, on: str | N
 
 
 @app.command
-def check(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
-    """Validate an experiment and print its plan; starts nothing."""
+def check(experiment: Path, *, hosts: Hosts = None, contact: Flag = False, as_json: Json = False) -> int:
+    """Validate an experiment and print its plan; starts nothing.
+
+    Parameters
+    ----------
+    experiment
+        The experiment file.
+    contact
+        Ask the clusters that are there already (`attach`) what they are, change nothing, and print what a run would do to them, with the
+        hash that `run --yes` wants.
+    """
     from hydrotest.cli.commands.check import check
 
-    return check(experiment, hosts, as_json)
+    return check(experiment, hosts, contact, as_json)
 
 
 @app.command
 def run(experiment: Path, *, hosts: Hosts = None, out: Path | None = None, only: str | None = None,
-        resume: Annotated[bool, Parameter(negative=())] = False, as_json: Json = False) -> int:  # fmt: skip
+        resume: Annotated[bool, Parameter(negative=())] = False, yes: str | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Run an experiment.
 
     Parameters
@@ -108,10 +117,67 @@ def run(experiment: Path, *, hosts: Hosts = None, out: Path | None = None, only:
         Run only the tests of this kind, e.g. isolated.
     resume
         Go on after the last finished trial of the run in --out.
+    yes
+        For clusters that are there already: the hash of the plan that `check --contact` has printed. Without it nothing is done to them.
     """
     from hydrotest.cli.commands.run import run
 
-    return run(experiment, hosts, out, only, resume, as_json)
+    return run(experiment, hosts, out, only, resume, yes, as_json)
+
+
+@app.command
+def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "20MB/s", time: str = "5min",
+          partitions: int | None = None, replication: int | None = None, tls: Flag = False, authority: Path | None = None,
+          certificate: Path | None = None, key: Path | None = None, sasl: str | None = None, user: str | None = None,
+          password_env: str | None = None, password_file: Path | None = None, write: Path | None = None, out: Path | None = None,
+          yes: Flag = False, as_json: Json = False) -> int:  # fmt: skip
+    """Find out what a cluster takes that is there already, within bounds and under guard. First it shows what it will do, and asks.
+
+    Parameters
+    ----------
+    cluster
+        The cluster by some of its brokers, e.g. kafka://b1:9092,b2:9092.
+    p99
+        The objective: the longest acceptable p99 of an acknowledged record.
+    size
+        Size of a record.
+    bytes
+        The most that is written a second; as much is read back.
+    time
+        How long it takes.
+    partitions
+        Partitions of its topics; two for each broker if not given.
+    replication
+        Copies of each partition; 3, or as many as there are brokers, if not given.
+    tls
+        Connections are encrypted.
+    authority
+        File of the certificates that sign those of the brokers, PEM; this machine's own if not given.
+    certificate
+        File of a certificate of ours, PEM.
+    key
+        File of its private key, PEM.
+    sasl
+        Mechanism of the login; SCRAM-SHA-512 if a user is given.
+    user
+        The user who logs in.
+    password_env
+        The environment variable that holds the password.
+    password_file
+        The file whose first line is the password.
+    write
+        Leave the experiment in this file.
+    out
+        Folder for the run; by default runs/NAME-TIME.
+    yes
+        Go on without a question.
+    """
+    from hydrotest.cli.commands.probe import Asked, probe
+
+    asked = Asked(
+        p99, size, bytes, time, partitions, replication, tls, authority, certificate, key, sasl, user, password_env, password_file
+    )
+    return probe(cluster, asked, write, out, yes, as_json)
 
 
 @app.command

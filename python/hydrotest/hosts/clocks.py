@@ -1,18 +1,30 @@
-"""Offsets between hosts' clocks: they bound the accuracy of latencies between hosts."""
+"""The clocks of a run's machines.
+
+All wall times of a run are the controller's. Each machine's clock is compared with that of one of them, over the
+network that the data takes: what is between two machines depends on these comparisons only. How far that one is
+from the controller's clock is known by the connection to its hub, and matters only for the start of a trial.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from hydrotest.hosts.base import Host
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.node import Node
 
 EXCHANGES = 20
+LEAD_S = 0.1
+"""From `go` to second 0: by then every generator has received it and its threads are up."""
+LEAD_ROUND_TRIPS = 3
+"""At least so many times the longest way to a host and back."""
 
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """A host's clock relative to ours."""
+    """A host's clock relative to another."""
 
     offset_s: float
     """Positive if it is ahead."""
@@ -20,21 +32,97 @@ class ClockOffset:
     """The true offset differs from it by at most this."""
 
 
-async def clock_offset(host: Host) -> ClockOffset:
-    """Asks a host for its time.
+SAME = ClockOffset(0.0, 0.0)
 
-    The answer was given between question and arrival, so half the shortest round trip bounds the error
-    (F. Cristian, "Probabilistic clock synchronization", 1989).
-    """
-    node = await host.node("clock", {})
+
+@dataclass(frozen=True)
+class Comparison:
+    """All clocks at one moment."""
+
+    by_machine: Mapping[str, ClockOffset] = field(default_factory=dict)
+    """Relative to that of one of the machines; empty where there is one machine."""
+    reference: ClockOffset = SAME
+    """That of the one machine, relative to the controller's."""
+
+    def ahead_s(self, host: Host) -> float:
+        """How far a host's clock is ahead of the controller's."""
+        return self.reference.offset_s + self.by_machine.get(host.machine, SAME).offset_s
+
+    @property
+    def lead_s(self) -> float:
+        """Time between `go` and second 0."""
+        return max(LEAD_S, LEAD_ROUND_TRIPS * 2 * self.reference.error_s)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The clocks before a trial, by which its times are corrected, and after it."""
+
+    before: Comparison
+    after: Comparison
+
+    def error_s(self, machine: str) -> float:
+        """By how much a machine's corrected clock may have been wrong at any time of the trial.
+
+        A clock that drifts, or is set, is furthest off at the end.
+        """
+        first, last = (one.by_machine.get(machine, SAME) for one in (self.before, self.after))
+        return max(first.error_s, abs(last.offset_s - first.offset_s) + last.error_s)
+
+    def between_s(self, some: Iterable[Host], others: Iterable[Host]) -> float:
+        """By how much a time from one of these hosts to one of the others may be wrong, at most."""
+        pairs = [(one.machine, other.machine) for one in some for other in others]
+        return max((self.error_s(one) + self.error_s(other) for one, other in pairs if one != other), default=0.0)
+
+
+class Clocks:
+    """Compares the clocks of hosts' machines, as often as asked."""
+
+    def __init__(self, hosts: Iterable[Host] = ()) -> None:
+        machines: dict[str, Host] = {}
+        for host in hosts:
+            machines.setdefault(host.machine, host)
+        # What is on the controller's machine has the controller's clock.
+        self._hosts = [host for machine, host in machines.items() if machine]
+        self._node: Node | None = None
+        self._address = ""
+
+    async def compare(self) -> Comparison:
+        """The clocks now. Raises `TrialFailedError` where one does not answer."""
+        if not self._hosts:
+            return Comparison()
+        reference, *others = self._hosts
+        if self._node is None:
+            self._address = f"{reference.address}:{await reference.free_port()}"
+            self._node = await reference.node("clock", {"listen": self._address if others else None})
+        from_here = await _offset(self._node)
+        asking = [ask(host, "clock-offset", {"of": self._address, "exchanges": EXCHANGES}) for host in others]
+        offsets = [ClockOffset(**found) for found in await asyncio.gather(*asking)]
+        return Comparison({host.machine: offset for host, offset in zip(others, offsets, strict=True)}, from_here)
+
+    async def close(self) -> str | None:
+        """Ends what it has started. Returns the problem, if any."""
+        node, self._node = self._node, None
+        return None if node is None else await node.close()
+
+
+async def clock_offset(host: Host) -> ClockOffset:
+    """Asks a host for its time, relative to the controller's."""
+    node = await host.node("clock", {"listen": None})
     try:
-        found = []
-        for _ in range(EXCHANGES):
-            asked = time.time()
-            await node.command("report")
-            stated = float((await node.expect("clock"))["wall_s"])
-            heard = time.time()
-            found.append(ClockOffset(stated - (asked + heard) / 2, (heard - asked) / 2))
+        return await _offset(node)
     finally:
         await node.close()
+
+
+async def _offset(node: Node) -> ClockOffset:
+    """The answer was given between question and arrival, so half the shortest round trip bounds the error
+    (F. Cristian, "Probabilistic clock synchronization", 1989)."""
+    found = []
+    for _ in range(EXCHANGES):
+        asked = time.time()
+        await node.command("report")
+        stated = float((await node.expect("clock"))["wall_s"])
+        heard = time.time()
+        found.append(ClockOffset(stated - (asked + heard) / 2, abs(heard - asked) / 2))
     return min(found, key=lambda offset: offset.error_s)

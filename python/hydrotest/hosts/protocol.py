@@ -7,7 +7,7 @@ from typing import Any
 
 from hydrotest.errors import MissingToolError
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raise it with every change that the other side would not understand, here and in rust/core/src/wire.rs."""
 GREETING = {"protocol": PROTOCOL}
 """The controller's first line; the node's is the event `hello`."""

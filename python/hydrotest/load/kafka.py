@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator, shared
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, KafkaProduce
 from hydrotest.spec.workload import SHARES_MAX
 
 REQUESTS_IN_FLIGHT = 5
@@ -23,8 +23,6 @@ PRODUCERS_PER_TRIAL = SHARES_MAX
 """Producer ids set aside for each trial, so that no two trials share one."""
 PRODUCERS_MAX = 1 << 16
 """The ids start again after so many; a topic is written in one trial only."""
-RECORD_OVERHEAD_BYTES = 10
-"""Overhead of the batch format for a small record."""
 VERIFY_S_MAX = 600.0
 
 
@@ -38,11 +36,12 @@ class Parted(Protocol):
     def replication(self) -> int: ...
 
 
-async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parted, config: Mapping[str, str] | None = None) -> None:
-    """Makes a topic and waits until it can be used. `config` are settings of the topic itself."""
+async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parted, config: Mapping[str, str] | None = None) -> str | None:
+    """Makes a topic and waits until it can be used. `config` are settings of the topic itself. Returns its id, where
+    brokers give one."""
     question = {"query": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
-    await ask(host, "query", {"kafka": question})
+    return (await ask(host, "query", {"kafka": question}))["id"]  # type: ignore[no-any-return]
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
@@ -51,9 +50,9 @@ async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
     return int(answer["records"])
 
 
-async def delete_topic(host: Host, cluster: Cluster, topic: str) -> None:
-    """Deletes a topic of our own."""
-    await ask(host, "query", {"kafka": {"query": "delete_topic", "cluster": cluster.wire(), "topic": topic}})
+async def delete_topic(host: Host, cluster: Cluster, topic: str, identity: str | None = None) -> None:
+    """Deletes a topic of our own: the one with that id, whatever else has its name."""
+    await ask(host, "query", {"kafka": {"query": "delete_topic", "cluster": cluster.wire(), "topic": topic, "id": identity}})
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
@@ -61,7 +60,7 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
 
     Full batches for each of the requests that a connection may have outstanding.
     """
-    per_batch = max(1, int(workload.batch_size // (workload.record_bytes + RECORD_OVERHEAD_BYTES)))
+    per_batch = max(1, int(workload.batch_size // (workload.record_bytes + BATCH_BYTES_PER_RECORD)))
     return REQUESTS_IN_FLIGHT * workload.partitions * per_batch
 
 
@@ -106,24 +105,27 @@ over. Follow: with the producers, until the time is over and all that they wrote
 
 def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
               offered: float | None = None, retries: bool = False, is_even: bool = True,
-              committed: bool = False, burst: int = 0) -> list[Generator]:  # fmt: skip
+              committed: bool = False, burst: int = 0, bytes_per_s: float | None = None) -> list[Generator]:  # fmt: skip
     """A consuming generator on each host; each reads a part of the partitions.
 
     When the topic is followed, `offered` is the rate at which it is written. `is_even`: records become
     readable evenly; `burst`: how many become readable at once. With `retries` they outlive a broker's
-    absence; `committed`: they leave out records that no transaction has committed.
+    absence; `committed`: they leave out records that no transaction has committed; `bytes_per_s`: they
+    read no more than that, together.
     """
     settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
-                "shares": len(hosts), "nice": NICE}  # fmt: skip
+                "shares": len(hosts), "nice": NICE,
+                **({} if bytes_per_s is None else {"bytes_per_s": bytes_per_s / len(hosts)})}  # fmt: skip
     make = partial(Generator, name, "kafka-consume", offered=offered, is_even=is_even, burst=burst, follows=reading == "follow")
     return [make(host, "consume", {**settings, "share": share}, share) for share, host in enumerate(hosts)]
 
 
-def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None) -> Generator:
+def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None,
+             bytes_per_s: float | None = None) -> Generator:  # fmt: skip
     """Reads a topic from its first record to its end and checks each; see `consumers`.
 
     `level`: the level of all its log records.
     """
-    (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed)
+    (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed, bytes_per_s=bytes_per_s)
     return reader if level is None else replace(reader, settings={**reader.settings, "level": level})

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.node import Event, Node
 from hydrotest.kinds.registry import WORKLOADS
@@ -25,9 +26,6 @@ from hydrotest.store.trial_lines import TrialLines
 
 NICE = -10
 """Requested where allowed; the actual value is kept with the trial."""
-
-START_LEAD_S = 0.1
-"""From `go` to second 0: by then every generator has received it and its threads are up."""
 
 CONNECT = Patience.of(connections_to_all_nodes_by_a_slow_machine=SLOW * 100.0)
 """The generator itself waits for leaders, transactions and each connection at most so long in total."""
@@ -112,6 +110,8 @@ class Generator:
 
 
 OnSecond = Callable[[Generator, Event], None]
+ONE_CLOCK = Comparison()
+"""Generators on the controller's machine have its clock."""
 
 
 class RunningGenerator:
@@ -181,20 +181,22 @@ class RunningGenerator:
 
 
 async def run_generators(generators: list[Generator], folder: Path, on_go: Callable[[], None], on_second: OnSecond,
-                         drains: Sequence[Callable[[], Awaitable[None]]] = (), patience_s: float = 0.0) -> list[Load]:  # fmt: skip
+                         drains: Sequence[Callable[[], Awaitable[None]]] = (), patience_s: float = 0.0,
+                         clocks: Comparison = ONE_CLOCK) -> list[Load]:  # fmt: skip
     """Runs generators together: all are connected before the first record, and all begin at one time.
 
     The generators of one workload give one load. `drains` complete what is under way for followers, when
-    the others have ended. `patience_s`: how long generators may be paused on purpose. Raises
-    `TrialFailedError`, also where one does not end. None is left behind in any case.
+    the others have ended. `patience_s`: how long generators may be paused on purpose. `clocks`: those of
+    their hosts. Raises `TrialFailedError`, also where one does not end. None is left behind in any case.
     """
     running: list[RunningGenerator] = []
     try:
         for generator in generators:
             running.append(await RunningGenerator.start(generator))
         on_go()
-        start_wall_s = time.time() + START_LEAD_S
-        await asyncio.gather(*(one.node.command("go", start_wall_s=start_wall_s) for one in running))
+        start_wall_s = time.time() + clocks.lead_s
+        going = [one.node.command("go", start_wall_s=start_wall_s, ahead_s=clocks.ahead_s(one.generator.host)) for one in running]
+        await asyncio.gather(*going)
         async with asyncio.TaskGroup() as group:
             tasks = {one: group.create_task(one.finish(folder, on_second, patience_s)) for one in running}
             followers = [one for one in running if one.generator.follows]

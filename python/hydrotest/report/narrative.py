@@ -148,15 +148,19 @@ def _latency_sentence(summary: Summary) -> str:
 
 def end_to_end_sentence(summary: Summary) -> str | None:
     """A consumer's response times, and their accuracy; None if no consumer followed the writes."""
-    followed = [
-        row.workload for row in summary.generator if (row.kind == "kafka-consume" and row.tenancy == "combined") or row.kind == "dataflow"
-    ]
+    followed = [row for row in summary.generator if (row.kind == "kafka-consume" and row.tenancy == "combined") or row.kind == "dataflow"]
     if not followed:
         return None
-    stated = f"Those of {', '.join(dict.fromkeys(followed))} are end to end, from a record's intended start to its arrival, "
+    stated = f"Those of {', '.join(dict.fromkeys(row.workload for row in followed))} are end to end, from a record's intended start to its arrival, "
     bounds = sorted((abs(host.clock.offset_s) + host.clock.error_s for host in summary.hosts if host.clock), reverse=True)
     if len(summary.hosts) == 1:
         return stated + "both read off one host's clock."
+    compared = [row.clock_error_ms for row in followed]
+    if None not in compared:
+        worst = max(error for error in compared if error is not None)
+        if worst == 0:
+            return stated + "both read off one machine's clock."
+        return stated + f"exact to {worst:.2f} ms: the hosts' clocks are compared before and after each trial."
     if len(bounds) < len(summary.hosts):
         return stated + "between hosts whose clocks were not compared."
     return stated + f"between hosts whose clocks differ by at most {sum(bounds[:2]) * 1e3:.2f} ms, as far as they were compared."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.check_attached import check_attached
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import Remote
 from hydrotest.spec.lines import Document, Path_
@@ -38,6 +39,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
         checker.known(name, experiment.workloads, "the workload", ("objectives", name))
     for index, test in enumerate(experiment.tests):
         test.check(index, experiment, checker)
+    check_attached(experiment, checker)
 
 
 def _check_networks(experiment: Experiment, checker: Checker) -> None:

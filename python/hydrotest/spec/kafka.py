@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from hydrotest.spec.attach import Attachable, Secret
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
@@ -28,6 +30,10 @@ RECORD_BYTES_MAX = 1_000_000
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
 LEVEL_LETTERS_MAX = 8
+DELETED_AFTER_S = 60.0
+"""Brokers delete the segments of a deleted topic so long after it: the default of `file.delete.delay.ms`."""
+BATCH_BYTES_PER_RECORD = 10
+"""What the format of batches adds to a small record."""
 LOG_RECORD_BYTES_MIN = 32
 """What accounts for a record, and its level."""
 
@@ -35,20 +41,54 @@ LOG_RECORD_BYTES_MIN = 32
 class KafkaSecurity(Security):
     """Security of Kafka's client listener. The brokers connect to each other unencrypted, on separate ports.
     hydrotest creates the authority, certificates and password for the run and removes them at its end; they
-    cannot be given. Not possible with a `dataflow` on this Kafka."""
+    cannot be given. Not possible with a `dataflow` on this Kafka. Of a cluster that is there already (`attach`), they are
+    what clients need."""
 
     sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Mechanism by which clients log in.")
+    authority: str | None = Field(
+        None, description="With `attach`: file of the certificates that sign those of the brokers, PEM; this machine's own if not given."
+    )
+    certificate: str | None = Field(None, description="With `attach`: file of a certificate of ours, PEM.")
+    key: str | None = Field(None, description="With `attach`: file of its private key, PEM.")
+    user: str | None = Field(None, description="With `attach`: the user who logs in.")
+    password: Secret | None = Field(None, description="With `attach`: where the user's password is.")
+
+    of_attached: ClassVar[tuple[str, ...]] = ("authority", "certificate", "key", "user", "password")
+
+    def check_access(self, is_attached: bool, checker: Checker) -> None:
+        """Raises `BadInputError` for what brokers that are there need, or what new ones make themselves."""
+        place: Path_ = ("systems", "kafka", "security")
+        given = [key for key in self.of_attached if getattr(self, key) is not None]
+        if not is_attached:
+            if given:
+                raise checker.fail((*place, given[0]), f"hydrotest makes `{given[0]}` itself for brokers that it starts",
+                                   "Leave it out, or use `attach` for brokers that are there.")  # fmt: skip
+            return
+        if "client_certificates" in self.model_fields_set:
+            raise checker.fail((*place, "client_certificates"), "a cluster that is there needs a certificate that you give",
+                               "Write `certificate` and `key` instead.")  # fmt: skip
+        if any(key in given for key in ("authority", "certificate", "key")) and not self.tls:
+            raise checker.fail((*place, given[0]), f"`{given[0]}` is for encrypted connections", "Add `tls: true`.")
+        if (self.certificate is None) != (self.key is None):
+            raise checker.fail(place, "a certificate is used with its key", "Give both `certificate` and `key`.")
+        if (self.sasl is None) != (self.user is None) or (self.user is None) != (self.password is None):
+            raise checker.fail(place, "a login needs `sasl`, `user` and `password`",
+                               "Write all three, e.g. `sasl: SCRAM-SHA-512, user: hydrotest, password: {env: KAFKA_PASSWORD}`.")  # fmt: skip
 
 
-class Kafka(JavaSystem):
-    """Apache Kafka in KRaft mode; each host is broker and controller."""
+class Kafka(Attachable, JavaSystem):
+    """Apache Kafka in KRaft mode; each host is broker and controller. Or a cluster that is there already (`attach`), also of
+    another make that speaks Kafka's protocol."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["hosts"]}, {"required": ["attach"]}]})
+    only_started: ClassVar[frozenset[str]] = frozenset({"release", "config", "heap", "home", "jvm", "port"})
 
     may_be_remote: ClassVar[bool] = True
 
     release: Annotated[Literal["4.3", "3.9"], BeforeValidator(str), WithJsonSchema({"enum": ["4.3", "3.9", 4.3, 3.9]})] = Field(
         "4.3", description="Pinned release, unless `home` or KAFKA_HOME names another."
     )
-    hosts: list[Name] = Field(min_length=1, description="A broker on each of these hosts.")
+    hosts: list[Name] = Field(default_factory=list, description="A broker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Lines of server.properties, passed through.")
     heap: SizeBytes = Field(1024 * MIB, description="Java heap of each broker.")
     security: KafkaSecurity | None = Field(None, description="Encryption and logins of clients.")
@@ -66,9 +106,11 @@ class Kafka(JavaSystem):
         return [(host, self.heap) for host in self.hosts]
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        self.check_attached(name, experiment, checker)
         super().check(name, experiment, checker)
         if self.security is not None:
             self.security.check(name, checker)
+            self.security.check_access(self.is_attached, checker)
 
 
 def _acks(value: object) -> object:
@@ -152,6 +194,15 @@ class KafkaProduce(Scheduled):
         """Key, value and headers of a record, on average."""
         return self.record_size.middle + self.beside_value_bytes
 
+    @property
+    def written_bytes(self) -> float:
+        return self.record_bytes
+
+    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+        # A topic is deleted after its trial, its segments some time later.
+        at_once = min(trials, 1 + math.ceil(DELETED_AFTER_S / (seconds + OVERHEAD_S)))
+        return round(rate_per_s * (self.record_bytes + BATCH_BYTES_PER_RECORD) * seconds * self.replication * at_once)
+
     is_squeezable: ClassVar[bool] = True
     needs_reader: ClassVar[bool] = True
 
@@ -165,7 +216,7 @@ class KafkaProduce(Scheduled):
         kafka = experiment.systems.of(Kafka)
         if kafka is None:
             raise checker.fail(place, f"{name} needs the system kafka", "Add it under `systems`.")
-        if self.replication > len(kafka.hosts):
+        if self.replication > len(kafka.hosts) and not kafka.is_attached:
             raise checker.fail(
                 (*place, "replication"),
                 f"replication {self.replication} needs as many brokers; there are {len(kafka.hosts)}",

@@ -148,7 +148,8 @@ class Experiment(Model):
     @property
     def needs_java_here(self) -> bool:
         """True if one of its systems runs Java on this machine."""
-        return any(SYSTEMS[name].needs_java for name in self.systems.present()) and not all(host.is_remote for host in self.hosts.values())
+        started = [name for name, system in self.systems.present().items() if not system.is_attached]
+        return any(SYSTEMS[name].needs_java for name in started) and not all(host.is_remote for host in self.hosts.values())
 
     def objective(self, workload: str) -> Objective:
         """The workload's objective; an empty one bounds only errors and loss."""

@@ -31,6 +31,11 @@ class System(Model):
     may_be_remote: ClassVar[bool] = False
     """It can be on machines of their own (`connect: ssh` or `command`)."""
 
+    @property
+    def is_attached(self) -> bool:
+        """It is a cluster that is there already."""
+        return False
+
     if TYPE_CHECKING:
 
         @property

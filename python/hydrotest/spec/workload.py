@@ -84,6 +84,15 @@ class Workload(Model):
         return None
 
     @property
+    def written_bytes(self) -> float:
+        """Payload that an operation writes on average."""
+        return 0.0
+
+    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+        """The most that its data takes on the disks of a cluster, all copies together, over trials of that length."""
+        return 0
+
+    @property
     def own_client(self) -> Client | None:
         """The client that applies the load; None if it has no client."""
         return None

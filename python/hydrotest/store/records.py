@@ -249,6 +249,9 @@ class Load(Record):
     """Its event log, below the run folder."""
     files: FilesPass | None = None
     """The pass of a workload of files."""
+    clock_error_s: float | None = None
+    """By how much its latencies may be wrong, since they begin and end by different hosts' clocks; null where
+    they do not, or where that is not known."""
     source: str | None = None
     """For a dataflow: the workload that feeds it, in the same trial."""
     hops: list[Hop] = Field(default_factory=list)

@@ -24,4 +24,6 @@ class Generator(Row):
     has_room: bool | None = Field(description="True: it was not the limit.")
     lacks: list[Lack] = Field(default_factory=list, description="What it had too little of, as codes and figures.")
     why_not: list[str] = Field(default_factory=list, description=IN_WORDS)
+    clock_error_ms: Number | None = Field(None, description="By how much its latencies may be wrong, since they begin and end by "
+                                          "different hosts' clocks; the most of its trials.")  # fmt: skip
     trial: int | None = Field(None, description=TRIAL)

@@ -78,6 +78,12 @@ class Placement:
         """Hosts by name."""
         return [self.hosts[name] for name in names]
 
+    def askers(self, system: str) -> list[Host]:
+        """The hosts from which load comes on a system, each once."""
+        experiment = self.experiment
+        using = [name for name, workload in experiment.workloads.items() if system in workload.uses]
+        return self.at(list(dict.fromkeys(host for name in using for host in experiment.generator_hosts(name))))
+
 
 class System(ABC):
     """One system under test, placed on hosts."""

@@ -53,6 +53,14 @@ class NothingCompleted:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """The limit is that of systems whose hosts were not seen: what binds inside them is not known."""
+
+    systems: tuple[str, ...]
+    code: Literal["unseen"] = "unseen"
+
+
+@dataclass(frozen=True)
 class MachineFull:
     """The cores of the machine that hosts are emulated on were used up: hosts do not get their share."""
 
@@ -335,7 +343,7 @@ class Against:
 
 
 Cause = (
-    NoRoom | NotSampled | NothingCompleted | MachineFull | NearCeiling | FullInside | NothingNear | Provable | Together | InFlight | Doubled
+    NoRoom | NotSampled | NothingCompleted | Unseen | MachineFull | NearCeiling | FullInside | NothingNear | Provable | Together | InFlight | Doubled
     | NotSqueezed | NotTried | Collapsed | NotSeparated | Unthrottled | HadRoom | LowerBound | RoomLeft | ObjectiveMissed | Binds | Relieved
     | NothingMoves | AlsoFull | NoGauge | Doubt | Against
 )  # fmt: skip

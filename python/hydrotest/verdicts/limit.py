@@ -77,6 +77,8 @@ class Lower(StrEnum):
 
     NONE_REJECTED = "none-rejected"
     """No higher rate was rejected."""
+    ALLOWED = "allowed"
+    """`most` allows no higher rate on this cluster."""
     NONE_TRIED = "none-tried"
     """Nothing above the isolated limits is tried together."""
 

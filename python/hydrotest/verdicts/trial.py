@@ -60,6 +60,8 @@ class Check:
     unit: str | None = None
     percentile: str | None = None
     """For `latency`."""
+    clock_error: float | None = None
+    """For a `latency` between two hosts: by how much it may be wrong."""
     errors: Mapping[str, int] = field(default_factory=dict, hash=False)
     """For `errors`: how many by name."""
     gave_up: bool = False
@@ -84,6 +86,18 @@ class TooLong:
 
 
 @dataclass(frozen=True)
+class ClocksDiffer:
+    """A latency between two hosts is so near its bound that their clocks decide: the trial is void."""
+
+    error_ms: float
+    """By how much it may be wrong."""
+    value: float
+    bound: float
+    percentile: str
+    code: Literal["clocks-differ"] = "clocks-differ"
+
+
+@dataclass(frozen=True)
 class Throttled:
     """The broker throttled this client, which was above its quota."""
 
@@ -101,7 +115,9 @@ class SlowJob:
     code: Literal["slow-job"] = "slow-job"
 
 
-Failure = Check | TooLong | Throttled | SlowJob
+Failure = Check | TooLong | ClocksDiffer | Throttled | SlowJob
+Void = TooLong | ClocksDiffer
+"""Why a trial counts neither way."""
 """Why a trial was not sustained, or does not count."""
 
 

@@ -1,7 +1,13 @@
 //! Time: one monotonic clock for every duration, and its offset to wall time for times that leave the
 //! process.
 
+use std::sync::OnceLock;
+
 use rustix::time::{ClockId, clock_gettime};
+
+/// A variable of the environment: by so many seconds this process's wall clock is ahead. For tests of hosts whose
+/// clocks differ, on a machine that has one clock.
+pub const AHEAD: &str = "HYDROTEST_CLOCK_AHEAD_S";
 
 /// Nanoseconds since an arbitrary fixed point; never goes back. All durations come from differences of these.
 pub fn monotonic_ns() -> u64 {
@@ -10,7 +16,15 @@ pub fn monotonic_ns() -> u64 {
 
 /// Nanoseconds since the Unix epoch. Only for time stamps, never for durations.
 pub fn wall_ns() -> u64 {
-    read_ns(ClockId::Realtime)
+    read_ns(ClockId::Realtime).saturating_add_signed(own_ahead_ns())
+}
+
+fn own_ahead_ns() -> i64 {
+    static AHEAD_NS: OnceLock<i64> = OnceLock::new();
+    *AHEAD_NS.get_or_init(|| {
+        let given = std::env::var(AHEAD).ok().and_then(|text| text.parse::<f64>().ok());
+        (given.unwrap_or_default() * 1e9) as i64
+    })
 }
 
 /// CPU time consumed by the calling thread, in nanoseconds.
@@ -39,6 +53,14 @@ impl WallOffset {
         let middle = before + (after - before) / 2;
         Self {
             offset_ns: i128::from(wall) - i128::from(middle),
+        }
+    }
+
+    /// The same with a wall clock that this one is ahead of by so many seconds.
+    #[must_use]
+    pub fn behind_by(self, ahead_s: f64) -> Self {
+        Self {
+            offset_ns: self.offset_ns - (ahead_s * 1e9) as i128,
         }
     }
 

@@ -122,11 +122,12 @@ impl Control {
         emit(&Event::Done { result });
     }
 
-    /// Waits for `go` and returns the wall time to begin at, in seconds since the epoch; None if `stop` came first.
-    pub fn wait_for_go(&self) -> Option<f64> {
+    /// Waits for `go`. Returns the wall time to begin at, in seconds since the epoch, and how far this host's clock
+    /// is ahead of the one that it is of; None if `stop` came first.
+    pub fn wait_for_go(&self) -> Option<(f64, f64)> {
         loop {
             match self.commands.recv() {
-                Ok(Command::Go { start_wall_s }) => return Some(start_wall_s),
+                Ok(Command::Go { start_wall_s, ahead_s }) => return Some((start_wall_s, ahead_s)),
                 Ok(Command::Stop) | Err(_) => return None,
                 Ok(_) => {}
             }

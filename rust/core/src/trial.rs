@@ -78,14 +78,14 @@ pub struct Finished<R> {
 
 /// Waits for `go`: the clocks, and second 0 (monotonic). None if `stop` came first.
 fn begin(control: &Control) -> Result<Option<(WallOffset, u64)>, String> {
-    let Some(start_wall_s) = control.wait_for_go() else {
+    let Some((start_wall_s, ahead_s)) = control.wait_for_go() else {
         return Ok(None);
     };
-    let wall = WallOffset::take();
+    let wall = WallOffset::take().behind_by(ahead_s);
     let lead_s = start_wall_s - wall.wall_s(monotonic_ns());
     if lead_s.abs() > LEAD_S_MAX {
         return Err(format!(
-            "the trial is to begin {lead_s:.1} s from now: this host's clock differs from the controller's; set it (chrony, NTP)"
+            "the trial is to begin {lead_s:.1} s from now: this host's clock has changed since it was compared with the controller's; set it (chrony, NTP)"
         ));
     }
     Ok(Some((wall, wall.monotonic_ns((start_wall_s * 1e9) as u64))))

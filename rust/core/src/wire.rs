@@ -13,7 +13,7 @@ use crate::arrival_process::{Arrivals, Stretch};
 
 /// Raise it with every change that the other side would not understand, here and in
 /// `python/hydrotest/hosts/protocol.py`.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The controller's first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,8 +90,9 @@ impl LoadSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Begin at this wall time, seconds since the epoch: the same for all generators of a trial.
-    Go { start_wall_s: f64 },
+    /// Begin at this wall time, seconds since the epoch: the same for all generators of a trial. It is that of the
+    /// controller's clock, as are all times that they report and write; theirs is ahead of it by `ahead_s`.
+    Go { start_wall_s: f64, ahead_s: f64 },
     /// For a generator that reads others' records: they have ended, and nothing more will come.
     Written,
     /// End early, but report the results so far.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use hydrotest_core::cluster::ClusterSettings;
 use kafka_protocol::messages::alter_user_scram_credentials_request::ScramCredentialUpsertion;
@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::batch::Identity;
 use crate::connection::Connection;
-use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing, topic_name};
+use crate::contact::{contact, ids};
+use crate::protocol::{CONCURRENT_TRANSACTIONS, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
 /// Only topics that hydrotest made are deleted; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
@@ -59,8 +60,20 @@ pub enum AdminQuery {
     },
     /// The number of records written to a topic, including those that transactions add.
     Ends { cluster: ClusterSettings, topic: String },
-    /// Deletes a topic of our own.
-    DeleteTopic { cluster: ClusterSettings, topic: String },
+    /// Deletes a topic of our own: the one with that id, where it is known, so that no other topic of the same name is.
+    DeleteTopic {
+        cluster: ClusterSettings,
+        topic: String,
+        #[serde(default)]
+        id: Option<String>,
+    },
+    /// What a cluster says of itself; changes nothing.
+    Contact { cluster: ClusterSettings },
+    /// The ids of topics by name; null for one that is not there.
+    Ids {
+        cluster: ClusterSettings,
+        topics: Vec<String>,
+    },
 }
 
 /// Answers one query as plain data.
@@ -82,8 +95,8 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             replication,
             config,
         } => {
-            create_topic(&Access::new(cluster)?, topic, *partitions, *replication, config)?;
-            Ok(serde_json::json!({}))
+            let id = create_topic(&Access::new(cluster)?, topic, *partitions, *replication, config)?;
+            Ok(serde_json::json!({ "id": id }))
         }
         AdminQuery::SetScram {
             cluster,
@@ -111,10 +124,12 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             let (_, ends) = await_ends(&Access::new(cluster)?, topic)?;
             Ok(serde_json::json!({ "records": ends.values().sum::<i64>() }))
         }
-        AdminQuery::DeleteTopic { cluster, topic } => {
-            delete_topic(&Access::new(cluster)?, topic)?;
+        AdminQuery::DeleteTopic { cluster, topic, id } => {
+            delete_topic(&Access::new(cluster)?, topic, id.as_deref())?;
             Ok(serde_json::json!({}))
         }
+        AdminQuery::Contact { cluster } => contact(&Access::new(cluster)?),
+        AdminQuery::Ids { cluster, topics } => Ok(serde_json::json!(ids(&Access::new(cluster)?, topics)?)),
     }
 }
 
@@ -229,7 +244,7 @@ fn create_topic(
     partitions: i32,
     replication: i16,
     config: &BTreeMap<String, String>,
-) -> Result<()> {
+) -> Result<Option<String>> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
         "topic {topic} does not begin with {OWN_PREFIX}"
@@ -260,7 +275,10 @@ fn create_topic(
         }
     }
     // CreateTopics answers before the leaders exist, and before every broker knows of them.
-    await_ends(access, topic).map(drop)
+    await_ends(access, topic)?;
+    let id = response.topics.first().map(|result| result.topic_id);
+    // Brokers before Kafka 2.8 have none.
+    Ok(id.filter(|id| !id.is_nil()).map(|id| id.to_string()))
 }
 
 /// The leaders and the ends of a topic's partitions; waits for missing or lost ones, with a bound.
@@ -276,16 +294,26 @@ pub fn await_ends(access: &Access, topic: &str) -> Result<(Leaders, BTreeMap<i32
     }
 }
 
-fn delete_topic(access: &Access, topic: &str) -> Result<()> {
+fn delete_topic(access: &Access, topic: &str, id: Option<&str>) -> Result<()> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
         "topic {topic} is not hydrotest's own and stays"
     );
+    let wanted = match id {
+        None => DeleteTopicState::default().with_name(Some(topic_name(topic))),
+        Some(id) => DeleteTopicState::default()
+            .with_name(None)
+            .with_topic_id(id.parse().with_context(|| format!("{id:?} is no topic's id"))?),
+    };
     let request = DeleteTopicsRequest::default()
         .with_timeout_ms(SERVER_TIMEOUT_MS)
-        .with_topics(vec![DeleteTopicState::default().with_name(Some(topic_name(topic)))]);
+        .with_topics(vec![wanted]);
     let response = access.open_any()?.call(&request)?;
     for result in &response.responses {
+        // The topic with that id is gone, whatever has its name now.
+        if result.error_code == UNKNOWN_TOPIC_ID {
+            continue;
+        }
         if let Some(name) = error_name(result.error_code) {
             bail!("topic {topic} was not deleted: {name}");
         }

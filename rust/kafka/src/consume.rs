@@ -123,6 +123,9 @@ struct Consumer {
     recorder: Option<Arc<Mutex<Recorder>>>,
     /// The load is over; records from now on are checked, but no longer counted.
     ended: bool,
+    /// Bytes read so far, and since when: for `bytes_per_s`.
+    read: u64,
+    since_ns: u64,
     /// Records skipped because their transaction was aborted; counted until the load is over, like
     /// `completed`.
     aborted: u64,
@@ -177,6 +180,8 @@ impl Consumer {
             window: None,
             recorder: None,
             ended: false,
+            read: 0,
+            since_ns: 0,
             aborted: 0,
         })
     }
@@ -211,6 +216,9 @@ impl Consumer {
     }
 
     fn read_all(&mut self, window: &Window, end_ns: u64) -> Result<()> {
+        if self.since_ns == 0 {
+            self.since_ns = monotonic_ns();
+        }
         loop {
             let now = monotonic_ns();
             if now >= end_ns || window.stop.load(Relaxed) || self.partitions.iter().all(Partition::is_read) {
@@ -240,6 +248,9 @@ impl Consumer {
             return Ok(());
         }
         let now = monotonic_ns();
+        if now < self.due_ns() {
+            return Ok(());
+        }
         let partition_bytes = self.settings.partition_bytes;
         let open: Vec<FetchPartition> = self
             .partitions
@@ -259,7 +270,7 @@ impl Consumer {
         let request = FetchRequest::default()
             .with_max_wait_ms(FETCH_WAIT_MS)
             .with_min_bytes(1)
-            .with_max_bytes(FETCH_BYTES_MAX)
+            .with_max_bytes(self.fetch_bytes_max())
             .with_isolation_level(i8::from(self.settings.committed))
             .with_topics(vec![
                 FetchTopic::default()
@@ -270,6 +281,20 @@ impl Consumer {
             self.pool.lose(slot, error)?;
         }
         Ok(())
+    }
+
+    /// When the bytes read so far are allowed.
+    fn due_ns(&self) -> u64 {
+        self.settings.bytes_per_s.map_or(0, |most| {
+            self.since_ns + (self.read as f64 / most * 1e9) as u64
+        })
+    }
+
+    /// Of an answer; so much that several fit into a second.
+    fn fetch_bytes_max(&self) -> i32 {
+        self.settings
+            .bytes_per_s
+            .map_or(FETCH_BYTES_MAX, |most| ((most / 10.0) as i32).clamp(1, FETCH_BYTES_MAX))
     }
 
     fn take(&mut self, response: FetchResponse, window: &Window) -> Result<()> {
@@ -311,6 +336,7 @@ impl Consumer {
             let transactions = data.aborted_transactions.iter().flatten();
             let mut aborted = Aborted::new(transactions.map(|one| (one.first_offset, one.producer_id.0)));
             let data = data.records.as_deref().unwrap_or_default();
+            self.read += data.len() as u64;
             checked += partition.check(data, &mut aborted, self.level, &mut self.flaws, arrived)?;
             if partition.is_read() {
                 partition.end_pass(self.settings.reading == Reading::Repeat);

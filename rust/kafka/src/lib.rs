@@ -11,6 +11,7 @@ pub mod compression;
 pub mod connection;
 mod connection_pool;
 pub mod consume;
+pub mod contact;
 mod flight;
 mod lag;
 mod metadata_refresher;

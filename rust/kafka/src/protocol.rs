@@ -9,7 +9,7 @@ use kafka_protocol::error::ResponseError;
 use kafka_protocol::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse, ApiKey, ApiVersionsRequest, ApiVersionsResponse, CreateTopicsRequest,
-    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, EndTxnRequest, EndTxnResponse, FetchRequest,
+    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeLogDirsRequest, DescribeLogDirsResponse, EndTxnRequest, EndTxnResponse, FetchRequest,
     FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse, InitProducerIdRequest, InitProducerIdResponse,
     ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse,
     RequestHeader, ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest,
@@ -24,6 +24,8 @@ const HEADER_BYTES_MAX: usize = 64;
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
 pub const DUPLICATE_SEQUENCE: i16 = 46;
+/// A topic of that id is not there.
+pub const UNKNOWN_TOPIC_ID: i16 = 100;
 /// For a transactional producer: the coordinator has not finished the last transaction yet.
 pub const CONCURRENT_TRANSACTIONS: i16 = 51;
 
@@ -50,6 +52,7 @@ calls! {
     MetadataRequest => MetadataResponse, Metadata, 9..=12;
     CreateTopicsRequest => CreateTopicsResponse, CreateTopics, 5..=7;
     DeleteTopicsRequest => DeleteTopicsResponse, DeleteTopics, 6..=6;
+    DescribeLogDirsRequest => DescribeLogDirsResponse, DescribeLogDirs, 1..=4;
     ListOffsetsRequest => ListOffsetsResponse, ListOffsets, 4..=7;
     ProduceRequest => ProduceResponse, Produce, 7..=9;
     FetchRequest => FetchResponse, Fetch, 11..=12;

@@ -66,6 +66,9 @@ pub struct ConsumeSettings {
     /// Skip aborted records, and those that no transaction has committed yet (Kafka's
     /// `isolation.level=read_committed`).
     pub committed: bool,
+    /// Most bytes a second that are read, where the cluster has other users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
     /// The level of all log records in the topic; a record with another level is in a wrong branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,

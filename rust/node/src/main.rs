@@ -1,5 +1,5 @@
 //! The one binary that hydrotest starts on a host. It takes its settings as a JSON line on stdin,
-//! answers with JSON lines on stdout, listens on nothing, and ends when stdin does.
+//! answers with JSON lines on stdout, listens on nothing but to measure (`sink`, `clock`), and ends when stdin does.
 
 mod admin_query;
 mod ceiling;
@@ -46,8 +46,10 @@ enum Command {
     Supervise,
     /// Receive what `ceiling` on another host sends, and report the rate.
     Sink,
-    /// Report this host's wall time, as often as asked.
+    /// Report this host's wall time, as often as asked, also to other hosts.
     Clock,
+    /// Report how far this host's clock is ahead of another's.
+    ClockOffset,
     /// Occupy a share of each core, ahead of all but generators, until stdin ends.
     CpuHog,
     /// Send a system one admin query: readiness, set-up, the state of what was stored.
@@ -81,6 +83,7 @@ fn main() {
             Command::Supervise => supervise::run(),
             Command::Sink => ceiling::sink(),
             Command::Clock => clock::run(),
+            Command::ClockOffset => clock::offset(),
             Command::CpuHog => cpu_hog::run(),
             Command::Query => admin_query::run(),
             Command::Hub => hub::run(),

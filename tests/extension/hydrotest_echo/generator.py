@@ -1,8 +1,8 @@
 """The generator: a program that speaks the nodes' protocol. Lines of JSON come in on stdin, and go out on stdout; when stdin ends, so does it.
 
 controller                          generator
-{"protocol": 2}                →
-                               ←    {"event": "hello", "protocol": 2}
+{"protocol": 3}                →
+                               ←    {"event": "hello", "protocol": 3}
 settings, with `load`          →
                                ←    {"event": "ready", …} once it is connected
 {"command": "go", …}           →
@@ -213,7 +213,7 @@ async def main() -> None:
         os.nice(load.load["nice"] - os.nice(0))
     emit("ready", pid=os.getpid(), nice=os.nice(0), real_time=False)
     go = json.loads(await stdin.readline())
-    load.begin = float(go["start_wall_s"])
+    load.begin = float(go["start_wall_s"])  # `ahead_s` is 0: it runs on the controller's machine
     commands = asyncio.create_task(follow(stdin, load))
     reports = asyncio.create_task(load.report())
     await load.press()

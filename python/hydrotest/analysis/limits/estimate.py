@@ -51,10 +51,14 @@ def estimated(search: LimitSearch, windows: Sequence[Window], causes: Causes, su
     """Fields of a row of limits. `scale`: what a rate of the search is multiplied by; of a fraction, the isolated limit."""
     found = search.limit(subject)
     estimate = found.estimate
-    low = None if estimate is None else estimate.low
+    value, low = (None, None) if estimate is None else (estimate.value, estimate.low)
+    if value is not None and low is not None and found.is_above:
+        # More than was tried is not claimed.
+        value = max(one.rate for one in windows if one.held)
+        low = min(low, value)
     below = [one for one in windows if not one.held and low is not None and one.rate < low]
     return {
-        "limit": None if estimate is None else estimate.value * scale,
+        "limit": None if value is None else value * scale,
         "low": None if low is None else low * scale,
         "high": None if estimate is None or found.is_above else estimate.high * scale,
         "interval": "90 % credible",

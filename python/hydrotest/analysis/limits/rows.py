@@ -22,6 +22,8 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.intervals import t_interval
 from hydrotest.analysis.statistics.latency import latency_ms, merged
 from hydrotest.kinds.registry import WORKLOADS
+from hydrotest.spec.attach import attached
+from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.models import Experiment, Objective
 from hydrotest.spec.tests.isolated import Isolated
 from hydrotest.spec.workload import LimitBy
@@ -30,7 +32,7 @@ from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit as LimitRow
-from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted
+from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted, Unseen
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
 
@@ -75,6 +77,7 @@ class Limits:
     def _search_row(self, index: int, workload: str) -> LimitRow | None:
         # Of a pipeline there are several, with ever more offered.
         measured = max((m.achieved for m in self._of(index, workload, Purpose.SATURATED)), default=None)
+        allowed = highest_rate(self.experiment, workload)
         saturated = self.decided.saturated(index, workload) or measured
         if saturated is None:
             return None
@@ -82,7 +85,7 @@ class Limits:
             return self._nothing(workload)
         objective = self.experiment.objective(workload)
         judged = [(m, self._verdict(m, objective)) for m in self._of(index, workload, Purpose.SEARCH, Purpose.REPEAT)]
-        search, counted = self._replay(saturated, judged)
+        search, counted = self._replay(saturated, judged, allowed)
         limit = search.limit()
         windows = [Window(m.trial, rate, v.accepted, v.stopped_by) for m, v, rate in counted]
         near = near_limit(windows, limit)
@@ -92,11 +95,12 @@ class Limits:
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         lacks = why_no_room(v for _, v in above)
         suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], lacks, stopped_by)
-        lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [] if above else [Lower.NONE_REJECTED]
+        none = Lower.NONE_REJECTED if allowed is None else Lower.ALLOWED
+        lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [] if above else [none]
         flaws = flaws_of(search)
         return self.common(workload)(
             **estimated(search, windows, self._causes(objective, of)), at_least=limit.estimate is not None and bool(lower),
-            saturated=saturated, latency_ms=Latency.of(latency), stopped_by=stopped_by,
+            saturated=saturated if allowed is None else None, latency_ms=Latency.of(latency), stopped_by=stopped_by,
             latency_includes_failed=sum(m.failed for m, _ in at_limit) if at_limit else None,
             lower_bound=list(lower), at_least_because=[],
             bound_by=self.proven(index, workload, suspicion, self.experiment.generators_apart(workload), stopped_by),
@@ -131,10 +135,10 @@ class Limits:
         return verdict if then is None else replace(verdict, then=(then.accepted, then.stopped_by))
 
     def _replay(
-        self, saturated: float, judged: list[tuple[Measured, Verdict]]
+        self, saturated: float, judged: list[tuple[Measured, Verdict]], allowed: float | None
     ) -> tuple[LimitSearch, list[tuple[Measured, Verdict, float]]]:
         """The search, and the trials that counted with their rates: those that were repeated were disturbed."""
-        search = limit_search(saturated, self.experiment.search)
+        search = limit_search(saturated, self.experiment.search, allowed)
         retries = RetryBudget()
         counted = []
         for measured, verdict in judged:
@@ -151,7 +155,13 @@ class Limits:
         needed = {host for m in trials for host in self.experiment.needs(m.load.workload)}
         uses = uses_in(self.run, windows, self.hosts, needed)
         internals = gauged(self.run, windows, needed)
-        return bound_by(uses, lacks if stopped_by == "generator" else [], stopped_by, internals)
+        found = bound_by(uses, lacks if stopped_by == "generator" else [], stopped_by, internals)
+        unseen = tuple(
+            dict.fromkeys(
+                name for m in trials for name in self.experiment.workloads[m.load.workload].uses if name in attached(self.experiment)
+            )
+        )
+        return replace(found, because=(Unseen(unseen),)) if unseen and found.kind == Kind.UNKNOWN else found
 
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
         """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what

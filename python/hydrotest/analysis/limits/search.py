@@ -34,6 +34,11 @@ LAPSE_SEEN, LAPSE_SD_MAX = 0.12, 0.1
 LAPSE_EVERY = 3
 """Every so many trials one is spent on a rate that surely holds but for lapses, while their share is not known."""
 
+FIRST_SHARE = 0.02
+"""A search from below begins at this share of the highest rate that may be tried …"""
+STEP = 1.5
+"""… and asks for no rate that is more than so many times the highest that held."""
+
 SAME_MAX = 4
 """Windows in a row at one rate at most: what happens for a while must not answer for the system."""
 
@@ -118,6 +123,8 @@ class LimitSearch:
     """Where the limit is expected, as a share of the saturated rate."""
     confidence: float = 0.9
     """Share of windows that hold at the safe rate."""
+    from_below: bool = False
+    """Others use the system: no rate is far above one that held."""
     subjects: tuple[str, ...] = ()
     posteriors: dict[str, Posterior] = field(init=False)
     windows: list[tuple[float, bool]] = field(init=False, default_factory=list)
@@ -187,18 +194,33 @@ class LimitSearch:
         open_ = [one for one in self.posteriors.values() if not (number and self._is_known(one))]
         if not open_ or number >= self.budget:
             return None
+        asked = self._allowed()
+        if self.from_below and all(held for _, held in self.windows) and asked[-1] < self._asked[-1]:
+            return asked[-1]
         unsure = [one for one in open_ if not _knows_lapse(one)]
         if number >= TRIALS_MIN and unsure and number % LAPSE_EVERY == 0:
-            return min(unsure[0].sure(), self._asked[-1])
-        tells = sum(one.entropies()[: len(self._asked)] for one in open_)
+            return min(unsure[0].sure(), asked[-1])
+        tells = sum(one.entropies()[: len(asked)] for one in open_)
         recent = [rate for rate, _ in self.windows[-SAME_MAX:]]
         tired = {rate for rate, times in Counter(recent).items() if times == SAME_MAX}
-        return next(self._asked[int(at)] for at in np.argsort(tells, kind="stable") if self._asked[int(at)] not in tired)
+        best = [asked[int(at)] for at in np.argsort(tells, kind="stable")]
+        return next((rate for rate in best if rate not in tired), best[0])
+
+    def _allowed(self) -> list[float]:
+        """The rates that may be asked for now."""
+        if not self.from_below:
+            return self._asked
+        held = max((rate for rate, held in self.windows if held), default=None)
+        most = self._asked[-1] * FIRST_SHARE if held is None else held * STEP
+        return [rate for rate in self._asked if rate <= most] or self._asked[:1]
 
 
-def limit_search(saturated: float, settings: Search) -> LimitSearch:
-    """The search of one workload's limit, as an experiment asks for it."""
-    return LimitSearch(saturated, settings.precision, settings.trials, confidence=settings.confidence)
+def limit_search(saturated: float, settings: Search, allowed: float | None = None) -> LimitSearch:
+    """The search of one workload's limit, as an experiment asks for it. `allowed`: the highest rate that may be tried, on a
+    system that others use."""
+    return LimitSearch(
+        saturated, settings.precision, settings.trials, allowed, confidence=settings.confidence, from_below=allowed is not None
+    )
 
 
 def _knows_lapse(posterior: Posterior) -> bool:

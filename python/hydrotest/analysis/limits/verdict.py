@@ -8,7 +8,7 @@ from hydrotest.analysis.limits.headroom import Headroom, judge_headroom
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.intervals import READINGS_MIN, slope_of, slope_upper_bound
 from hydrotest.spec.models import Objective
-from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, Failure, Rule, Throttled, TooLong
+from hydrotest.verdicts.trial import Check, ClocksDiffer, Disturbance, Disturbing, Failure, Rule, Throttled, TooLong, Void
 
 ACHIEVED_MIN = 0.995
 BACKLOG_SLOPE_MAX = 0.005
@@ -37,7 +37,7 @@ class Verdict:
 
     checks: tuple[Check, ...]
     room: Headroom
-    void: TooLong | None
+    void: Void | None
     disturbed: tuple[Disturbance, ...] = ()
     """What else happened meanwhile: a service compiled, the hypervisor took the cores away. A rejection then shows that."""
     throttled: Throttled | None = None
@@ -80,14 +80,15 @@ def _judge(measured: Measured, objective: Objective) -> Verdict:
     assert offered is not None
     assert outcome is not None
     room = judge_headroom(source or measured, objective.latencies_ms())
-    void = TooLong(outcome.overflows) if outcome.overflows else None
     flow = (
         [_achieved(measured, offered), _backlog(measured, offered)]
         if source is None
         else [_achieved(source, offered), _lag(measured, source, offered)]
     )
+    latency = _latency(measured, objective)
+    void = TooLong(outcome.overflows) if outcome.overflows else _by_clocks(latency)
     checks = (
-        *_latency(measured, objective),
+        *latency,
         *flow,
         Check(Rule.ERRORS, measured.errors <= objective.errors, measured.errors, objective.errors, errors=outcome.errors),
         _loss(measured, objective),
@@ -126,11 +127,21 @@ def _lag(measured: Measured, source: Measured, offered: float) -> Check:
 
 def _latency(measured: Measured, objective: Objective) -> list[Check]:
     checks = []
+    error_ms = None if measured.load.clock_error_s is None else measured.load.clock_error_s * 1e3
     for name, bound in objective.latencies_ms().items():
         value = (measured.latency or {}).get(name)
         held = value is not None and value <= bound
-        checks.append(Check(Rule.LATENCY, held, value, bound, "ms", percentile=name))
+        checks.append(Check(Rule.LATENCY, held, value, bound, "ms", percentile=name, clock_error=error_ms))
     return checks
+
+
+def _by_clocks(checks: list[Check]) -> ClocksDiffer | None:
+    """The first latency that would be on the other side of its bound if the hosts' clocks were wrong by what is possible."""
+    for check in checks:
+        error, value, bound = check.clock_error, check.value, check.bound
+        if error and value is not None and bound is not None and abs(value - bound) <= error:
+            return ClocksDiffer(error, value, bound, check.percentile or "")
+    return None
 
 
 def _achieved(measured: Measured, offered: float) -> Check:

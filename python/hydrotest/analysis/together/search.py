@@ -15,7 +15,7 @@ from hydrotest.spec.workload import LimitBy
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.summary.together import FractionOf
-from hydrotest.verdicts.trial import Disturbance, OfWorkload, SlowJob, TooLong
+from hydrotest.verdicts.trial import Disturbance, OfWorkload, SlowJob, Void
 
 
 def safe_search(experiment: Experiment, test: Combined) -> LimitSearch:
@@ -45,7 +45,7 @@ class TogetherVerdict:
     """A combined trial judged: it is sustained if every workload's part is."""
 
     accepted: bool
-    void: TooLong | None
+    void: Void | None
     because: tuple[OfWorkload, ...]
     stopped_by: dict[str, str]
     """Rule that failed, by workload."""
@@ -61,7 +61,7 @@ def judge_together(run: RunFolder, experiment: Experiment, trial: Trial) -> Toge
     """Judges every part of a trial by its own objective."""
     because: list[OfWorkload] = []
     stopped: dict[str, str] = {}
-    void: TooLong | None = None
+    void: Void | None = None
     disturbed: tuple[Disturbance, ...] = ()
     for load in trial.loads:
         objective = experiment.objective(load.workload)

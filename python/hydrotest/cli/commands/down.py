@@ -8,6 +8,7 @@ from pathlib import Path
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.remote.make import sweep
+from hydrotest.run.lifecycle.attached import remove_leftovers
 from hydrotest.run.lifecycle.held_clusters import take_down
 from hydrotest.spec.hosts import CommandHost, SshHost
 from hydrotest.spec.load import load_experiment
@@ -21,8 +22,12 @@ def down(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     remote = spec.hosts_of(SshHost) | spec.hosts_of(CommandHost)
     if remote:
         removed += [f"{host}:{folder}" for host, folders in asyncio.run(sweep(remote)).items() for folder in folders]
+    there = asyncio.run(remove_leftovers(spec))
+    removed += there.removed
     if as_json:
-        print_json({"ended": ended, "removed": removed})
+        print_json({"ended": ended, "removed": removed, "kept": list(there.kept)})
     else:
-        print(f"ended {ended}, removed {len(removed)} folders that killed runs left")
+        print(f"ended {ended}, removed {len(removed)} folders and topics that killed runs left")
+        for name in there.kept:
+            print(f"{name} stays: a run was about to make it, but nothing proves that this one is hydrotest's own")
     return EXIT_DONE

@@ -17,9 +17,12 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.page.page import write_report
 from hydrotest.report.terminal import print_glance
+from hydrotest.run.lifecycle.attached import make_contact
 from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
+from hydrotest.spec.attach import attached
+from hydrotest.spec.lines import Document
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
@@ -27,9 +30,10 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.systems.extras import check_extras
 
 
-def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None, resume: bool, as_json: bool) -> int:
+def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None, resume: bool, yes: str | None, as_json: bool) -> int:
     """Runs the experiment, and prints the findings."""
     spec, document = load_for_here(experiment, hosts)
+    agree(spec, document, yes)
     check_rights(spec)
     check_extras(spec)
     if spec.needs_java_here:
@@ -64,6 +68,20 @@ def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None
     for reason in reasons:
         console.print(f"missed: {reason}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     return EXIT_MISSED if reasons else EXIT_DONE
+
+
+def agree(spec: Experiment, document: Document, yes: str | None) -> None:
+    """Raises `BadInputError` unless what a run would do to clusters that are there already was seen, and is wanted."""
+    there = attached(spec)
+    if not there:
+        if yes is not None:
+            raise BadInputError("`--yes` is for clusters that are there already (`attach`)", "Leave it out.")
+        return
+    contact = asyncio.run(make_contact(spec, document.text))
+    if yes != contact.digest:
+        wrong = "is not agreed to" if yes is None else f"has changed: its hash is not {yes}"
+        raise BadInputError(f"what this run does to {', '.join(there)} {wrong}",
+                            f"`hydrotest check {document.file} --contact` shows it, and the `--yes HASH` to run it.", file=document.file)  # fmt: skip
 
 
 def _next(run: Path) -> list[tuple[str, str]]:

@@ -10,7 +10,10 @@ from hydrotest.units import show_bytes
 def environment_rows(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
     """Name and value of each."""
     rows = [("hydrotest", summary.hydrotest), ("started", summary.started), ("finished", summary.finished)]
-    rows += [(system.name, f"{system.version} on {', '.join(system.hosts)}") for system in summary.systems]
+    rows += [
+        (system.name, f"{system.version} on {', '.join(system.hosts)}" if system.hosts else "was there already")
+        for system in summary.systems
+    ]
     for host in summary.hosts:
         rows.append(
             (

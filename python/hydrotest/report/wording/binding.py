@@ -85,6 +85,8 @@ def cause_words(cause: b.Cause) -> str:
             return f"it had no headroom: {lacks_words(lacks)}"
         case b.NotSampled():
             return "the hosts were not sampled at the limit"
+        case b.Unseen(systems):
+            return f"the generator had room: it is {' and '.join(systems)}; what binds inside was not seen, since its hosts are not in the experiment"
         case b.NothingCompleted():
             return "nothing was completed without a rate limit"
         case b.MachineFull(usage):

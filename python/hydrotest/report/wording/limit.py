@@ -29,5 +29,9 @@ def flaw_words(flaw: LimitFlaw) -> str:
 def lower_bound_words(why: LowerBound) -> str:
     """Why a limit is only a lower bound."""
     if isinstance(why, Lower):
-        return {Lower.NONE_REJECTED: "no higher rate was rejected", Lower.NONE_TRIED: "nothing above the isolated limits is tried"}[why]
+        return {
+            Lower.NONE_REJECTED: "no higher rate was rejected",
+            Lower.ALLOWED: "`most` allows no higher rate",
+            Lower.NONE_TRIED: "nothing above the isolated limits is tried",
+        }[why]
     return lack_words(why) if isinstance(why, Lack) else failure_words(why)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hydrotest.units import show_rate
 from hydrotest.verdicts.trial import (
     Check,
+    ClocksDiffer,
     Disturbance,
     Disturbing,
     Failure,
@@ -18,6 +19,9 @@ from hydrotest.verdicts.trial import (
     Throttled,
     TooLong,
 )
+
+CLOCKS_SHOWN_MS = 0.05
+"""A smaller error of clocks is not seen in a latency that is shown to a tenth of a millisecond."""
 
 
 def lack_words(lack: Lack) -> str:
@@ -46,7 +50,10 @@ def check_words(check: Check) -> str:
     match check.rule:
         case Rule.LATENCY:
             shown = "unknown" if value is None else f"{value:.1f} ms"
-            return f"{check.percentile} response {shown} (at most {bound:g} ms)"
+            clocks = (
+                f" ± {check.clock_error:.1f} ms by the hosts' clocks" if check.clock_error and check.clock_error >= CLOCKS_SHOWN_MS else ""
+            )
+            return f"{check.percentile} response {shown}{clocks} (at most {bound:g} ms)"
         case Rule.ACHIEVED:
             gave_up = "; given up as hopeless" if check.gave_up else ""
             return f"achieved {value:.2%} of the offered rate (at least {bound:.1%}){gave_up}"
@@ -76,6 +83,11 @@ def failure_words(failure: Failure | OfWorkload) -> str:
             return check_words(failure)
         case TooLong(count):
             return f"{count} latencies were too long to record"
+        case ClocksDiffer(error_ms, value, bound, percentile):
+            return (
+                f"{percentile} response {value:.1f} ms (at most {bound:g} ms) between hosts whose clocks differ by up to {error_ms:.1f} ms: "
+                "undecided; set their clocks (chrony, PTP)"
+            )
         case Throttled(answers, mean_ms):
             return f"the broker throttled this client, which was above its quota: {answers:,} answers with {mean_ms:,.0f} ms on average"
         case SlowJob(seconds, bound):

@@ -6,6 +6,7 @@ Whatever happens, what was started is ended and what was measured is kept.
 from __future__ import annotations
 
 import asyncio
+import math
 import platform
 import sys
 import time
@@ -24,16 +25,25 @@ from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import HostPool, make_host_pool
 from hydrotest.hosts.java import find_java, java_major
 from hydrotest.report.wording.summary import worded
+from hydrotest.run.lifecycle.attached import guard_attached
 from hydrotest.run.lifecycle.events import Listener, Planned
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
-from hydrotest.run.lifecycle.startup import check_memory_there, remove_data, start_systems, watch_connections, watch_services
+from hydrotest.run.lifecycle.startup import (
+    check_memory_there,
+    remove_data,
+    start_systems,
+    watch_connections,
+    watch_services,
+    watched_clocks,
+)
 from hydrotest.run.lifecycle.survey import survey
 from hydrotest.run.lifecycle.teardown import Teardown, each
 from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.run.workloads.topics import Topics
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -68,6 +78,8 @@ class Controller:
         self.teardown = Teardown(listener)
         self.runner: TrialRunner | None = None
         self.environment: dict[str, Any] = {}
+        self._topics = Topics()
+        self._ends_s = math.inf
         self._is_measured = False
         """True once a lost host costs nothing any more."""
 
@@ -161,10 +173,17 @@ class Controller:
         links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
         sampling = Sampling(self.site.hosts, self.listener, links)
         self.teardown.add("stopping the samplers", sampling.stop)
+        clocks = watched_clocks(self.site, self.teardown)
+        sampling.clocks = await clocks.compare()
         await sampling.start()
         await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
-        self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1)
+        self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1, clocks=clocks)
+        watch = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling.clocks)
+        if watch is not None:
+            self.runner.breached, self._topics, self._ends_s = watch.breached, watch.topics, watch.ends_s
+            self.environment["attached"] = watch.data()
+            self._write_environment()
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")
@@ -181,7 +200,8 @@ class Controller:
 
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None
-        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota)
+        bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota,
+                      topics=self._topics, ends_s=self._ends_s)  # fmt: skip
         workloads = make_workloads(bench)
         try:
             for index, test in enumerate(self.experiment.tests):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hydrotest.analysis.resources.rates import CPU_BUSY
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Counting, Host
+from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.node import Node
 from hydrotest.run.lifecycle.events import Listener
@@ -30,6 +31,8 @@ class Sampling:
     def __init__(self, hosts: Mapping[str, Host], listener: Listener, links: Mapping[str, float | None] | None = None) -> None:
         """`links`: the ceiling of each host's link, bytes/s each way, where it is known."""
         self.buffer = SampleBuffer()
+        self.clocks = Comparison()
+        """The hosts' clocks; readings are stamped by the controller's."""
         self._links = links or {}
         self._hosts = hosts
         self._listener = listener
@@ -86,6 +89,7 @@ class Sampling:
         try:
             while (event := await node.next_event(SILENCE)) is not None:
                 if event["event"] == "sample":
+                    event["wall_s"] -= self.clocks.ahead_s(self._hosts[name])
                     if name in self._drops:
                         event["host"] |= await within(self._drops[name].read(), DROPS, f"the counter of {name}'s queues", "answer")
                     self.buffer.add(name, event)

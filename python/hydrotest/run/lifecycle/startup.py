@@ -12,6 +12,7 @@ from pathlib import Path
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.catalogue import HostPool
+from hydrotest.hosts.clocks import Clocks
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.fetching import fetch_file
@@ -76,6 +77,17 @@ def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str
         return [str(error) for task in watching if (error := await cancelled(task)) is not None]
 
     teardown.add("watching the connections", stop)
+
+
+def watched_clocks(site: HostPool, teardown: Teardown) -> Clocks:
+    """The clocks of all hosts, until `teardown`."""
+    clocks = Clocks(site.hosts.values())
+
+    async def close() -> Sequence[str]:
+        return [problem] if (problem := await clocks.close()) is not None else []
+
+    teardown.add("stopping the clocks", close)
+    return clocks
 
 
 async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> None:

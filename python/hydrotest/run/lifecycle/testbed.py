@@ -15,7 +15,7 @@ from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
-from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections, watch_services
+from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections, watch_services, watched_clocks
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
@@ -58,8 +58,10 @@ async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterat
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         sampling = Sampling(hosts, listener)
         teardown.add("stopping the samplers", sampling.stop)
+        clocks = watched_clocks(site, teardown)
         await sampling.start()
         await watch_services(sampling, systems)
-        yield Bench(experiment, RUN, hosts, systems, TrialRunner(folder, sampling, listener, died), listener, site.without_cpu_quota)
+        runner = TrialRunner(folder, sampling, listener, died, clocks=clocks)
+        yield Bench(experiment, RUN, hosts, systems, runner, listener, site.without_cpu_quota)
     if teardown.problems:
         raise RunFailedError("; ".join(teardown.problems))

@@ -19,6 +19,7 @@ from hydrotest.run.workloads.base import Bench, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
 from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
+from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.isolated import Isolated
 from hydrotest.spec.workload import LimitBy
@@ -87,6 +88,16 @@ class IsolatedTest:
 
     async def _searcher(self, workload: Rated) -> Searcher:
         await workload.prepare()
+        allowed = highest_rate(self.bench.experiment, workload.name)
+        rate = await self._saturated(workload) if allowed is None else allowed
+        searcher = self._search(workload, rate, allowed)
+        for trial in self.done:
+            if trial.purpose.is_searched and trial.is_about(workload.name):
+                searcher.replay(trial, trial.load(workload.name).offered)
+        return searcher
+
+    async def _saturated(self, workload: Rated) -> float:
+        """The rate without a rate limit, which a search's grid lies below. Raises `RunFailedError` where nothing is completed."""
         settings = self.bench.experiment.search
         earlier = [t for t in self.done if t.purpose == Purpose.SATURATED and t.is_about(workload.name)]
         if not earlier:
@@ -102,13 +113,9 @@ class IsolatedTest:
                 "Look at `outcome.errors` of its last trial, and at the logs of its system.",
             )
         self.bench.listener.say(f"{workload.name}: saturated at {show_rate(rate)}/s")
-        searcher = self._search(workload, rate)
-        for trial in self.done:
-            if trial.purpose.is_searched and trial.is_about(workload.name):
-                searcher.replay(trial, trial.load(workload.name).offered)
-        return searcher
+        return rate
 
-    def _search(self, workload: Rated, saturated: float) -> Searcher:
+    def _search(self, workload: Rated, saturated: float, allowed: float | None) -> Searcher:
         settings = self.bench.experiment.search
         objective = self.bench.experiment.objective(workload.name)
 
@@ -121,7 +128,7 @@ class IsolatedTest:
         def verdict(trial: Trial) -> Verdict:
             return judge(Measured.read(self.bench.runner.folder, trial, workload.name), objective)
 
-        return Searcher(self.index, workload.name, limit_search(saturated, settings), self.bench, attempt, verdict)
+        return Searcher(self.index, workload.name, limit_search(saturated, settings, allowed), self.bench, attempt, verdict)
 
     async def _times(self, batch: Batch) -> None:
         """A batch job has times, not rates: each of its tests runs as often as there are searches."""

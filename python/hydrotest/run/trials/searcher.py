@@ -49,15 +49,15 @@ class Searcher:
 
     @property
     def over(self) -> bool:
-        """Nothing is left to try."""
-        return self.search.propose() is None
+        """Nothing is left to try, or there is no time for it."""
+        return self.search.propose() is None or not self.bench.has_time
 
     async def run_turn(self) -> None:
         """Some trials in a row, until the turn or the search is over."""
         self._report()
         for _ in range(TURN_TRIALS):
             proposed = self.search.propose()
-            if proposed is None:
+            if proposed is None or not self.bench.has_time:
                 return
             await self._run_trial(proposed)
 

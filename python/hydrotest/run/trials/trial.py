@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
+from hydrotest.hosts.clocks import Clocks, Compared
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
+from hydrotest.report.wording.guard import breach_words
 from hydrotest.run.lifecycle.events import Listener, TrialStart
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.teardown import each
+from hydrotest.run.trials.guard import breach_error
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Tenancy, Trial
+from hydrotest.verdicts.guard import Breach
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,9 @@ class TrialRunner:
     """Resolved with the reason when a service under test ends unasked."""
     overhead: Overhead = field(default_factory=Overhead)
     next_number: int = 1
+    clocks: Clocks = field(default_factory=Clocks)
+    breached: asyncio.Future[Breach] | None = None
+    """Resolved when a cluster that others use is no longer as its owner wants it."""
 
     def claim(self) -> int:
         """The number of the next trial."""
@@ -214,16 +221,20 @@ class TrialRunner:
             for part in parts:
                 if part.set_up is not None:
                     await part.set_up()
+            clocks = await self.clocks.compare()
+            self.sampling.clocks = clocks
             async with _pressing([part.background for part in parts if part.background is not None]) as beside:
                 async with _disturbed(disturbance, begun):
                     pressed = await run_generators(
                         generators, folder, on_go, self._on_second(), [part.drain for part in parts if part.drain is not None],
-                        plan.patience_s,
+                        plan.patience_s, clocks,
                     )  # fmt: skip
                 if not generators:
                     await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before
             self.overhead.wall_s += time.monotonic() - wall_before
+            compared = Compared(clocks, await self.clocks.compare())
+            pressed = [_between_hosts(load, generators, compared) for load in pressed]
             loads = {load.workload: load for load in [*pressed, *beside]}
             for part in parts:
                 if part.account is not None:
@@ -274,6 +285,8 @@ class TrialRunner:
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)
         self.listener.trial_recorded(trial)
+        if self.breach is not None:
+            raise breach_error(self.breach)
         if self.sampling.lost.done():
             raise RunFailedError(
                 self.sampling.lost.result(), "Without samples nothing can be said of the hosts; `--resume` goes on after the last trial."
@@ -288,13 +301,25 @@ class TrialRunner:
         """The loads, unless a system or a sampler is gone first: then the rest of the trial is void."""
         task = asyncio.ensure_future(work)
         try:
-            watched: set[asyncio.Future[list[Load]] | asyncio.Future[str]] = {task, self.died, self.sampling.lost}
+            watched: set[asyncio.Future[Any]] = {
+                task,
+                self.died,
+                self.sampling.lost,
+                *([self.breached] if self.breached is not None else []),
+            }
             await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
+            if self.breach is not None:
+                raise TrialFailedError(f"aborted by the guard: {breach_words(self.breach)}")
             raise TrialFailedError((self.died if self.died.done() else self.sampling.lost).result())
         finally:
             await cancelled(task)
+
+    @property
+    def breach(self) -> Breach | None:
+        """What is no longer met, if anything."""
+        return self.breached.result() if self.breached is not None and self.breached.done() else None
 
     def _on_second(self) -> OnSecond:
         last: dict[tuple[str, int], tuple[float, int]] = {}
@@ -310,6 +335,16 @@ class TrialRunner:
                 self.listener.second(workload, sum(rates[workload].values()), event["p99_ms"])
 
         return on_second
+
+
+def _between_hosts(load: Load, generators: Sequence[Generator], clocks: Compared) -> Load:
+    """The load of a follower with the error of its latencies: they begin by the clock of one host and end by that
+    of another."""
+    readers = [one.host for one in generators if one.workload == load.workload and one.follows]
+    if not readers:
+        return load
+    writers = [one.host for one in generators if not one.follows]
+    return load.model_copy(update={"clock_error_s": clocks.between_s(writers, readers)})
 
 
 def _describe(generator: Generator) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -18,8 +20,11 @@ from hydrotest.hosts.base import Host
 from hydrotest.run.lifecycle.attempts import until_done, until_through
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.trials.trial import Disturbance, Part, TrialPlan, TrialRunner
+from hydrotest.run.workloads.topics import Topics
 from hydrotest.spec.arrivals import Arrivals
+from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.step import OVERHEAD_S
 from hydrotest.spec.tests.profile import Stretch
 from hydrotest.spec.workload import Workload as Settings
 from hydrotest.store.purposes import Purpose
@@ -103,6 +108,15 @@ class Bench:
     the measurement."""
     background: dict[str, FaultTarget] = field(default_factory=dict)
     """Fault targets that are not services of a system: drivers of dataflows."""
+    topics: Topics = field(default_factory=Topics)
+    ends_s: float = math.inf
+    """When load must be over on a cluster that others use, by `time.monotonic`."""
+
+    @property
+    def has_time(self) -> bool:
+        """Whether one more trial of a search fits in."""
+        search = self.experiment.search
+        return time.monotonic() + search.window + search.warm_up + 2 * OVERHEAD_S < self.ends_s
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""
@@ -117,7 +131,8 @@ class Bench:
         # A burst is due at once, and another may come before the previous one is answered.
         bursts = 2 * spec.burst
         sustained = round(load_spec.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
-        return max(IN_FLIGHT_CAP_MIN, sustained + bursts)
+        wanted, most = max(IN_FLIGHT_CAP_MIN, sustained + bursts), most_of(self.experiment, workload)
+        return wanted if most is None else min(wanted, most.in_flight)
 
     def seed(self, workload: str, number: int) -> int:
         """The random seed of a workload in a trial.
@@ -233,6 +248,8 @@ class Rated(LoadWorkload):
         Stays within the experiment's bounds. First without a rate limit, where neither the time nor the CPU for an operation may
         still fall; then by schedule as in the trials, since other code is hot there: neither the CPU nor the p99.
         """
+        if most_of(self.bench.experiment, self.name) is not None:
+            return  # what others use is warm, and would have to bear load without a rate limit
         bounds = self.bench.experiment.warm_up
         buffer = self.bench.runner.sampling.buffer
         cpu, jit = buffer.service_cpu_us, buffer.service_jit_us

@@ -158,7 +158,7 @@ class Flow(Follower):
 
         async def set_up() -> None:
             for topic in places.topics:
-                await load_kafka.create_topic(self.host, self.source.cluster, topic, self.spec)
+                await self.bench.topics.make(self.host, self.source.cluster, topic, self.spec)
             await self.engine.begin(places)
 
         async def drain() -> None:
@@ -185,7 +185,7 @@ class Flow(Follower):
             await remove_quietly(self.bench, self.engine.end(), self.name)
             await remove_quietly(self.bench, self.engine.removed(places), f"files of {self.name}")
             for topic in places.topics:
-                await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, topic), topic)
+                await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.source.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, generators, set_up, drain, accounted, tear_down)
 
@@ -275,7 +275,7 @@ class Flow(Follower):
     async def _read(self, topic: str, level: str, number: int, plan: TrialPlan) -> dict[str, Any]:
         folder = self.bench.runner.folder.trial_path(number, plan.slug)
         reader = load_kafka.verifier(self.host, self.source.cluster, topic, self.engine.reads_committed, level)
-        (read,) = await run_generators([reader], folder, lambda: None, lambda _w, _e: None)
+        (read,) = await run_generators([reader], folder, lambda: None, lambda _w, _e: None, clocks=self.bench.runner.sampling.clocks)
         assert read.outcome is not None
         return read.outcome.extra
 

@@ -11,15 +11,17 @@ from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.lifecycle.attempts import until_done
 from hydrotest.run.trials.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import UNTHROTTLED, Bench, Follower, LoadSpec, Rated, Workload, remove_quietly
+from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
-from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, KafkaConsume, KafkaProduce
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 
 IN_FLIGHT_BYTES_MAX = 2 << 30
 """A generator must not take the memory of the system under load; a cap that is hit is reported."""
 RETAINED_BYTES_MIN = 256 << 20
+RETAINED_ATTACHED_MS = 3_600_000
 RETAINED_S = 120.0
 """A soak's topic keeps at least this much of each partition."""
 
@@ -47,7 +49,9 @@ class Produce(Rated):
         async def set_up() -> None:
             self.last_read = None
             config = self._retention(load_spec.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
-            await load_kafka.create_topic(self.host, self.cluster, topic, self.spec, config)
+            if self._most_read is not None:  # should we never come to delete it
+                config = {"retention.ms": str(RETAINED_ATTACHED_MS), **config}
+            await self.bench.topics.make(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
@@ -60,7 +64,7 @@ class Produce(Rated):
             return await self._verified(load, topic, number, plan.slug)
 
         async def tear_down() -> None:
-            await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.cluster, topic), topic)
+            await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
 
@@ -73,6 +77,12 @@ class Produce(Rated):
         """True if a dataflow accounts for the records in its topic, at the end."""
         return any(flow.reads == self.name for _, flow in self.bench.experiment.workloads_of(Dataflow))
 
+    @property
+    def _most_read(self) -> float | None:
+        """Bytes a second that may be read back from a cluster that others use; None: as many as it gives."""
+        most = most_of(self.bench.experiment, self.name)
+        return None if most is None else most.bytes_per_s
+
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """Keeps a soak's disk from filling: old segments go, long after a follower has read them."""
         kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
@@ -82,7 +92,7 @@ class Produce(Rated):
         """The producing generators for one trial."""
         saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
         load = load_spec.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
-        most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + load_kafka.RECORD_OVERHEAD_BYTES))
+        most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + BATCH_BYTES_PER_RECORD))
         settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, load_spec, plan), most))
         return load_kafka.producers(
             self.name, self.spec, self.hosts * load_spec.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT
@@ -95,10 +105,11 @@ class Produce(Rated):
         self.bench.listener.phase(f"accounting for every record of {self.name}")
         begun = time.monotonic()
         read = await run_generators(
-            [load_kafka.verifier(self.host, self.cluster, topic, self.spec.transactions is not None)],
+            [load_kafka.verifier(self.host, self.cluster, topic, self.spec.transactions is not None, bytes_per_s=self._most_read)],
             folder,
             lambda: None,
             lambda _w, _e: None,
+            clocks=self.bench.runner.sampling.clocks,
         )
         found = read[0].outcome
         assert found is not None
@@ -142,14 +153,14 @@ class Consume(Follower):
             await self._remove()
             self.topic = self.source.topic(f"{self.name}-{self._fillings}")
         self._fillings += 1
-        await load_kafka.create_topic(self.host, self.source.cluster, self.topic, self.source.spec)
+        await self.bench.topics.make(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, UNTHROTTLED, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
     async def _remove(self) -> None:
-        await remove_quietly(self.bench, load_kafka.delete_topic(self.host, self.source.cluster, self.topic), self.topic)
+        await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.source.cluster, self.topic), self.topic)
 
     @property
     def records(self) -> int:

@@ -32,6 +32,7 @@ from hydrotest.systems.base import (
 )
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, ProgressCallback
 from hydrotest.systems.java import COMPILERS_FIRST
+from hydrotest.systems.kafka.attached import AttachedKafka
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
@@ -213,6 +214,8 @@ def cluster_id(seed: bytes) -> str:
     return urlsafe_b64encode(bytes([seed[0] & 0x7F]) + seed[1:]).decode().rstrip("=")
 
 
-def make(spec: Kafka, placement: Placement) -> KafkaSystem:
+def make(spec: Kafka, placement: Placement) -> System:
     """See `kinds.system.SystemKind`."""
+    if spec.is_attached:
+        return AttachedKafka(spec, placement.askers("kafka"))
     return KafkaSystem(spec, placement.at(spec.hosts), placement.run, placement.logs, placement.on_death)

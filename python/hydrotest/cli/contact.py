@@ -1,0 +1,39 @@
+"""What a run would do to clusters that are there already, before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hydrotest.spec.attach import attached
+from hydrotest.spec.check_attached import highest_rate
+from hydrotest.spec.models import Experiment
+from hydrotest.systems.attached import ClusterFacts
+from hydrotest.units import show_bytes, show_count, show_duration, show_rate
+
+
+def contact_lines(experiment: Experiment, facts: Iterable[ClusterFacts]) -> list[str]:
+    """Who is there, what will be made, how much at most, and what ends it."""
+    lines = []
+    for one in facts:
+        spec = attached(experiment)[one.system]
+        most, guard = spec.most, spec.guard
+        assert most is not None
+        free = one.free_share
+        there = ", ".join(show_count(count, what.removesuffix("s")) for what, count in one.counts.items())
+        lines += [
+            f"{one.system} {one.identity}: {show_count(len(one.nodes), 'node')}, {there} that this user may see; "
+            + ("free space unknown" if free is None else f"least free {free[0]:.0%} ({free[1]})"),
+            *(f"- {node.name} {node.address}" + (f", rack {node.rack}" if node.rack else "") for node in one.nodes),
+            f"made there, and removed again by id: topics hydrotest-RUN-…, one for each trial of {', '.join(_pressed(experiment, one.system))}, and a canary",
+            f"at most: {show_bytes(most.bytes_per_s)}/s written and as much read, {show_bytes(most.disk)} on disk, "
+            f"{most.in_flight:,} operations in flight, {show_duration(most.time)}",
+            *(f"- {name}: up to {show_rate(highest_rate(experiment, name) or 0.0)}/s" for name in _pressed(experiment, one.system)),
+            f"all load ends if: p99 of 10 requests a second to each node exceeds {guard.p99 * 1e3:,.0f} ms for three seconds, more copies are behind than "
+            f"before, a disk has less than {guard.free:.0%} free, or nothing is heard for 5 s",
+            "nothing of it is configured, restarted or stopped",
+        ]  # fmt: skip
+    return lines
+
+
+def _pressed(experiment: Experiment, system: str) -> list[str]:
+    return [name for name, workload in experiment.workloads.items() if workload.presses_on == system and workload.is_scheduled]

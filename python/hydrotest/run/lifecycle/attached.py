@@ -1,0 +1,185 @@
+"""Clusters that are there already: contact before a run, the guard during it, and what killed runs left."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.catalogue import make_host_pool
+from hydrotest.hosts.clocks import Comparison
+from hydrotest.load import kafka as load_kafka
+from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.owned import Leftover, Owned, leftovers
+from hydrotest.run.lifecycle.teardown import Teardown
+from hydrotest.run.trials.guard import Watch
+from hydrotest.run.workloads.topics import Topics
+from hydrotest.spec.attach import attached
+from hydrotest.spec.choice import expected
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.workload import Scheduled
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, check_whole
+from hydrotest.systems.base import System
+from hydrotest.systems.catalogue import make_systems
+from hydrotest.units import show_bytes
+
+DIGITS = 12
+"""Of a plan's hash."""
+FREE_SHARE_MAX = 0.1
+"""Of the free bytes of a node's disk, for all that hydrotest writes there."""
+ASKING = 2
+"""Connections that ask questions, at a time."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """What clusters say of themselves before a run, and the hash of what is planned with them."""
+
+    facts: tuple[ClusterFacts, ...]
+    digest: str
+
+
+async def make_contact(experiment: Experiment, text: str) -> Contact:
+    """Asks each cluster from each host that will apply load; changes nothing. `text`: that of the experiment.
+
+    Raises `BadInputError` where one cannot be used.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        site = await make_host_pool(experiment, Path(folder))
+        try:
+            facts = [await _contact(system) for system in _systems(experiment, site.hosts).values()]
+            for one in facts:
+                _check_room(experiment, one)
+        finally:
+            await site.clear()
+    named = [(one.system, one.identity, sorted(node.address for node in one.nodes)) for one in facts]
+    return Contact(tuple(facts), hashlib.sha256(json.dumps([text, named]).encode()).hexdigest()[:DIGITS])
+
+
+def _systems(experiment: Experiment, hosts: Mapping[str, Host]) -> dict[str, AttachedSystem]:
+    made = make_systems(experiment, hosts, "", Path(), lambda _: None)
+    return {name: expected(made[name], AttachedSystem) for name in attached(experiment)}
+
+
+def _check_room(experiment: Experiment, facts: ClusterFacts) -> None:
+    """Raises `BadInputError` where a cluster is too small for what `most` allows."""
+    most = attached(experiment)[facts.system].most
+    assert most is not None
+    free = [disk.free_bytes for node in facts.nodes for disk in node.disks]
+    if free and most.disk / len(facts.nodes) > FREE_SHARE_MAX * min(free):
+        raise BadInputError(f"`most.disk` of {facts.system}, {show_bytes(most.disk)}, may take more than a tenth of what is free on a node: {show_bytes(min(free))}",
+                            "Lower it, with `most.rate` or the windows.")  # fmt: skip
+    needed = connections(experiment, facts)
+    if needed > most.connections:
+        raise BadInputError(f"{needed} connections to {facts.system} are needed; `most.connections` allows {most.connections}",
+                            "Raise it, or take fewer generators or threads.")  # fmt: skip
+
+
+def connections(experiment: Experiment, facts: ClusterFacts) -> int:
+    """Connections that a run opens to a cluster at most: generators, the reader of their account, and the canary."""
+    each = 0
+    for name, workload in experiment.workloads.items():
+        if facts.system in workload.uses:
+            threads = workload.thread_count if isinstance(workload, Scheduled) else load_kafka.CONSUMER_CONNECTIONS
+            each += len(experiment.generator_hosts(name)) * threads
+    return (each + load_kafka.CONSUMER_CONNECTIONS + 1) * len(facts.nodes) + ASKING
+
+
+async def _contact(system: AttachedSystem) -> ClusterFacts:
+    found = [await system.contact(asker) for asker in system.askers]
+    check_whole(found[0])
+    return found[0]
+
+
+async def guard_attached(
+    experiment: Experiment, systems: Mapping[str, System], run: str, listener: Listener, teardown: Teardown, clocks: Comparison
+) -> Watch | None:
+    """Watches the cluster of an experiment that is there already, and notes what is made in it; None without one.
+
+    Raises `GuardBreachedError` where it is not fit for load.
+    """
+    for name, spec in attached(experiment).items():
+        system = expected(systems[name], AttachedSystem)
+        assert system.facts is not None
+        assert spec.most is not None
+        owned = Owned.of_run(run, name, system.facts.identity)
+
+        async def close(owned: Owned = owned) -> Sequence[str]:
+            owned.close()
+            return []
+
+        teardown.add(f"closing the list of what was made in {name}", close)
+        watch = Watch(system, system.askers[0], spec.guard, spec.most, Topics(owned), run)
+        teardown.add(f"ending the guard of {name}", watch.end)
+        listener.phase(f"watching {name} alone for {spec.guard.baseline:.0f} s")
+        await watch.begin(clocks, max((one.replication for _, one in experiment.workloads_of(KafkaProduce)), default=1))
+        worst = max(watch.baseline.p99_ms, default=None)
+        listener.say(f"{name} before any load: p99 of a few requests a second {'unknown' if worst is None else f'{worst:.1f} ms'}")
+        return watch
+    return None
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What was found of killed runs in a cluster."""
+
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Not proven to be hydrotest's own: there is something of that name, but the cluster names it otherwise."""
+
+
+async def remove_leftovers(experiment: Experiment) -> Removed:
+    """Removes what killed runs left in the clusters of an experiment, by the identity that was noted when it was made.
+
+    Raises `BadInputError` where a cluster cannot be asked.
+    """
+    removed: list[str] = []
+    kept: list[str] = []
+    of = {name: list(leftovers(name)) for name in attached(experiment)}
+    if not any(of.values()):
+        return Removed((), ())
+    with tempfile.TemporaryDirectory() as folder:
+        site = await make_host_pool(experiment, Path(folder))
+        try:
+            for name, system in _systems(experiment, site.hosts).items():
+                facts = await system.contact(system.askers[0])
+                for left in of[name]:
+                    if left.cluster == facts.identity:
+                        await _remove(left, system, removed, kept)
+        finally:
+            await site.clear()
+    return Removed(tuple(removed), tuple(kept))
+
+
+async def _remove(left: Leftover, system: AttachedSystem, removed: list[str], kept: list[str]) -> None:
+    """Of one run; its list goes when nothing of it is left."""
+    host, cluster = system.askers[0], system.cluster
+    names = [one.name for one in left.things]
+    there: dict[str, str | None] = {}
+    if names:
+        there = await ask(host, "query", {"kafka": {"query": "ids", "cluster": cluster.wire(), "topics": names}})
+    unproven = []
+    for one in left.things:
+        identity = there[one.name]
+        if identity is None:
+            continue  # it was never made, or is gone
+        if identity != one.identity:
+            unproven.append(one.name)
+            continue
+        try:
+            await load_kafka.delete_topic(host, cluster, one.name, identity)
+        except TrialFailedError as error:
+            raise BadInputError(
+                f"{one.name} is hydrotest's own, and cannot be removed: {error.message}", "Give the user that right."
+            ) from error
+        removed.append(one.name)
+    kept += unproven
+    if not unproven:
+        await asyncio.to_thread(left.path.unlink, missing_ok=True)

@@ -1,0 +1,195 @@
+"""Watches a cluster that is not hydrotest's own for as long as anything is asked of it.
+
+A few requests a second of ours go to every broker. Where they get slow, where copies fall behind or a disk fills, or
+where nothing is heard any more, all load ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.clocks import Comparison
+from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.load import kafka as load_kafka
+from hydrotest.load.native import RunningGenerator
+from hydrotest.report.wording.guard import breach_words
+from hydrotest.run.workloads.topics import Topics
+from hydrotest.spec.arrivals import Arrivals
+from hydrotest.spec.attach import Guard, Most
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.systems.attached import AttachedSystem
+from hydrotest.verdicts.guard import Breach, Breached
+
+CANARY_PER_NODE_S = 10.0
+"""Requests a second to each broker."""
+BAD_SECONDS = 3
+"""So many in a row are a breach; a single one may be an election."""
+LOOK_S = 1.0
+"""Between two questions about copies; the disks are asked for with every tenth."""
+DISKS_EVERY = 10
+SILENT_S = 5.0
+"""Without an answer for so long the guard no longer guards."""
+HEARD = Patience.of(a_canary_that_reports_each_second=SILENT_S)
+MARGIN_S = 120.0
+"""The canary outlives the time that is allowed, so that it is there while the last trial is accounted for."""
+
+
+class GuardBreachedError(RunFailedError):
+    """The cluster was no longer as its owner wants it, and all load was ended."""
+
+    exit_code = 4
+
+
+def breach_error(breach: Breach) -> RunFailedError:
+    """The error that ends a run."""
+    kept = "What was measured before is kept."
+    if breach.code is Breached.LATE:
+        return RunFailedError(breach_words(breach), f"{kept} Raise `most.time`, or ask for less.")
+    return GuardBreachedError(f"all load was ended: {breach_words(breach)}", kept)
+
+
+@dataclass
+class Baseline:
+    """How the cluster was before anything else was asked of it."""
+
+    seconds: float = 0.0
+    p99_ms: list[float] = field(default_factory=list)
+    behind: int = 0
+    free: float | None = None
+    """The least free share of a disk; None where no broker says."""
+
+    def data(self) -> dict[str, float | int | None]:
+        """As in environment.json."""
+        return {"seconds": self.seconds, "p99_ms": max(self.p99_ms, default=None), "behind": self.behind, "free": self.free}
+
+
+class Watch:
+    """The guard of one Kafka cluster."""
+
+    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, most: Most, topics: Topics, run: str) -> None:
+        self.baseline = Baseline()
+        self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
+        self._system = system
+        self._host = host
+        self._guard = guard
+        self._most = most
+        self.topics = topics
+        self.ends_s = math.inf
+        """When load must be over, by `time.monotonic`."""
+        self._topic = f"hydrotest-{run}-canary"
+        self._canary: RunningGenerator | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._bad_seconds = 0
+        self._is_baseline = True
+
+    async def begin(self, clocks: Comparison, replication: int) -> None:
+        """Makes the canary's topic, starts it, and watches the cluster alone for a while.
+
+        Raises `GuardBreachedError` where it is not fit for load.
+        """
+        facts = self._system.facts
+        assert facts is not None
+        nodes = len(facts.nodes)
+        spec = KafkaProduce(kind="kafka-produce", partitions=nodes, replication=min(replication, nodes))
+        await self.topics.make(self._host, self._system.cluster, self._topic, spec, {"retention.ms": str(3_600_000)})
+        load = {"model": {"open": {"rate_per_s": CANARY_PER_NODE_S * nodes, "arrivals": Arrivals().wire(0)}},
+                "seconds": self._guard.baseline + self._most.time + MARGIN_S, "give_up_s": None, "in_flight_max": 100_000}  # fmt: skip
+        (generator,) = load_kafka.producers("canary", spec, [self._host], self._system.cluster, self._topic, 0, load, retries=True)
+        self._canary = await RunningGenerator.start(generator)
+        await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
+        self._tasks = [asyncio.create_task(self._guarded(self._follow())), asyncio.create_task(self._guarded(self._look()))]
+        await asyncio.wait([self.breached], timeout=self._guard.baseline)
+        self._is_baseline = False
+        self.baseline.seconds = self._guard.baseline
+        if self.breached.done():
+            raise breach_error(self.breached.result())
+        self.ends_s = time.monotonic() + self._most.time
+        self._tasks.append(asyncio.create_task(self._until_late()))
+
+    def data(self) -> dict[str, Any]:
+        """The cluster, and how it was before any load, as in environment.json."""
+        assert self._system.facts is not None
+        return {**self._system.facts.data(), "baseline": self.baseline.data()}
+
+    async def end(self) -> list[str]:
+        """Ends the watch and removes what it has made. Returns the problems."""
+        problems = []
+        for task in self._tasks:
+            await cancelled(task)
+        if self._canary is not None:
+            problem = await self._canary.node.close()
+            # Its load is not over: that is what it is ended for.
+            problems += [] if problem is None else [problem]
+            try:
+                await self.topics.remove(self._host, self._system.cluster, self._topic)
+            except TrialFailedError as error:
+                problems.append(f"{self._topic} is still there: {error.message}")
+        return problems
+
+    def _breach(self, breach: Breach) -> None:
+        if not self.breached.done():
+            self.breached.set_result(breach)
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """A guard that fails is one that is silent."""
+        try:
+            await work
+        except HydrotestError as error:
+            self._breach(Breach(Breached.SILENT, self._system.name, SILENT_S, SILENT_S, detail=error.message))
+        except Exception as error:  # noqa: BLE001 - whatever it is: nobody watches any more
+            self._breach(Breach(Breached.SILENT, self._system.name, SILENT_S, SILENT_S, detail=f"{type(error).__name__}: {error}"))
+
+    async def _follow(self) -> None:
+        """Takes in the canary's seconds."""
+        assert self._canary is not None
+        while (event := await self._canary.node.next_event(HEARD)) is not None:
+            if event["event"] == "second":
+                self._judge(event["p99_ms"])
+            elif event["event"] in ("failed", "done"):
+                self._breach(Breach(Breached.FAILED, self._system.name, detail=str(event.get("error") or "the canary has ended")))
+                return
+        self._breach(Breach(Breached.FAILED, self._system.name, detail="the canary has ended"))
+
+    def _judge(self, p99_ms: float | None) -> None:
+        if self._is_baseline and p99_ms is not None:
+            self.baseline.p99_ms.append(p99_ms)
+        is_bad = p99_ms is None or p99_ms > self._guard.p99 * 1e3
+        self._bad_seconds = self._bad_seconds + 1 if is_bad else 0
+        if self._bad_seconds >= BAD_SECONDS:
+            self._breach(Breach(Breached.SLOW, self._system.name, None if p99_ms is None else p99_ms / 1e3, self._guard.p99))
+
+    async def _look(self) -> None:
+        """Asks the cluster how its copies and disks are."""
+        bad, number = 0, 0
+        while True:
+            behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+            if self._is_baseline:
+                self.baseline.behind = max(self.baseline.behind, behind)
+            bad = bad + 1 if behind > self.baseline.behind else 0
+            if bad >= BAD_SECONDS:
+                self._breach(Breach(Breached.BEHIND, self._system.name, behind, self.baseline.behind))
+            if disks is not None:
+                free, where = disks
+                self.baseline.free = free if self.baseline.free is None else self.baseline.free
+                if free < self._guard.free:
+                    self._breach(Breach(Breached.FULL, self._system.name, free, self._guard.free, where))
+            number += 1
+            await asyncio.sleep(LOOK_S)
+
+    async def _ask(self, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+        if with_disks:
+            facts = await self._system.contact(self._host)
+            return facts.behind, facts.free_share
+        found = await ask(self._host, "query", {"kafka": {"query": "brokers", "cluster": self._system.cluster.wire()}})
+        return int(found["behind"]), None
+
+    async def _until_late(self) -> None:
+        await asyncio.sleep(self._most.time)
+        self._breach(Breach(Breached.LATE, self._system.name, self._most.time, self._most.time))

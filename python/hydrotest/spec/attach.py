@@ -1,0 +1,117 @@
+"""A cluster that is there already (`attach`): how it is reached, and the most that hydrotest may do to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from hydrotest.spec.base import Model
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import BitsPerS, Count, DurationS, RatePerS, SizeBytes
+from hydrotest.spec.lines import Path_
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+Endpoint = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+:[0-9]{1,5}$")]
+"""`host:port`."""
+
+
+class Secret(Model):
+    """A secret text, by the place where it is: an environment variable, or a file. The text itself is in no file of hydrotest."""
+
+    env: str | None = Field(None, description="The environment variable that holds it.")
+    file: str | None = Field(None, description="The file that holds it, in its first line.")
+
+    @model_validator(mode="after")
+    def _is_at_one_place(self) -> Secret:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write where the secret is: {env: NAME} or {file: PATH}")
+        return self
+
+
+class Most(Model):
+    """The most that hydrotest may do to a cluster that is not its own. All tests are planned within it."""
+
+    rate: RatePerS = Field(gt=0, description="Operations a second of a workload.")
+    bytes: BitsPerS = Field(description="Payload that a workload writes a second, e.g. 20 MB/s.")
+    disk: SizeBytes = Field(description="Disk that its data takes at any time, all copies together.")
+    in_flight: Count = Field(100_000, description="Operations of a workload that are not answered yet.")
+    connections: Count = Field(200, description="Connections to the cluster.")
+    partitions: Count = Field(64, description="Partitions of a topic.")
+    time: DurationS = Field(900.0, description="Time from the first load to the last.")
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The bound on payload in bytes a second."""
+        return self.bytes / 8
+
+    def rate_for(self, operation_bytes: float) -> float:
+        """The highest rate of operations of that payload, 1/s."""
+        return min(self.rate, self.bytes_per_s / operation_bytes if operation_bytes > 0 else self.rate)
+
+
+class Guard(Model):
+    """What is watched each second. Where it is no longer met, all load ends within two seconds, and with it the run."""
+
+    p99: DurationS = Field(
+        1.0, description="Longest p99 of hydrotest's own few requests a second to every broker or node, for three seconds in a row."
+    )
+    free: float = Field(0.2, ge=0, lt=1, description="Least share of each disk that stays free, where the cluster says so.")
+    baseline: DurationS = Field(10.0, ge=5, description="Time for which the cluster is watched before anything else is asked of it.")
+
+
+class Attachable(Model):
+    """A system that hydrotest starts on its hosts, or a cluster that is there already."""
+
+    attach: list[Endpoint] = Field(
+        default_factory=list,
+        description="A cluster that is there already, by some of its `host:port`, instead of `hosts`. Its configuration is not "
+        "changed, nothing of it is stopped, and only what hydrotest has made itself is removed.",
+    )
+    most: Most | None = Field(None, description="With `attach`: the most that hydrotest may do to it.")
+    guard: Guard = Field(default_factory=Guard, description="With `attach`: what ends the run.")
+    tenancy: Literal["shared", "exclusive"] = Field(
+        "shared", description="With `attach`: `exclusive`, nobody else uses the cluster, so that load without a rate limit is allowed."
+    )
+
+    only_started: ClassVar[frozenset[str]] = frozenset()
+    """Settings of a system that hydrotest starts."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def hosts(self) -> list[str]: ...
+
+    @property
+    def is_attached(self) -> bool:
+        """It is there already."""
+        return bool(self.attach)
+
+    def check_attached(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """Raises `BadInputError` for settings that do not fit how the system is had."""
+        place: Path_ = ("systems", name)
+        if not self.is_attached:
+            if not self.hosts:
+                raise checker.fail(place, f"{name} has no hosts", "Write `hosts: [NAME]` to have it started, or `attach: [HOST:PORT]`.")
+            given = sorted(self.model_fields_set & {"most", "guard", "tenancy"})
+            if given:
+                raise checker.fail(
+                    (*place, given[0]),
+                    f"`{given[0]}` is about a cluster that is there already",
+                    "Add `attach: [HOST:PORT]`, or leave it out.",
+                )
+            return
+        given = sorted(self.model_fields_set & ({"hosts"} | self.only_started))
+        if given:
+            why = "nothing of a cluster that is there already is started or configured"
+            raise checker.fail((*place, given[0]), f"`{given[0]}` and `attach` exclude each other: {why}", "Leave one of them out.")
+        if self.most is None:
+            raise checker.fail(place, f"`attach` needs `most`: what hydrotest may do to {name} at most",
+                               "Write e.g. `most: {rate: 20K, bytes: 20 MB/s, disk: 5 GB}`.")  # fmt: skip
+
+
+def attached(experiment: Experiment) -> dict[str, Attachable]:
+    """The systems that are there already, by name."""
+    return {name: system for name, system in experiment.systems.present().items() if isinstance(system, Attachable) and system.is_attached}

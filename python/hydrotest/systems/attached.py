@@ -1,0 +1,104 @@
+"""Clusters that are there already: what they say of themselves, before anything is asked of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from hydrotest.errors import BadInputError
+from hydrotest.hosts.base import Host
+from hydrotest.systems.base import Ready, System
+from hydrotest.systems.fetch import ProgressCallback
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk of a node, bytes."""
+
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """A broker or node, as the cluster names it."""
+
+    name: str
+    address: str
+    rack: str | None = None
+    disks: tuple[Disk, ...] = ()
+    unknown: str | None = None
+    """Why its disks are not known."""
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """A cluster that is there."""
+
+    system: str
+    identity: str
+    """Its own id, by which it is known again."""
+    nodes: tuple[NodeFacts, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+    """What there is, by name: topics, partitions."""
+    behind: int = 0
+    """Copies that are behind."""
+    offline: int = 0
+    """What cannot be reached at all."""
+
+    @property
+    def free_share(self) -> tuple[float, str] | None:
+        """The least free share of a disk, and whose; None where no node says."""
+        shares = [(disk.free_bytes / disk.total_bytes, node.name) for node in self.nodes for disk in node.disks]
+        return min(shares, default=None)
+
+    def data(self) -> dict[str, Any]:
+        """As in environment.json."""
+        return {"system": self.system, "identity": self.identity, "nodes": [vars(node) | {"disks": [vars(d) for d in node.disks]} for node in self.nodes],
+                "counts": self.counts, "behind": self.behind, "offline": self.offline}  # fmt: skip
+
+
+class AttachedSystem(System):
+    """A cluster that is there already: nothing of it is started, configured or stopped."""
+
+    def __init__(self, endpoints: Sequence[str], askers: Sequence[Host]) -> None:
+        super().__init__([], "", PurePath(), lambda _: None)
+        self._endpoints = list(endpoints)
+        self.askers = list(askers)
+        """Hosts that reach it: those of the generators."""
+        self.facts: ClusterFacts | None = None
+        """What it said of itself when it was first asked."""
+
+    @property
+    def endpoints(self) -> list[str]:
+        return self._endpoints
+
+    @abstractmethod
+    async def contact(self, asker: Host) -> ClusterFacts:
+        """What it says of itself to one host. Raises `TrialFailedError` where it does not answer."""
+
+    async def start(self, say: ProgressCallback) -> None:
+        """Makes contact from each host that will apply load. Raises `BadInputError` for a cluster that is not whole."""
+        for asker in self.askers:
+            found = await self.contact(asker)
+            self.facts = self.facts or found
+        assert self.facts is not None
+        check_whole(self.facts)
+        say(f"{self.name}: {len(self.facts.nodes)} nodes are there")
+
+    def ready(self) -> list[Ready]:
+        return []
+
+    async def stop(self) -> list[str]:
+        return []
+
+
+def check_whole(facts: ClusterFacts) -> None:
+    """Raises `BadInputError` where a cluster is sick before anything is asked of it."""
+    if facts.offline or facts.behind:
+        sick = [f"{facts.offline} partitions have no leader"] if facts.offline else []
+        sick += [f"{facts.behind} partitions have copies that are behind"] if facts.behind else []
+        raise BadInputError(f"{facts.system} is not whole, and is left alone: {', '.join(sick)}", "Repair the cluster first.")

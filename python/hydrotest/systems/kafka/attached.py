@@ -1,0 +1,60 @@
+"""A Kafka cluster that is there already, or another make that speaks its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
+from hydrotest.hosts.secrets import authorities, file_text, secret_text
+from hydrotest.spec.kafka import Kafka, KafkaSecurity
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, NodeFacts
+
+
+def access(spec: Kafka) -> Cluster:
+    """How its clients reach it. Raises `BadInputError` where a secret or a certificate is not there."""
+    security = spec.security or KafkaSecurity()
+    tls = login = None
+    if security.tls:
+        authority = authorities() if security.authority is None else file_text(security.authority, "`authority` of kafka")
+        own = None
+        if security.certificate is not None and security.key is not None:
+            own = Identity(file_text(security.certificate, "`certificate` of kafka"), file_text(security.key, "`key` of kafka"))
+        tls = Tls(authority, own)
+    if security.sasl is not None and security.user is not None and security.password is not None:
+        login = Login(security.sasl, security.user, secret_text(security.password, "the password of kafka"))
+    return Cluster(spec.attach, tls, login)
+
+
+class AttachedKafka(AttachedSystem):
+    """A running cluster of brokers that hydrotest did not start."""
+
+    name = "kafka"
+    version = "as it is"
+
+    def __init__(self, spec: Kafka, askers: Sequence[Host]) -> None:
+        super().__init__(spec.attach, askers)
+        self._access = access(spec)
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._access
+
+    async def contact(self, asker: Host) -> ClusterFacts:
+        try:
+            found = await ask(asker, "query", {"kafka": {"query": "contact", "cluster": self._access.wire()}})
+        except TrialFailedError as error:
+            raise BadInputError(f"kafka at {', '.join(self._endpoints)} cannot be used from {asker.name}: {error.message}",
+                                "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
+        nodes = []
+        for broker in found["brokers"]:
+            disks = broker["disks"]
+            if "unreachable" in disks:
+                raise BadInputError(
+                    f"broker {broker['id']} of kafka is not reached from {asker.name} at the address that it advertises: {disks['unreachable']}",
+                    "Generators speak to each broker: let its advertised name resolve there, and its port pass.")  # fmt: skip
+            known = tuple(Disk(one["total_bytes"], one["free_bytes"]) for one in disks.get("disks", ()))
+            nodes.append(NodeFacts(str(broker["id"]), broker["address"], broker["rack"], known, disks.get("unknown")))
+        return ClusterFacts("kafka", found["cluster"] or "", tuple(nodes), {"topics": found["topics"], "partitions": found["partitions"]},
+                            found["behind"], found["offline"])  # fmt: skip

@@ -1,0 +1,259 @@
+"""A Kafka that is there already: with other people's topics, encrypted, with a login and ACLs; and what hydrotest leaves of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from hydrotest.hosts.deadlines import until
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.spec.choice import expected
+from hydrotest.systems.kafka.system import KafkaSystem
+from tests.real.conftest import HYDROTEST, SOON, files_with, own_processes
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
+
+THERE = """\
+name: there
+hosts: {here: {connect: local}}
+systems:
+  kafka:
+    hosts: [here]
+    heap: 512 MiB
+    security: {tls: true, sasl: SCRAM-SHA-512}
+    config:
+      authorizer.class.name: org.apache.kafka.metadata.authorizer.StandardAuthorizer
+      super.users: User:ANONYMOUS
+      allow.everyone.if.no.acl.found: false
+workloads: {ingest: {kind: kafka-produce}}
+tests: [levels: {workload: ingest, rates: [100]}]
+"""
+FOREIGN = ("orders", "payments", "hydrotest-old")
+"""Topics of others; one has a name as ours."""
+PASSWORD = "TEST_KAFKA_PASSWORD"
+
+
+@dataclass
+class There:
+    """The cluster, as its owner sees it, and how our user reaches it."""
+
+    kafka: KafkaSystem
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        login = self.kafka.cluster.login
+        assert login is not None
+        return {**os.environ, PASSWORD: login.password, "XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def tool(self, name: str, *arguments: str, text: str | None = None) -> str:
+        """What one of Kafka's own tools prints, as its owner."""
+        programs, own = self.kafka.programs(self.kafka.hosts[0]), self.kafka._ports[0].internal
+        argv = [str(programs.java), "-Xmx256m", "-cp", f"{programs.jars}/*", name, "--bootstrap-server", f"127.0.0.1:{own}", *arguments]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, input=text)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def topics(self) -> set[str]:
+        return {line for line in self.tool("org.apache.kafka.tools.TopicCommand", "--list").split() if not line.startswith("__")}
+
+    def foreign(self) -> list[str]:
+        """Ids, configurations and ends of the topics of others."""
+        names = "|".join(FOREIGN)
+        return [
+            self.tool("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", names),
+            *(self.tool("org.apache.kafka.tools.GetOffsetShell", "--topic", name) for name in FOREIGN),
+        ]
+
+    def experiment(self, **changes: Any) -> dict[str, Any]:
+        """An experiment of ours on it."""
+        cluster = self.kafka.cluster
+        assert cluster.tls is not None
+        authority = self.folder / "authority.pem"
+        authority.write_text(cluster.tls.authority)
+        security = {"tls": True, "authority": str(authority), "sasl": "SCRAM-SHA-512", "user": "hydrotest", "password": {"env": PASSWORD}}
+        return {
+            "name": "attached",
+            "hosts": {"here": {"connect": "local"}},
+            "systems": {"kafka": {
+                "attach": cluster.addresses, "security": security, "most": {"rate": "5K", "bytes": "5 MB/s", "disk": "500 MB"},
+                "guard": {"baseline": "5 s", "free": 0.01},
+            }},
+            "workloads": {"ingest": {"kind": "kafka-produce", "partitions": 3, "record_size": "100 B"}},
+            "objectives": {"ingest": {"p99": "1 s"}},
+            "tests": [{"levels": {"workload": "ingest", "rates": [500], "duration": "4 s"}}],
+            "search": {"window": "3 s", "warm_up": "1 s"},
+            **changes,
+        }  # fmt: skip
+
+    def written(self, base: Path, **changes: Any) -> Path:
+        file = base / "experiment.yaml"
+        file.write_text(yaml.safe_dump(self.experiment(**changes), sort_keys=False))
+        return file
+
+    def hydrotest(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([str(HYDROTEST), *map(str, arguments)], capture_output=True, text=True, check=False, env=self.environment)
+
+    def agreed(self, file: Path) -> str:
+        """The hash of what a run would do."""
+        done = self.hydrotest("check", file, "--contact", "--json")
+        assert done.returncode == 0, done.stderr
+        return str(json.loads(done.stdout)["hash"])
+
+    def begun(self, file: Path) -> subprocess.Popen[bytes]:
+        """A run in the background."""
+        argv = [str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out"), "--yes", self.agreed(file)]
+        return subprocess.Popen(argv, env=self.environment, stdout=subprocess.DEVNULL, stderr=(file.parent / "said").open("wb"))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[There]:
+    base = tmp_path_factory.mktemp("there")
+    async with open_testbed(THERE, base, Silent()) as bench:
+        found = There(expected(bench.systems["kafka"], KafkaSystem), base)
+        for name in FOREIGN:
+            found.tool(
+                "org.apache.kafka.tools.TopicCommand", "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=7200000"
+            )
+            found.tool("org.apache.kafka.tools.ConsoleProducer", "--topic", name, text="one\ntwo\nthree\n")
+        operations = [word for name in ("Create", "Delete", "Describe", "Read", "Write") for word in ("--operation", name)]
+        found.tool("org.apache.kafka.tools.AclCommand", "--add", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed",
+                   "--topic", "hydrotest-", *operations)  # fmt: skip
+        yield found
+
+
+def trials(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text()) for file in sorted((out / "trials").glob("*/trial.json"))]
+
+
+async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_path: Path) -> None:
+    before = there.foreign()
+    file = there.written(tmp_path)
+    refused = there.hydrotest("run", file, "--out", tmp_path / "no")
+    assert refused.returncode == 2, refused.stderr
+    assert there.hydrotest("run", file, "--out", tmp_path / "no", "--yes", "0123456789ab").returncode == 2
+    assert not (tmp_path / "no").exists()
+    assert there.topics() == set(FOREIGN)
+    out = tmp_path / "out"
+    done = there.hydrotest("run", file, "--out", out, "--yes", there.agreed(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    (account,) = summary["integrity"]
+    assert (account["lost"], account["duplicated"], account["corrupted"]) == (0, 0, 0)
+    assert account["acked"] > 0
+    assert there.topics() == set(FOREIGN)
+    assert there.foreign() == before
+    assert list((there.folder / "cache/hydrotest/attached").iterdir()) == []
+    password = there.environment[PASSWORD]
+    assert files_with(password, out) == []
+    assert own_processes(password) == []
+
+
+async def test_a_search_stays_within_what_is_allowed(there: There, tmp_path: Path) -> None:
+    file = there.written(tmp_path, tests=[{"isolated": ["ingest"]}], search={"window": "3 s", "warm_up": "1 s", "trials": 14})
+    done = there.hydrotest("run", file, "--out", tmp_path / "out", "--yes", there.agreed(file))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    held = 0.0
+    for trial in trials(tmp_path / "out"):
+        (load,) = trial["loads"]
+        assert load["offered"] is not None
+        assert load["offered"] <= max(5_000 * 0.0201, held * 1.51)
+        held = max(held, load["offered"])
+    (limit,) = json.loads((tmp_path / "out/summary.json").read_text())["limits"]
+    assert limit["saturated"] is None
+    assert limit["limit"] <= 5_000 * 1.001
+    assert limit["bound_by"]["kind"] in ("unknown", "generator", "resource", "undecided")
+
+
+async def until_pressed(out: Path) -> None:
+    """Waits until a trial applies load."""
+
+    async def look() -> bool:
+        return any(out.glob("trials/*/load/*"))
+
+    await until(look, SOON, "the run", "press")
+
+
+async def test_what_a_killed_run_left_is_removed_and_nothing_else(there: There, tmp_path: Path) -> None:
+    before = there.foreign()
+    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file)
+    await until_pressed(tmp_path / "out")
+    process.kill()
+    process.wait()
+    left = there.topics() - set(FOREIGN)
+    assert len(left) == 2, left  # of the trial, and the canary's
+    done = there.hydrotest("down", file, "--json")
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)["removed"]) >= left
+    assert there.topics() == set(FOREIGN)
+    assert there.foreign() == before
+
+
+async def test_a_cluster_that_stops_answering_ends_all_load(there: There, tmp_path: Path) -> None:
+    """The broker is held still in the middle of a trial."""
+    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file)
+    await until_pressed(tmp_path / "out")
+    broker = there.kafka.services[0].pid
+    os.kill(broker, signal.SIGSTOP)
+    try:
+
+        async def is_over() -> bool:
+            return '"trial ended"' in (tmp_path / "out/journal.jsonl").read_text() or process.poll() is not None
+
+        await until(is_over, SOON, "the guard", "end the load")
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    assert await asyncio.to_thread(process.wait, 240) == 4, (tmp_path / "said").read_text()
+    (trial,) = trials(tmp_path / "out")
+    assert trial["status"] == "failed"
+    there.hydrotest("down", file)
+    assert there.topics() == set(FOREIGN)
+
+
+async def test_a_login_that_is_wrong_is_said_before_anything_is_made(there: There, tmp_path: Path) -> None:
+    file = there.written(tmp_path)
+    wrong = subprocess.run(
+        [str(HYDROTEST), "check", str(file), "--contact"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**there.environment, PASSWORD: "wrong"},
+    )
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr
+    missing = {key: value for key, value in there.environment.items() if key != PASSWORD}
+    unset = subprocess.run([str(HYDROTEST), "check", str(file), "--contact"], capture_output=True, text=True, check=False, env=missing)
+    assert unset.returncode == 2
+    assert PASSWORD in unset.stderr
+
+
+@pytest.mark.long
+async def test_a_probe_needs_no_file(there: There, tmp_path: Path) -> None:
+    before = there.foreign()
+    there.experiment()
+    (address,) = there.kafka.cluster.addresses
+    done = there.hydrotest(
+        "probe", f"kafka://{address}", "--p99", "500ms", "--bytes", "2MB/s", "--time", "150s", "--authority", there.folder / "authority.pem",
+        "--user", "hydrotest", "--password-env", PASSWORD, "--write", tmp_path / "probe.yaml", "--out", tmp_path / "out", "--yes", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (limit,) = json.loads(done.stdout)["limits"]
+    assert 100 < limit["limit"] <= 2_000 * 1.001
+    assert re.search("attach", (tmp_path / "probe.yaml").read_text())
+    assert there.foreign() == before
+    assert there.topics() == set(FOREIGN)

@@ -1,0 +1,333 @@
+"""Clusters that are there already: what a file may ask of them, what is noted of what is made there, and the guard."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hydrotest.analysis.limits.search import FIRST_SHARE, STEP, LimitSearch
+from hydrotest.cli.commands.probe import Asked, Probe
+from hydrotest.errors import BadInputError
+from hydrotest.hosts.cluster import Cluster
+from hydrotest.hosts.secrets import secret_text
+from hydrotest.run.lifecycle import attached as lifecycle
+from hydrotest.run.lifecycle import owned
+from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
+from hydrotest.run.trials.guard import BAD_SECONDS, Watch
+from hydrotest.run.workloads.topics import Topics
+from hydrotest.spec.attach import Guard, Most, Secret
+from hydrotest.spec.check_attached import highest_rate
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
+from hydrotest.spec.models import Experiment
+from hydrotest.systems.attached import ClusterFacts, Disk, NodeFacts, check_whole
+from hydrotest.verdicts.guard import Breached
+
+ATTACH = """\
+name: there
+hosts: {here: {connect: local}}
+systems:
+  kafka:
+    attach: [b1:9092]
+    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}
+workloads:
+  ingest: {kind: kafka-produce, record_size: 1 KB}
+  drain: {kind: kafka-consume, reads: ingest}
+tests:
+  - levels: {workload: ingest, rates: [5K]}
+"""
+
+
+def read(text: str) -> Experiment:
+    return experiment_of(parse_document(text, Path("experiment.yaml")))
+
+
+def test_a_cluster_that_is_there_needs_no_hosts_of_its_own() -> None:
+    experiment = read(ATTACH)
+    assert experiment.systems.present()["kafka"].hosts == []
+    assert highest_rate(experiment, "ingest") == pytest.approx(20_000)
+    assert not experiment.needs_java_here
+
+
+WRONG = {
+    "no bounds": (("    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}\n", ""), 4),
+    "hosts, too": (("    attach:", "    hosts: [here]\n    attach:"), 5),
+    "configured": (("    attach:", "    config: {num.io.threads: 9}\n    attach:"), 5),
+    "a heap": (("    attach:", "    heap: 1 GiB\n    attach:"), 5),
+    "neither": (("    attach: [b1:9092]\n    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}\n", "    release: 4.3\n"), 4),
+    "bounds on one's own": (("attach: [b1:9092]", "hosts: [here]"), 6),
+    "too fast": (("rates: [5K]", "rates: [30K]"), 11),
+    "too many bytes": (("20 MB/s", "2 MB/s"), 11),
+    "too much disk": (("disk: 2 GB", "disk: 20 MB"), 11),
+    "too many partitions": (("record_size: 1 KB", "record_size: 1 KB, partitions: 100"), 8),
+    "without a rate": (("levels: {workload: ingest, rates: [5K]}", "saturated: {workload: ingest}"), 11),
+    "in flight": (("levels: {workload: ingest, rates: [5K]}", "concurrency: {workload: ingest, counts: [8]}"), 11),
+    "catching up": (("levels: {workload: ingest, rates: [5K]}", "isolated: [drain]"), 11),
+    "squeezed": (("levels: {workload: ingest, rates: [5K]}", "isolated: {workloads: [ingest], squeeze: 60 s}"), 11),
+    "a fault": (("levels: {workload: ingest, rates: [5K]}", "fault: {workloads: [ingest], rates: {ingest: 1K}, target: kafka-0, action: kill}"), 11),
+    "a stock client": (("record_size: 1 KB", "record_size: 1 KB, client: stock"), 8),
+    "another system": (("workloads:\n", "  cassandra: {hosts: [here]}\nworkloads:\n"), 7),
+    "no address": (("[b1:9092]", "[b1]"), 5),
+    "half a login": (("    most:", "    security: {sasl: PLAIN, user: u}\n    most:"), 6),
+    "a secret in the file": (("    most:", "    security: {sasl: PLAIN, user: u, password: secret}\n    most:"), 6),
+    "a certificate without encryption": (("    most:", "    security: {authority: ca.pem}\n    most:"), 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_what_a_cluster_that_is_there_cannot_have_is_refused_with_its_line(why: str) -> None:
+    (old, new), line = WRONG[why]
+    assert old in ATTACH
+    with pytest.raises(BadInputError) as caught:
+        read(ATTACH.replace(old, new))
+    assert caught.value.line == line, caught.value.message
+    assert caught.value.hint
+
+
+def test_nobody_else_uses_it_then_there_is_load_without_a_rate() -> None:
+    text = ATTACH.replace("levels: {workload: ingest, rates: [5K]}", "saturated: {workload: ingest}").replace(
+        "    most:", "    tenancy: exclusive\n    most:"
+    )
+    assert read(text).tests[0].test == "saturated"
+
+
+def test_a_secret_is_where_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIDDEN", "sesame")
+    file = tmp_path / "password"
+    file.write_text("open\nsecond line\n")
+    assert secret_text(Secret(env="HIDDEN"), "it") == "sesame"
+    assert secret_text(Secret(file=str(file)), "it") == "open"
+    for missing in (Secret(env="NOWHERE"), Secret(file=str(tmp_path / "none"))):
+        with pytest.raises(BadInputError):
+            secret_text(missing, "it")
+
+
+@pytest.mark.parametrize("limit", [300.0, 9_000.0, 50_000.0])
+def test_a_search_from_below_never_asks_for_much_more_than_held(limit: float) -> None:
+    search = LimitSearch(20_000, 0.1, budget=40, ceiling=20_000, from_below=True)
+    held = 0.0
+    asked = []
+    while (rate := search.propose()) is not None:
+        asked.append(rate)
+        assert rate <= 20_000
+        assert rate <= max(20_000 * FIRST_SHARE, held * STEP) * 1.001
+        search.record(rate <= limit)
+        held = max(held, rate if rate <= limit else 0.0)
+    assert asked[0] <= 20_000 * FIRST_SHARE
+    found = search.limit()
+    if limit > 20_000:
+        assert found.is_above
+    elif limit > 20_000 * FIRST_SHARE:
+        assert found.estimate is not None
+        assert found.estimate.low <= limit * 1.02
+        assert found.estimate.high >= limit * 0.98
+
+
+# ---- what is made, and what is removed
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(owned, "owned_root", lambda: tmp_path)
+    return tmp_path
+
+
+def test_what_is_removed_leaves_no_trace(root: Path) -> None:
+    mine = Owned.of_run("0a1b", "kafka", "cluster")
+    mine.note("intended", "hydrotest-0a1b-x")
+    mine.note("made", "hydrotest-0a1b-x", "id-1")
+    assert list(leftovers("kafka")) == []  # its run lives
+    mine.note("removed", "hydrotest-0a1b-x")
+    mine.close()
+    assert list(root.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_known_by_its_identity(root: Path) -> None:
+    mine = Owned.of_run("0a1b", "kafka", "cluster")
+    mine.note("intended", "hydrotest-0a1b-x")
+    mine.note("made", "hydrotest-0a1b-x", "id-1")
+    mine.note("intended", "hydrotest-0a1b-y")
+    mine.close()
+    with (root / "kafka-0a1b.jsonl").open("a") as out:
+        out.write('{"event": "made", "na')  # cut by the kill
+    (left,) = leftovers("kafka")
+    assert left == Leftover(
+        root / "kafka-0a1b.jsonl", "cluster", (OwnThing("hydrotest-0a1b-x", "id-1"), OwnThing("hydrotest-0a1b-y", None))
+    )
+
+
+class FakeCluster:
+    """Topics by name, each with the identity that it was made with."""
+
+    name = "kafka"
+
+    def __init__(self, topics: Mapping[str, str]) -> None:
+        self.topics = dict(topics)
+        self.askers = [self]
+        self.cluster = Cluster(["b1:9092"])
+
+
+async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 random mixes of our topics and foreign ones of the same names: no foreign one is ever deleted."""
+    draw = random.Random(26)
+    for number in range(200):
+        names = [f"hydrotest-{draw.randrange(4)}-{draw.choice('abc')}" for _ in range(6)]
+        topics = {name: f"foreign-{index}" for index, name in enumerate(names) if draw.random() < 0.5}
+        things = []
+        for index, name in enumerate(dict.fromkeys(names)):
+            identity = None if draw.random() < 0.3 else f"ours-{index}"
+            things.append(OwnThing(name, identity))
+            if identity is not None and draw.random() < 0.6:
+                topics[name] = identity
+        cluster = FakeCluster(topics)
+        foreign = {identity for identity in topics.values() if identity.startswith("foreign")}
+
+        async def answered(_host: Any, _what: str, question: Mapping[str, Any], cluster: FakeCluster = cluster) -> dict[str, str | None]:
+            return {name: cluster.topics.get(name) for name in question["kafka"]["topics"]}
+
+        async def deleted(_host: Any, _access: Any, topic: str, identity: str | None = None, cluster: FakeCluster = cluster) -> None:
+            assert cluster.topics[topic] == identity
+            del cluster.topics[topic]
+
+        monkeypatch.setattr(lifecycle, "ask", answered)
+        monkeypatch.setattr(lifecycle.load_kafka, "delete_topic", deleted)
+        path = tmp_path / f"kafka-{number}.jsonl"
+        path.write_text("{}")
+        removed: list[str] = []
+        kept: list[str] = []
+        await lifecycle._remove(Leftover(path, "c", tuple(things)), cluster, removed, kept)  # type: ignore[arg-type]
+        assert foreign <= set(cluster.topics.values())
+        assert {identity for identity in cluster.topics.values() if identity.startswith("ours")} == set()
+        assert path.exists() is bool(kept)
+
+
+async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, str]:
+        asked.append(question["kafka"])
+        return {"id": "id-1"}
+
+    monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
+    topics, cluster = Topics(), Cluster(["b1:9092"])
+    await topics.make(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
+    await topics.remove(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
+    assert [(one["query"], one.get("id")) for one in asked] == [("create_topic", None), ("delete_topic", "id-1")]
+
+
+# ---- the guard
+
+
+def facts(behind: int = 0, offline: int = 0, free: int = 50) -> ClusterFacts:
+    return ClusterFacts("kafka", "c", (NodeFacts("1", "b1:9092", None, (Disk(100, free),)),), {}, behind, offline)
+
+
+@pytest.mark.parametrize("sick", [facts(behind=1), facts(offline=2)])
+def test_a_cluster_that_is_not_whole_is_left_alone(sick: ClusterFacts) -> None:
+    check_whole(facts())
+    with pytest.raises(BadInputError):
+        check_whole(sick)
+
+
+class Told:
+    """A cluster that says what it is given to say, one after the other, and then the last for ever."""
+
+    name = "kafka"
+
+    def __init__(self, *said: ClusterFacts) -> None:
+        self.said = list(said)
+        self.facts = said[0]
+        self.cluster = Cluster(["b1:9092"])
+
+    async def contact(self, _asker: Any) -> ClusterFacts:
+        return self.said.pop(0) if len(self.said) > 1 else self.said[0]
+
+
+def watch(system: Told) -> Watch:
+    most = Most(rate=1000, bytes=8e6, disk=10**9)
+    return Watch(system, None, Guard(p99=0.2), most, Topics(), "0a1b")  # type: ignore[arg-type]
+
+
+async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
+    guard = watch(Told(facts()))
+    for p99_ms in (900.0, None, 5.0, 900.0, 900.0):
+        guard._judge(p99_ms)
+    assert not guard.breached.done()
+    guard._judge(None)
+    assert guard.breached.result().code is Breached.SLOW
+    assert BAD_SECONDS == 3
+
+
+async def looked(guard: Watch, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """So many of its looks at the cluster, at once."""
+    slept = 0
+
+    async def sleep(_seconds: float) -> None:
+        nonlocal slept
+        slept += 1
+        if slept >= times:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr("hydrotest.run.trials.guard.DISKS_EVERY", 1)
+    monkeypatch.setattr("hydrotest.run.trials.guard.asyncio.sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await guard._look()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ((facts(), facts(behind=2)), Breached.BEHIND),
+        ((facts(behind=2), facts(behind=2)), None),
+        ((facts(), facts(behind=2), facts(behind=2), facts()), None),
+        ((facts(), facts(free=10)), Breached.FULL),
+    ],
+)
+async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
+    monkeypatch: pytest.MonkeyPatch, said: tuple[ClusterFacts, ...], code: Breached | None
+) -> None:
+    guard = watch(Told(*said))
+    ask, count = guard._ask, 0
+
+    async def asked(with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+        nonlocal count
+        count += 1
+        guard._is_baseline = count == 1  # only the first answer is from before any load
+        return await ask(with_disks)
+
+    monkeypatch.setattr(guard, "_ask", asked)
+    await looked(guard, monkeypatch, 6)
+    assert (guard.breached.result().code if guard.breached.done() else None) is code
+
+
+async def test_a_guard_that_hears_nothing_is_a_breach() -> None:
+    class Deaf(Told):
+        async def contact(self, _asker: Any) -> ClusterFacts:
+            raise OSError("gone")
+
+    guard = watch(Deaf(facts()))
+    await guard._guarded(guard._look())
+    assert guard.breached.result().code is Breached.SILENT
+
+
+# ---- probe
+
+
+def test_a_probe_writes_an_experiment_that_stays_within_its_bounds() -> None:
+    probe = Probe(["b1:9092", "b2:9092"], Asked(user="u", password_env="P", tls=True))
+    experiment = probe.experiment(probe.text(5))
+    assert experiment.systems.present()["kafka"].is_attached
+    assert highest_rate(experiment, "ingest") == pytest.approx(20_000)
+    assert "P" in probe.text(5)
+
+
+@pytest.mark.parametrize("asked", [Asked(time="1min"), Asked(record_size="1"), Asked(p99="soon"), Asked(replication=0), Asked(user="u")])
+def test_what_cannot_be_probed_is_bad_input(asked: Asked) -> None:
+    with pytest.raises(BadInputError):
+        Probe(["b1:9092"], asked).text(3)
