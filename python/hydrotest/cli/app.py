@@ -20,6 +20,8 @@ from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_F
 app = App(
     name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
 )
+hosts_app = App(name="hosts", help="Lists of machines that you have.")
+app.command(hosts_app)
 REFUSED = {
     errno.EACCES: "Change the file's rights, or call hydrotest as its owner.",
     errno.EPERM: "Call hydrotest as the file's owner, or as root.",
@@ -237,6 +239,31 @@ def report(run: Path, *, as_json: Json = False) -> int:
     from hydrotest.cli.commands.report import report
 
     return report(run, as_json)
+
+
+@hosts_app.command(name="import")
+def import_hosts(*, tofu: Path | None = None, ansible: Path | None = None, ssh: str | None = None, role: list[str] | None = None,
+                 out: Path | None = None, force: Flag = False, as_json: Json = False) -> int:  # fmt: skip
+    """Write a fleet file (`--hosts`) from a list of machines that you have. Nothing is run on them.
+
+    Parameters
+    ----------
+    tofu
+        A file that `tofu output -json` has written for a module of deploy/, or `tofu show -json` for any; Terraform's are the same.
+    ansible
+        An inventory: anything that `ansible-inventory` reads; without Ansible one file in INI or YAML, or a saved `--list` (.json).
+    ssh
+        A pattern of names in ~/.ssh/config and what it includes, e.g. 'kafka-*'.
+    role
+        With --ansible: ROLE=GROUP calls the hosts of a group ROLE-1, ROLE-2, …; may be given several times.
+    out
+        The file to write; without it the text is printed.
+    force
+        Replace a file that is there.
+    """
+    from hydrotest.cli.commands.hosts import import_hosts
+
+    return import_hosts(tofu, ansible, ssh, role or [], out, force, as_json)
 
 
 @app.command(end_of_options_delimiter="")
