@@ -187,6 +187,9 @@ class FakeHost(MemoryFiles):
     async def free_port(self) -> int:
         return next(self._ports)
 
+    async def reserve_port(self, port: int) -> bool:
+        return True
+
     async def port_holder(self, port: int) -> str | None:
         return None
 

@@ -16,9 +16,10 @@ import pytest
 from hydrotest.errors import MissingToolError, TrialFailedError
 from hydrotest.hosts import hub as hubs
 from hydrotest.hosts.base import Service
+from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.frames import BODY_BYTES_MAX
-from hydrotest.hosts.hub import OWN_BINARY, ConnectionLostError, Hub
+from hydrotest.hosts.hub import OWN_BINARY, Hub
 from hydrotest.hosts.local import LocalHost, node_binary
 
 LONG = Patience.of(a_slow_machine=60.0)

@@ -118,7 +118,8 @@ def test_the_output_of_our_modules(tmp_path: Path) -> None:
 def test_the_state_of_any_module(tmp_path: Path) -> None:
     """Machines of two clouds; data sources and other resources are none."""
     aws = {"type": "aws_instance", "name": "node", "index": 0, "mode": "managed",
-           "values": {"private_ip": "10.0.1.11", "public_ip": "203.0.113.9", "availability_zone": "eu-1a", "instance_type": "i4i.xlarge", "tags": {"Name": "kafka-a"}}}  # fmt: skip
+           "values": {"private_ip": "10.0.1.11", "public_ip": "203.0.113.9", "availability_zone": "eu-1a", "instance_type": "i4i.xlarge",
+                      "tags": {"Name": "kafka-a"}}}  # fmt: skip
     oci = {"type": "oci_core_instance", "name": "node", "index": 1, "mode": "managed",
            "values": {"private_ip": "10.0.1.12", "fault_domain": "FD-2", "availability_domain": "AD-1", "display_name": "kafka b", "shape": "VM.DenseIO"}}  # fmt: skip
     others = [{"type": "aws_subnet", "values": {}}, {**aws, "mode": "data"}]

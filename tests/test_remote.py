@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError
-from hydrotest.hosts.hub import ConnectionLostError
+from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.remote import bootstrap, ssh
 from hydrotest.hosts.remote.facts import count_of, facts_of
 from hydrotest.hosts.remote.host import RemoteHost

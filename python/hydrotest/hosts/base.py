@@ -139,6 +139,10 @@ class Host(Files, Protocol):
         """A TCP port of `address` on which nothing listens."""
         ...
 
+    async def reserve_port(self, port: int) -> bool:
+        """Keeps this port for a service; false where it is taken."""
+        ...
+
     async def port_holder(self, port: int) -> str | None:
         """The process that listens on a port, as `name (pid)`; None when the port is free."""
         ...

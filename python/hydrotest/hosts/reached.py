@@ -72,9 +72,10 @@ class Reached(ABC):
         # Tuned machines give all ports to connections (1024 to 65535): then one of these that is unused at
         # the moment.
         among = range(max(ports.FREE_PORT_MIN, ephemeral.start), ephemeral.stop)
-        return await ports.free_among([*ports.safe_ports(ephemeral), among], self._reserve)
+        return await ports.free_among([*ports.safe_ports(ephemeral), among], self.reserve_port)
 
-    async def _reserve(self, port: int) -> bool:
+    async def reserve_port(self, port: int) -> bool:
+        """See `Host`."""
         return bool(await (await self.hub()).ask("reserve", port=port))
 
     async def port_holder(self, port: int) -> str | None:

@@ -295,7 +295,12 @@ async def shared_port(hosts: Sequence[Host], wanted: int | None, what: str) -> i
             for host in hosts[1:]:
                 await claim_port(host, wanted, what)
             return port
-        if not any([await host.port_holder(port) for host in hosts[1:]]):
+        # On one machine the first has kept it for all.
+        is_free = [
+            await host.port_holder(port) is None if host.machine == hosts[0].machine else await host.reserve_port(port)
+            for host in hosts[1:]
+        ]
+        if all(is_free):
             return port
 
 

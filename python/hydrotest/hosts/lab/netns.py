@@ -187,6 +187,9 @@ class NetnsHost(OnThisMachine):
         # the others where all need the same one.
         return next(_ports)
 
+    async def reserve_port(self, port: int) -> bool:
+        return True
+
     async def port_holder(self, port: int) -> str | None:
         return None
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.frames import BODY_BYTES_MAX
-from hydrotest.hosts.hub import OWN_BINARY, BinaryFor, ConnectionLostError
+from hydrotest.hosts.hub import OWN_BINARY, BinaryFor
 from hydrotest.hosts.java import MAJOR_MIN, major_in
 from hydrotest.hosts.limits import Limits
 from hydrotest.hosts.ports import free_among
@@ -135,7 +136,7 @@ class RemoteHost(Reached):
 
     async def free_port(self) -> int:
         first, last = self.spec.ports
-        return await free_among([range(first, last + 1)], self._reserve)
+        return await free_among([range(first, last + 1)], self.reserve_port)
 
     @property
     def machine(self) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hydrotest.errors import BadInputError, OverdueError
+from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.group import Group
-from hydrotest.hosts.hub import ConnectionLostError
 from hydrotest.hosts.remote.host import RemoteHost
 from hydrotest.hosts.remote.ssh import meaning_of
 from hydrotest.spec.hosts import CommandHost, SshHost

@@ -31,6 +31,7 @@ from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
 from hydrotest.run.lifecycle.startup import (
     check_memory_there,
+    linked_hosts,
     remove_data,
     start_systems,
     watch_connections,
@@ -171,7 +172,7 @@ class Controller:
         ]
         self._write_environment()
         links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
-        sampling = Sampling(self.site.hosts, self.listener, links)
+        sampling = Sampling(self.site.hosts, self.listener, links, linked_hosts(self.experiment))
         self.teardown.add("stopping the samplers", sampling.stop)
         clocks = watched_clocks(self.site, self.teardown)
         sampling.clocks = await clocks.compare()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hydrotest.analysis.resources.rates import CPU_BUSY
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
@@ -16,6 +16,8 @@ from hydrotest.store.samples import SampleBuffer
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 NETWORK_WAYS = (("net_out_bytes", "lo_out_bytes"), ("net_in_bytes", "lo_in_bytes"))
+NOT_ON_THE_LINK = {"lo_out_bytes": 0, "lo_in_bytes": 0}
+"""Of a host with a link: what its own processes say to each other takes nothing of it. Of one without, all traffic is on loopback."""
 SPEED_MS = 500
 """1 Hz; the speed reference twice a second and the exporters every other second keep the cost below 1 %
 of a core."""
@@ -28,12 +30,15 @@ HEARD_S_MAX = 5.0
 class Sampling:
     """The samplers of all hosts."""
 
-    def __init__(self, hosts: Mapping[str, Host], listener: Listener, links: Mapping[str, float | None] | None = None) -> None:
-        """`links`: the ceiling of each host's link, bytes/s each way, where it is known."""
+    def __init__(
+        self, hosts: Mapping[str, Host], listener: Listener, links: Mapping[str, float | None] | None = None, linked: Collection[str] = ()
+    ) -> None:
+        """`links`: the ceiling of each host's link, bytes/s each way, where it is known. `linked`: hosts with a link to others."""
         self.buffer = SampleBuffer()
         self.clocks = Comparison()
         """The hosts' clocks; readings are stamped by the controller's."""
         self._links = links or {}
+        self._linked = frozenset(linked)
         self._hosts = hosts
         self._listener = listener
         self._nodes: dict[str, Node] = {}
@@ -90,6 +95,8 @@ class Sampling:
             while (event := await node.next_event(SILENCE)) is not None:
                 if event["event"] == "sample":
                     event["wall_s"] -= self.clocks.ahead_s(self._hosts[name])
+                    if name in self._linked:
+                        event["host"] |= NOT_ON_THE_LINK
                     if name in self._drops:
                         event["host"] |= await within(self._drops[name].read(), DROPS, f"the counter of {name}'s queues", "answer")
                     self.buffer.add(name, event)

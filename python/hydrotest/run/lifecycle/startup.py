@@ -79,6 +79,11 @@ def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str
     teardown.add("watching the connections", stop)
 
 
+def linked_hosts(experiment: Experiment) -> list[str]:
+    """The hosts that reach the others by a link, not by loopback."""
+    return [name for name, host in experiment.hosts.items() if host.reach != "loopback"]
+
+
 def watched_clocks(site: HostPool, teardown: Teardown) -> Clocks:
     """The clocks of all hosts, until `teardown`."""
     clocks = Clocks(site.hosts.values())

@@ -15,7 +15,7 @@ from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
-from hydrotest.run.lifecycle.startup import remove_data, start_systems, watch_connections, watch_services, watched_clocks
+from hydrotest.run.lifecycle.startup import linked_hosts, remove_data, start_systems, watch_connections, watch_services, watched_clocks
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench
@@ -56,7 +56,7 @@ async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterat
         watch_connections(site, teardown, lambda host, why: on_death(why))
         systems = make_systems(experiment, hosts, RUN, base, on_death)
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
-        sampling = Sampling(hosts, listener)
+        sampling = Sampling(hosts, listener, linked=linked_hosts(experiment))
         teardown.add("stopping the samplers", sampling.stop)
         clocks = watched_clocks(site, teardown)
         await sampling.start()
