@@ -58,7 +58,7 @@ if subcommand == "query":
     (question,) = settings.values()
     with open({folder!r} + "/asked", "a") as handle:
         handle.write(json.dumps([question["query"], question.get("topic")]) + "\\n")
-    say("failed", error="no leader") if fails(question["query"]) else say("done", result={{}})
+    say("failed", error="no leader") if fails(question["query"]) else say("done", result={{"id": None}})
 elif subcommand == "ceiling":
     say("done", result=dict.fromkeys(["cpu_cores", "disk_write_bytes_per_s", "disk_read_bytes_per_s", "network_bytes_per_s",
                                       "generator_null_per_core_s", "wake_cpu_us"], 1.0) | {{"disk_device": None}})

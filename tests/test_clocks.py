@@ -81,6 +81,6 @@ def test_a_latency_nearer_to_its_bound_than_the_clocks_are_known_decides_nothing
     made.trial("search", 1_000)
     measured = made.measured(made.folder.trials()[-1])
     between = replace(measured, load=measured.load.model_copy(update={"clock_error_s": error_s}))
-    verdict = judge(between, Objective(p99=bound / 1e3))
+    verdict = judge(between, Objective.model_validate({"p99": f"{bound:g} ms"}))
     assert isinstance(verdict.void, ClocksDiffer) is is_void
     assert not (is_void and verdict.accepted)

@@ -20,6 +20,7 @@ from hydrotest.report.wording.binding import (
     why_ruled_out,
 )
 from hydrotest.report.wording.figures import SIGNS as SIGN_WORDS
+from hydrotest.report.wording.guard import breach_words
 from hydrotest.report.wording.limit import flaw_words, lower_bound_words
 from hydrotest.report.wording.problem import log_flaw_words, problem_words
 from hydrotest.report.wording.trial import disturbances_words, failure_words, lack_words
@@ -27,6 +28,7 @@ from hydrotest.verdicts import binding as b
 from hydrotest.verdicts import problem as p
 from hydrotest.verdicts.evidence import InsideLine, Line, ServiceLine, SignLine, ThrottledLine, UseLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean, Squeezed, Usage, Wait
+from hydrotest.verdicts.guard import Breach, Breached
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound
 from hydrotest.verdicts.trial import (
     Check,
@@ -61,7 +63,6 @@ LACKS = (
 )  # fmt: skip
 CHECKS = (
     Check(Rule.LATENCY, False, 61.2, 50.0, "ms", percentile="p99"), Check(Rule.LATENCY, False, None, 50.0, "ms", percentile="p50"),
-    Check(Rule.LATENCY, True, 31.2, 50.0, "ms", percentile="p99", clock_error=2.4),
     Check(Rule.ACHIEVED, False, 0.913, 0.995), Check(Rule.ACHIEVED, False, 0.2, 0.995, gave_up=True),
     Check(Rule.BACKLOG, False, 1234.0, 50.0, "/s"), Check(Rule.BACKLOG, False, None, 50.0, "/s", is_of_dataflow=True),
     Check(Rule.ERRORS, False, 70, 0, errors={"MESSAGE_TOO_LARGE": 70}), Check(Rule.LOSS, False, 3, 0, lost=2, corrupted=1),
@@ -79,7 +80,7 @@ DOUBTS = (
 )  # fmt: skip
 AGAINST = (b.Against(b.Caveat.NEAR_TOO, LINK), b.Against(b.Caveat.GENERATOR_NOT_SQUEEZED), b.Against(b.Caveat.MACHINE_FULL, MACHINE))
 CAUSES: tuple[b.Cause, ...] = (
-    b.NoRoom(LACKS[:2]), b.NotSampled(), b.NothingCompleted(), b.MachineFull(MACHINE), b.NearCeiling((CPU,)), b.NearCeiling((CPU, LINK)),
+    b.NoRoom(LACKS[:2]), b.NotSampled(), b.NothingCompleted(), b.Unseen(("kafka",)), b.MachineFull(MACHINE), b.NearCeiling((CPU,)), b.NearCeiling((CPU, LINK)),
     b.FullInside((FULL,), is_waited_for=True), b.NothingNear("latency", has_gauges=True, is_waited_for=False),
     b.NothingNear("closed-loop", has_gauges=False, is_waited_for=True), b.Provable(), b.Provable("here"), b.Together(("store", "drain"), ("drain",)),
     b.InFlight(CHANGE, b.Unmoved.SQUEEZED, (ONE, TWO)), b.InFlight(CHANGE, b.Unmoved.UNSQUEEZABLE, ()), b.Doubled(CHANGE), WHY_NOT[1],
@@ -110,6 +111,11 @@ EVIDENCE: tuple[Line, ...] = (
     ServiceLine("a", "kafka-0", "cpu_cores", 0.6, 0.3),
 )  # fmt: skip
 LIMIT_FLAWS = tuple(LimitFlaw(code, 1, 3) for code in Flawed)
+BREACHES = (
+    Breach(Breached.SLOW, "kafka", 0.72, 0.5), Breach(Breached.SLOW, "kafka", None, 0.5), Breach(Breached.FAILED, "kafka", detail="no leader"),
+    Breach(Breached.BEHIND, "kafka", 3, 1), Breach(Breached.FULL, "kafka", 0.15, 0.2, where="1"), Breach(Breached.SILENT, "kafka", 5, 5, detail="it is gone"),
+    Breach(Breached.LATE, "kafka", 300, 300),
+)  # fmt: skip
 LOWER: tuple[LowerBound, ...] = (*Lower, LACKS[0], OfWorkload("store", CHECKS[-1]))
 LOG_FLAWS = tuple(Flaw(kind, count=3, place="events:7", detail="x", kinds=((Skip.NOT_JSON, 2), (Skip.BLANK, 1))) for kind in FlawKind)
 PROBLEMS: tuple[p.Problem, ...] = (
@@ -140,6 +146,7 @@ def sections() -> Iterator[tuple[str, list[str]]]:
     yield "Evidence", said(evidence_words, EVIDENCE)
     yield "In what an event log is not whole", said(log_flaw_words, LOG_FLAWS)
     yield "What does not count of a run", said(problem_words, PROBLEMS)
+    yield "Why load on a cluster was ended", said(breach_words, BREACHES)
 
 
 def test_each_finding_has_its_sentence(request: pytest.FixtureRequest) -> None:
@@ -153,6 +160,10 @@ def test_each_finding_has_its_sentence(request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize(("union", "given"), [(b.Cause, CAUSES), (Failure, FAILURES), (Line, EVIDENCE), (p.Problem, PROBLEMS)])
 def test_no_finding_is_missing_from_the_golden_file(union: Any, given: tuple[Any, ...]) -> None:
     assert {type(one) for one in given} == set(get_args(union))
+
+
+def test_each_breach_has_words() -> None:
+    assert {one.code for one in BREACHES} == set(Breached)
 
 
 def test_each_sign_has_words() -> None:

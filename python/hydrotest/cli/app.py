@@ -99,9 +99,13 @@ def check(experiment: Path, *, hosts: Hosts = None, contact: Flag = False, as_js
         Ask the clusters that are there already (`attach`) what they are, change nothing, and print what a run would do to them, with the
         hash that `run --yes` wants.
     """
+    if contact:
+        from hydrotest.cli.commands.contact import check_with_contact
+
+        return check_with_contact(experiment, hosts, as_json)
     from hydrotest.cli.commands.check import check
 
-    return check(experiment, hosts, contact, as_json)
+    return check(experiment, hosts, as_json)
 
 
 @app.command

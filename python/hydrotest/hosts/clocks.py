@@ -16,6 +16,8 @@ from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.node import Node
 
 EXCHANGES = 20
+EXCHANGES_FROM_HERE = 5
+"""Before and after each trial, by the connection to a hub: for the start of a trial milliseconds suffice."""
 LEAD_S = 0.1
 """From `go` to second 0: by then every generator has received it and its threads are up."""
 LEAD_ROUND_TRIPS = 3
@@ -95,9 +97,13 @@ class Clocks:
         if self._node is None:
             self._address = f"{reference.address}:{await reference.free_port()}"
             self._node = await reference.node("clock", {"listen": self._address if others else None})
-        from_here = await _offset(self._node)
-        asking = [ask(host, "clock-offset", {"of": self._address, "exchanges": EXCHANGES}) for host in others]
-        offsets = [ClockOffset(**found) for found in await asyncio.gather(*asking)]
+        try:
+            from_here = await _offset(self._node, EXCHANGES_FROM_HERE)
+            asking = [ask(host, "clock-offset", {"of": self._address, "exchanges": EXCHANGES}) for host in others]
+            offsets = [ClockOffset(**found) for found in await asyncio.gather(*asking)]
+        except BaseException:
+            await self.close()  # the next comparison begins anew
+            raise
         return Comparison({host.machine: offset for host, offset in zip(others, offsets, strict=True)}, from_here)
 
     async def close(self) -> str | None:
@@ -110,16 +116,16 @@ async def clock_offset(host: Host) -> ClockOffset:
     """Asks a host for its time, relative to the controller's."""
     node = await host.node("clock", {"listen": None})
     try:
-        return await _offset(node)
+        return await _offset(node, EXCHANGES)
     finally:
         await node.close()
 
 
-async def _offset(node: Node) -> ClockOffset:
+async def _offset(node: Node, exchanges: int) -> ClockOffset:
     """The answer was given between question and arrival, so half the shortest round trip bounds the error
     (F. Cristian, "Probabilistic clock synchronization", 1989)."""
     found = []
-    for _ in range(EXCHANGES):
+    for _ in range(exchanges):
         asked = time.time()
         await node.command("report")
         stated = float((await node.expect("clock"))["wall_s"])

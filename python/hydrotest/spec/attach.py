@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.fields import BitsPerS, Count, DurationS, RatePerS, SizeBytes
+from hydrotest.spec.choice import narrowed
+from hydrotest.spec.fields import BitsPerS, Count, DurationS, RatePerS, SizeBytes, written
 from hydrotest.spec.lines import Path_
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
 
-Endpoint = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+:[0-9]{1,5}$")]
+_ENDPOINT = re.compile(r"^[A-Za-z0-9._-]+:[0-9]{1,5}$")
+
+
+def _endpoint(value: str) -> str:
+    if _ENDPOINT.fullmatch(value) is None:
+        raise ValueError(f"{value!r} is not `host:port`; write e.g. b1:9092")
+    return value
+
+
+Endpoint = Annotated[str, AfterValidator(_endpoint), written(_ENDPOINT.pattern, "b1:9092")]
 """`host:port`."""
 
 
@@ -114,4 +125,5 @@ class Attachable(Model):
 
 def attached(experiment: Experiment) -> dict[str, Attachable]:
     """The systems that are there already, by name."""
-    return {name: system for name, system in experiment.systems.present().items() if isinstance(system, Attachable) and system.is_attached}
+    found = {name: narrowed(system, Attachable) for name, system in experiment.systems.present().items()}
+    return {name: system for name, system in found.items() if system is not None and system.is_attached}

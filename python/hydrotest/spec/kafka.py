@@ -222,6 +222,9 @@ class KafkaProduce(Scheduled):
                 f"replication {self.replication} needs as many brokers; there are {len(kafka.hosts)}",
                 "Lower `replication`, or add hosts to kafka.",
             )
+        if kafka.most is not None and self.partitions > kafka.most.partitions:
+            raise checker.fail((*place, "partitions"), f"{self.partitions} partitions are more than `most` allows: {kafka.most.partitions}",
+                               "Take fewer, or raise `most.partitions`.")  # fmt: skip
         self._check_records(kafka, place, checker)
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:

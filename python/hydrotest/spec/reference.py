@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -61,18 +61,25 @@ def _with_parts(kinds: Mapping[str, Kind]) -> list[type[base.Model]]:
 
 
 def _parts_of(model: type[base.Model]) -> list[type[base.Model]]:
-    return [part for field in model.model_fields.values() for part in models_in(type_of(field))]
+    own = [part for field in model.model_fields.values() for part in models_in(type_of(field))]
+    return [model for part in own for model in (part, *_parts_of(part))]
 
 
 @cache
 def _under() -> dict[type[base.Model], str]:
     """Where the settings belong that are part of other settings."""
     owners = [("lab", scale.Lab), *((name, kind.model.load()) for kinds in (SYSTEMS, WORKLOADS, TESTS) for name, kind in kinds.items())]
+    return {part: path for owner, model in owners for part, path in _paths(owner, model)}
+
+
+def _paths(owner: str, model: type[base.Model]) -> Iterator[tuple[type[base.Model], str]]:
+    """The models below a model, each with the keys that lead there."""
     each = {dict: " → NAME", list: " → each"}
-    return {
-        part: f"{owner} → {name}{each.get(get_origin(field.annotation), '')}"
-        for owner, model in owners for name, field in model.model_fields.items() for part in models_in(type_of(field))
-    }  # fmt: skip
+    for name, field in model.model_fields.items():
+        for part in models_in(type_of(field)):
+            path = f"{owner} → {name}{each.get(get_origin(field.annotation), '')}"
+            yield part, path
+            yield from _paths(path, part)
 
 
 def reference() -> str:

@@ -60,8 +60,6 @@ class Check:
     unit: str | None = None
     percentile: str | None = None
     """For `latency`."""
-    clock_error: float | None = None
-    """For a `latency` between two hosts: by how much it may be wrong."""
     errors: Mapping[str, int] = field(default_factory=dict, hash=False)
     """For `errors`: how many by name."""
     gave_up: bool = False

@@ -285,9 +285,9 @@ impl Consumer {
 
     /// When the bytes read so far are allowed.
     fn due_ns(&self) -> u64 {
-        self.settings.bytes_per_s.map_or(0, |most| {
-            self.since_ns + (self.read as f64 / most * 1e9) as u64
-        })
+        self.settings
+            .bytes_per_s
+            .map_or(0, |most| self.since_ns + (self.read as f64 / most * 1e9) as u64)
     }
 
     /// Of an answer; so much that several fit into a second.

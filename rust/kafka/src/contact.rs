@@ -12,9 +12,7 @@ use crate::protocol::{error_name, topic_name};
 
 /// Brokers, topics, the state of their copies, and the free space of the disks.
 pub fn contact(access: &Access) -> Result<Value> {
-    let metadata = access
-        .open_any()?
-        .call(&MetadataRequest::default().with_topics(None))?;
+    let metadata = access.open_any()?.call(&MetadataRequest::default().with_topics(None))?;
     let brokers: Vec<Value> = metadata
         .brokers
         .iter()
@@ -42,7 +40,9 @@ pub fn contact(access: &Access) -> Result<Value> {
 fn disks(access: &Access, address: &str) -> Value {
     // Of no topic: sizes of partitions are not asked for.
     let request = DescribeLogDirsRequest::default().with_topics(Some(Vec::new()));
-    let answer = access.open(address).and_then(|mut connection| connection.call(&request));
+    let answer = access
+        .open(address)
+        .and_then(|mut connection| connection.call(&request));
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => return json!({ "unreachable": format!("{error:#}") }),

@@ -105,7 +105,10 @@ fn compare(of: &str, exchanges: u32) -> io::Result<(f64, f64)> {
         };
         let error = round_trip as f64 / 2.0;
         if error < best.1 {
-            best = ((i128::from(asked) - i128::from(u64::from_be_bytes(theirs))) as f64 + error, error);
+            best = (
+                (i128::from(asked) - i128::from(u64::from_be_bytes(theirs))) as f64 + error,
+                error,
+            );
         }
     }
     if best.1.is_finite() {

@@ -195,7 +195,7 @@ class LimitSearch:
         if not open_ or number >= self.budget:
             return None
         asked = self._allowed()
-        if self.from_below and all(held for _, held in self.windows) and asked[-1] < self._asked[-1]:
+        if self.from_below and all(held and rate < asked[-1] for rate, held in self.windows):
             return asked[-1]
         unsure = [one for one in open_ if not _knows_lapse(one)]
         if number >= TRIALS_MIN and unsure and number % LAPSE_EVERY == 0:

@@ -86,7 +86,7 @@ def _judge(measured: Measured, objective: Objective) -> Verdict:
         else [_achieved(source, offered), _lag(measured, source, offered)]
     )
     latency = _latency(measured, objective)
-    void = TooLong(outcome.overflows) if outcome.overflows else _by_clocks(latency)
+    void = TooLong(outcome.overflows) if outcome.overflows else _by_clocks(latency, measured.load.clock_error_s)
     checks = (
         *latency,
         *flow,
@@ -127,20 +127,20 @@ def _lag(measured: Measured, source: Measured, offered: float) -> Check:
 
 def _latency(measured: Measured, objective: Objective) -> list[Check]:
     checks = []
-    error_ms = None if measured.load.clock_error_s is None else measured.load.clock_error_s * 1e3
     for name, bound in objective.latencies_ms().items():
         value = (measured.latency or {}).get(name)
         held = value is not None and value <= bound
-        checks.append(Check(Rule.LATENCY, held, value, bound, "ms", percentile=name, clock_error=error_ms))
+        checks.append(Check(Rule.LATENCY, held, value, bound, "ms", percentile=name))
     return checks
 
 
-def _by_clocks(checks: list[Check]) -> ClocksDiffer | None:
+def _by_clocks(latencies: list[Check], error_s: float | None) -> ClocksDiffer | None:
     """The first latency that would be on the other side of its bound if the hosts' clocks were wrong by what is possible."""
-    for check in checks:
-        error, value, bound = check.clock_error, check.value, check.bound
-        if error and value is not None and bound is not None and abs(value - bound) <= error:
-            return ClocksDiffer(error, value, bound, check.percentile or "")
+    error_ms = (error_s or 0.0) * 1e3
+    for check in latencies if error_ms > 0 else []:
+        value, bound = check.value, check.bound
+        if value is not None and bound is not None and abs(value - bound) <= error_ms:
+            return ClocksDiffer(error_ms, value, bound, check.percentile or "")
     return None
 
 

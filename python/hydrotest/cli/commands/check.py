@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
-from hydrotest.cli.contact import contact_lines
 from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import print_json
-from hydrotest.errors import EXIT_DONE, BadInputError, shaped
+from hydrotest.errors import EXIT_DONE, shaped
 from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
-from hydrotest.run.lifecycle.attached import make_contact
-from hydrotest.spec.attach import attached
 from hydrotest.spec.header import Difference, differences, read_header
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.systems.extras import missing_extras
 from hydrotest.units import show_bytes, show_duration
 
 
-def check(experiment: Path, hosts: Path | None, contact: bool, as_json: bool) -> int:
-    """Prints the plan, or raises `BadInputError`. With `contact`, clusters that are there already are asked what they are."""
-    spec, document = load_for_here(experiment, hosts)
-    if contact and not attached(spec):
-        raise BadInputError("`--contact` is for clusters that are there already (`attach`)", "Leave it out.")
-    found_there = asyncio.run(make_contact(spec, document.text)) if contact else None
-    plan = make_plan(spec)
-    header = read_header(experiment)
-    found = differences(header, plan) if header is not None else []
-    missing = missing_extras(spec)
+def check(experiment: Path, hosts: Path | None, as_json: bool) -> int:
+    """Prints the plan, or raises `BadInputError`."""
+    spec, _ = load_for_here(experiment, hosts)
     if as_json:
-        print_json({
-            **plan.model_dump(mode="json"),
-            "header": None if header is None else header.data(),
-            "differences": [vars(one) for one in found],
-            "missing_extras": [extra.name for extra in missing],
-            **({} if found_there is None else {"contact": [one.data() for one in found_there.facts], "hash": found_there.digest}),
-        })  # fmt: skip
-        return EXIT_DONE
+        print_json(plan_data(spec, experiment))
+    else:
+        print_plan(spec, experiment)
+    return EXIT_DONE
+
+
+def plan_data(spec: Experiment, file: Path) -> dict[str, Any]:
+    """The plan of an experiment, for programs."""
+    plan, header = make_plan(spec), read_header(file)
+    return {
+        **plan.model_dump(mode="json"),
+        "header": None if header is None else header.data(),
+        "differences": [vars(one) for one in (differences(header, plan) if header is not None else [])],
+        "missing_extras": [extra.name for extra in missing_extras(spec)],
+    }
+
+
+def print_plan(spec: Experiment, file: Path) -> None:
+    """The plan of an experiment, for people."""
+    plan, header = make_plan(spec), read_header(file)
+    found = differences(header, plan) if header is not None else []
     print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
     if header is not None:
         print(f"question: {header.question}")
@@ -60,13 +64,8 @@ def check(experiment: Path, hosts: Path | None, contact: bool, as_json: bool) ->
         print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
     print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it")
-    if found_there is not None:
-        for line in contact_lines(spec, found_there.facts):
-            print(line)
-        print(f"to run it: hydrotest run {experiment} --yes {found_there.digest}")
-    for extra in missing:
+    for extra in missing_extras(spec):
         print(shaped("warning", extra.lack, extra.remedy), file=sys.stderr)
-    return EXIT_DONE
 
 
 def _words(difference: Difference) -> str:

@@ -84,8 +84,8 @@ class Probe:
     def text(self, nodes: int) -> str:
         """The experiment file, for a cluster of so many brokers. Raises `BadInputError` for what makes no valid one."""
         seconds, record, rate_bytes = self._quantities()
-        copies = self.asked.replication or min(COPIES_MAX, nodes)
-        partitions = self.asked.partitions or PARTITIONS_PER_NODE * nodes
+        copies = min(COPIES_MAX, nodes) if self.asked.replication is None else self.asked.replication
+        partitions = PARTITIONS_PER_NODE * nodes if self.asked.partitions is None else self.asked.partitions
         trials = int((seconds - BASELINE_S) / (WINDOW_S + WARM_UP_S + BETWEEN_S))
         if trials < TRIALS_MIN:
             least = BASELINE_S + TRIALS_MIN * (WINDOW_S + WARM_UP_S + BETWEEN_S)

@@ -20,9 +20,6 @@ from hydrotest.verdicts.trial import (
     TooLong,
 )
 
-CLOCKS_SHOWN_MS = 0.05
-"""A smaller error of clocks is not seen in a latency that is shown to a tenth of a millisecond."""
-
 
 def lack_words(lack: Lack) -> str:
     """What a generator lacked."""
@@ -50,10 +47,7 @@ def check_words(check: Check) -> str:
     match check.rule:
         case Rule.LATENCY:
             shown = "unknown" if value is None else f"{value:.1f} ms"
-            clocks = (
-                f" ± {check.clock_error:.1f} ms by the hosts' clocks" if check.clock_error and check.clock_error >= CLOCKS_SHOWN_MS else ""
-            )
-            return f"{check.percentile} response {shown}{clocks} (at most {bound:g} ms)"
+            return f"{check.percentile} response {shown} (at most {bound:g} ms)"
         case Rule.ACHIEVED:
             gave_up = "; given up as hopeless" if check.gave_up else ""
             return f"achieved {value:.2%} of the offered rate (at least {bound:.1%}){gave_up}"

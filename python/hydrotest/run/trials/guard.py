@@ -88,6 +88,8 @@ class Watch:
         self._tasks: list[asyncio.Task[None]] = []
         self._bad_seconds = 0
         self._is_baseline = True
+        self._is_made = False
+        """The canary's topic, or as good as."""
 
     async def begin(self, clocks: Comparison, replication: int) -> None:
         """Makes the canary's topic, starts it, and watches the cluster alone for a while.
@@ -98,6 +100,7 @@ class Watch:
         assert facts is not None
         nodes = len(facts.nodes)
         spec = KafkaProduce(kind="kafka-produce", partitions=nodes, replication=min(replication, nodes))
+        self._is_made = True
         await self.topics.make(self._host, self._system.cluster, self._topic, spec, {"retention.ms": str(3_600_000)})
         load = {"model": {"open": {"rate_per_s": CANARY_PER_NODE_S * nodes, "arrivals": Arrivals().wire(0)}},
                 "seconds": self._guard.baseline + self._most.time + MARGIN_S, "give_up_s": None, "in_flight_max": 100_000}  # fmt: skip
@@ -127,6 +130,7 @@ class Watch:
             problem = await self._canary.node.close()
             # Its load is not over: that is what it is ended for.
             problems += [] if problem is None else [problem]
+        if self._is_made:
             try:
                 await self.topics.remove(self._host, self._system.cluster, self._topic)
             except TrialFailedError as error:

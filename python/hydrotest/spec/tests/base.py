@@ -30,8 +30,21 @@ class Test(Model):
     has_latency: ClassVar[bool] = True
     """False for tests without a rate limit: they measure a rate, never a latency."""
 
+    may_be_attached: ClassVar[bool] = False
+    """It can be carried out on a cluster that is there already."""
+    has_rates: ClassVar[bool] = True
+    """False if it loads a system without a rate limit."""
+
     if TYPE_CHECKING:
         test: str
+
+    def rates_of(self, workload: str) -> list[float]:
+        """The rates that it gives to a workload; empty if it finds them itself."""
+        return []
+
+    def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
+        """How many trials of a workload there are at most, and how long each is, seconds; for tests that may be attached."""
+        raise NotImplementedError
 
     @property
     def names(self) -> list[str]:
@@ -167,6 +180,9 @@ class AtLevel(AllAtOnce):
 
     if TYPE_CHECKING:
         duration: float
+
+    def rates_of(self, workload: str) -> list[float]:
+        return [self.rates[workload]] if workload in self.rates else []
 
     def level_words(self) -> str:
         """Its rates in words."""

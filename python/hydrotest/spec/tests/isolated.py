@@ -33,6 +33,11 @@ class Isolated(SomeWorkloads):
                           "squeezes, what binds is only suspected.")  # fmt: skip
 
     finds_limits: ClassVar[bool] = True
+    may_be_attached: ClassVar[bool] = True
+
+    def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
+        search = experiment.search
+        return search.trials, search.window + search.warm_up
 
     @property
     def needs_squeeze(self) -> bool:

@@ -27,6 +27,11 @@ class Pressed(OneWorkload):
         duration: float
         client: Client | None
 
+    may_be_attached: ClassVar[bool] = True
+
+    def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
+        return len(self.levels) * self.most_windows, self.duration + experiment.search.warm_up
+
     @property
     def levels(self) -> list[tuple[float | None, int | None]]:
         """Rate and number in flight of each level; neither: without a rate limit."""
@@ -94,6 +99,9 @@ class Levels(Pressed):
     windows: int = Field(20, ge=4, le=200, description="Most windows of a rate with a `verdict`.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
+    def rates_of(self, workload: str) -> list[float]:
+        return list(self.rates)
+
     @property
     def levels(self) -> list[tuple[float | None, int | None]]:
         return [(rate, None) for rate in self.rates]
@@ -126,6 +134,8 @@ class Concurrency(Pressed):
     duration: DurationS = Field(20.0, description="Measured window of each count.")
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
+    has_rates: ClassVar[bool] = False
+
     @property
     def levels(self) -> list[tuple[float | None, int | None]]:
         return [(None, count) for count in self.counts]
@@ -143,6 +153,7 @@ class Saturated(Pressed):
     client: Client | None = Field(None, description="Overrides the workload's client.")
 
     has_latency: ClassVar[bool] = False
+    has_rates: ClassVar[bool] = False
 
     @property
     def levels(self) -> list[tuple[float | None, int | None]]:

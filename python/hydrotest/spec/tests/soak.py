@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,11 @@ class Soak(AtLevel):
 
     test: Literal["soak"]
     duration: DurationS = Field(2700.0, description="How long.")
+
+    may_be_attached: ClassVar[bool] = True
+
+    def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
+        return 1, self.duration + experiment.search.warm_up
 
     def check_times(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check_times(index, experiment, checker)
