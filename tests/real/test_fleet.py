@@ -122,6 +122,22 @@ def test_a_suite_over_ssh_leaves_its_event_logs_here(fleet: Fleet, tmp_path: Pat
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+def test_a_fleet_is_examined_before_a_run(fleet: Fleet, tmp_path: Path) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(yaml.safe_dump({"hosts": HOSTS}))
+    done = fleet.run([str(HYDROTEST), "doctor", "--hosts", str(file), "--json"])
+    findings = json.loads(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [one for one in findings if one["state"] == "missing"] == []
+    assert {one["name"] for one in findings} >= {"a, login", "b, Java", "j, clock", "network"}
+    # A host whose address is another's is not reached there.
+    file.write_text(yaml.safe_dump({"hosts": {**HOSTS, "b": {**HOSTS["b"], "address": "10.214.3.99"}}}))
+    done = fleet.run([str(HYDROTEST), "doctor", "--hosts", str(file), "--json"])
+    assert done.returncode == 2
+    assert [one["name"] for one in json.loads(done.stdout) if one["state"] == "missing"] == ["b, address"]
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 KUBECTL = """#!/bin/sh
 # `kubectl exec -i POD -- COMMAND`, as far as hydrotest needs it: in the pod's namespaces, as its user.
 [ "$1 $2 $4" = "exec -i --" ] || exit 64

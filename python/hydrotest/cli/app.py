@@ -37,8 +37,18 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON fo
 
 
 @app.command
-def doctor(*, as_json: Json = False) -> int:
-    """Show what this machine lacks, each with its remedy."""
+def doctor(*, hosts: Path | None = None, as_json: Json = False) -> int:
+    """Show what this machine lacks, each with its remedy.
+
+    Parameters
+    ----------
+    hosts
+        A fleet file: show what its machines lack instead, and whether they reach each other.
+    """
+    if hosts is not None:
+        from hydrotest.cli.commands.fleet_doctor import fleet_doctor
+
+        return fleet_doctor(hosts, as_json)
     from hydrotest.cli.commands.doctor import doctor
 
     return doctor(as_json)

@@ -46,7 +46,7 @@ def experiment_of(document: Document) -> Experiment:
     try:
         experiment = Experiment.model_validate(document.value)
     except ValidationError as error:
-        raise _translate(error, document) from error
+        raise translated(error, document) from error
     check_references(experiment, document)
     if experiment.lab is not None:
         hosts = scaled(experiment.hosts, experiment.lab, memory_needed(experiment))
@@ -54,7 +54,7 @@ def experiment_of(document: Document) -> Experiment:
     return experiment
 
 
-def _translate(error: ValidationError, document: Document) -> BadInputError:
+def translated(error: ValidationError, document: Document) -> BadInputError:
     """The first error in the order of the file, in our words."""
     details = sorted(error.errors(), key=lambda detail: document.line(_place(detail["loc"], document)))
     first = details[0]

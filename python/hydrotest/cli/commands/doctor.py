@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE
 from hydrotest.report.terminal import print_text
-from hydrotest.run.lifecycle.doctor import examine
+from hydrotest.run.lifecycle.doctor import Finding, examine
 
 
 def doctor(as_json: bool) -> int:
     """Prints what `examine` finds."""
-    findings = examine()
+    return print_findings(examine(), as_json)
+
+
+def print_findings(findings: Sequence[Finding], as_json: bool) -> int:
+    """Prints findings; the exit code says whether something is missing."""
     if as_json:
         print_json([vars(finding) for finding in findings])
     else:

@@ -26,7 +26,7 @@ async def remote_hosts(specs: Specs, scratch: Path) -> Group:
     """
     hosts = {
         # By its name, too: several may be on one machine.
-        name: RemoteHost(name, spec, f"{scratch.name}-{name}", _known_hosts(name, spec, scratch))
+        name: RemoteHost(name, spec, f"{scratch.name}-{name}", known_hosts(name, spec, scratch))
         for name, spec in specs.items()
     }
 
@@ -48,7 +48,7 @@ async def sweep(specs: Specs) -> dict[str, list[str]]:
     Raises `BadInputError` for hosts that cannot be reached.
     """
     with tempfile.TemporaryDirectory() as folder:
-        hosts = {name: RemoteHost(name, spec, "", _known_hosts(name, spec, Path(folder))) for name, spec in specs.items()}
+        hosts = {name: RemoteHost(name, spec, "", known_hosts(name, spec, Path(folder))) for name, spec in specs.items()}
         try:
             return await _all({name: host.sweep() for name, host in hosts.items()})
         finally:
@@ -71,7 +71,7 @@ async def _all(works: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
     return dict(zip(works, done, strict=True))  # type: ignore[arg-type]
 
 
-def _known_hosts(name: str, spec: SshHost | CommandHost, scratch: Path) -> Path | None:
+def known_hosts(name: str, spec: SshHost | CommandHost, scratch: Path) -> Path | None:
     """A file that knows the host by its own name only, so that an address that was another's does no harm."""
     if not isinstance(spec, SshHost) or spec.host_key is None:
         return None
