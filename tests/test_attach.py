@@ -19,7 +19,7 @@ from hydrotest.run.lifecycle import attached as lifecycle
 from hydrotest.run.lifecycle import owned
 from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
 from hydrotest.run.trials.guard import BAD_SECONDS, Watch
-from hydrotest.run.workloads.topics import Topics
+from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import Guard, Most, Secret
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.kafka import KafkaProduce
@@ -195,7 +195,7 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
             del cluster.topics[topic]
 
         monkeypatch.setattr(lifecycle, "ask", answered)
-        monkeypatch.setattr("hydrotest.load.kafka.delete_topic", deleted)
+        monkeypatch.setitem(lifecycle.REMOVALS, "kafka", deleted)
         path = tmp_path / f"kafka-{number}.jsonl"
         path.write_text("{}")
         removed: list[str] = []
@@ -214,9 +214,9 @@ async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: p
         return {"id": "id-1"}
 
     monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
-    topics, cluster = Topics(), Cluster(["b1:9092"])
-    await topics.make(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
-    await topics.remove(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
+    topics, cluster = OwnThings(), Cluster(["b1:9092"])
+    await topics.make_topic(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
+    await topics.remove_topic(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
     assert [(one["query"], one.get("id")) for one in asked] == [("create_topic", None), ("delete_topic", "id-1")]
 
 
@@ -247,10 +247,13 @@ class Told:
     async def contact(self, _asker: Any) -> ClusterFacts:
         return self.said.pop(0) if len(self.said) > 1 else self.said[0]
 
+    async def look(self, asker: Any) -> int:
+        return (await self.contact(asker)).behind
+
 
 def watch(system: Told) -> Watch:
     most = Most.model_validate({"rate": 1000, "bytes": "1 MB/s", "disk": "1 GB"})
-    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), most, Topics(), "0a1b")  # type: ignore[arg-type]
+    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), most)  # type: ignore[arg-type]
 
 
 async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
@@ -318,8 +321,17 @@ async def test_a_guard_that_hears_nothing_is_a_breach() -> None:
 # ---- probe
 
 
+def test_a_ring_is_probed_with_rows_of_the_default_table() -> None:
+    probe = Probe("cassandra", ["n1:9042"], Asked(user="u", password_file=Path("p")))
+    experiment = probe.experiment(probe.text(3))
+    assert experiment.systems.present()["cassandra"].is_attached
+    assert highest_rate(experiment, "store") == pytest.approx(20_000)
+    faster = Probe("cassandra", ["n1:9042"], Asked(rate="50K"))
+    assert highest_rate(faster.experiment(faster.text(3)), "store") == pytest.approx(50_000)
+
+
 def test_a_probe_writes_an_experiment_that_stays_within_its_bounds() -> None:
-    probe = Probe(["b1:9092", "b2:9092"], Asked(user="u", password_env="P", tls=True))
+    probe = Probe("kafka", ["b1:9092", "b2:9092"], Asked(user="u", password_env="P", tls=True))
     experiment = probe.experiment(probe.text(5))
     assert experiment.systems.present()["kafka"].is_attached
     assert highest_rate(experiment, "ingest") == pytest.approx(20_000)
@@ -329,4 +341,4 @@ def test_a_probe_writes_an_experiment_that_stays_within_its_bounds() -> None:
 @pytest.mark.parametrize("asked", [Asked(time="1min"), Asked(record_size="1"), Asked(p99="soon"), Asked(replication=0), Asked(user="u")])
 def test_what_cannot_be_probed_is_bad_input(asked: Asked) -> None:
     with pytest.raises(BadInputError):
-        Probe(["b1:9092"], asked).text(3)
+        Probe("kafka", ["b1:9092"], asked).text(3)

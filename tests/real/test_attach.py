@@ -17,9 +17,13 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from hydrotest.hosts.base import ask
 from hydrotest.hosts.deadlines import until
+from hydrotest.load import cassandra as load_cassandra
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.testbed import open_testbed
+from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.choice import expected
 from hydrotest.systems.kafka.system import KafkaSystem
 from tests.real.conftest import HYDROTEST, SOON, files_with, own_processes
@@ -162,6 +166,7 @@ async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_
     assert own_processes(password) == []
 
 
+@pytest.mark.long
 async def test_a_search_stays_within_what_is_allowed(there: There, tmp_path: Path) -> None:
     file = there.written(tmp_path, tests=[{"isolated": ["ingest"]}], search={"window": "3 s", "warm_up": "1 s", "trials": 14})
     done = there.hydrotest("run", file, "--out", tmp_path / "out", "--yes", there.agreed(file))
@@ -240,6 +245,82 @@ async def test_a_login_that_is_wrong_is_said_before_anything_is_made(there: Ther
     unset = subprocess.run([str(HYDROTEST), "check", str(file), "--contact"], capture_output=True, text=True, check=False, env=missing)
     assert unset.returncode == 2
     assert PASSWORD in unset.stderr
+
+
+RING = """\
+name: ring
+hosts: {here: {connect: local}}
+systems: {cassandra: {hosts: [here], heap: 1 GiB, security: {tls: true, password: true}}}
+workloads: {store: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 1K)"}}
+tests: [levels: {workload: store, rates: [100]}]
+"""
+
+
+@pytest.mark.long
+async def test_a_ring_is_left_as_it_was(tmp_path: Path) -> None:
+    """With a keyspace of another's that has a name as ours; also where a run is killed."""
+    async with open_testbed(RING, tmp_path / "ring", Silent()) as bench:
+        (store,), host = make_workloads(bench).values(), bench.hosts["here"]
+        spec, cluster = expected(store.spec, CassandraLoad), bench.systems["cassandra"].cluster
+        assert cluster.login is not None
+        assert cluster.tls is not None
+        foreign = await load_cassandra.create_table(host, cluster, "hydrotest_old", spec)
+        authority = tmp_path / "authority.pem"
+        authority.write_text(cluster.tls.authority)
+        environment = {**os.environ, PASSWORD: cluster.login.password, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+        def written(duration: str) -> Path:
+            security = {"tls": True, "authority": str(authority), "user": cluster.login.user, "password": {"env": PASSWORD}}  # type: ignore[union-attr]
+            experiment = {
+                "name": "attached",
+                "hosts": {"here": {"connect": "local"}},
+                "systems": {"cassandra": {
+                    "attach": cluster.addresses, "security": security, "most": {"rate": 500, "bytes": "1 MB/s", "disk": "100 MB"},
+                    "guard": {"baseline": "5 s", "p99": "3 s"},
+                }},
+                "workloads": {"store": {"kind": "cassandra", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 500)"}},
+                "tests": [{"levels": {"workload": "store", "rates": [200], "duration": duration}}],
+                "search": {"window": "3 s", "warm_up": "1 s"},
+            }  # fmt: skip
+            file = tmp_path / "experiment.yaml"
+            file.write_text(yaml.safe_dump(experiment, sort_keys=False))
+            return file
+
+        def hydrotest(*arguments: object) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([str(HYDROTEST), *map(str, arguments)], capture_output=True, text=True, check=False, env=environment)
+
+        def agreed(file: Path) -> str:
+            done = hydrotest("check", file, "--contact", "--json")
+            assert done.returncode == 0, done.stderr
+            return str(json.loads(done.stdout)["hash"])
+
+        async def known_as(*keyspaces: str) -> list[str | None]:
+            question = {"query": "ids", "cluster": cluster.wire(), "keyspaces": list(keyspaces)}
+            return list((await ask(host, "query", {"cassandra": question})).values())
+
+        file = written("4 s")
+        done = hydrotest("run", file, "--out", tmp_path / "out", "--yes", agreed(file))
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        (account,) = json.loads((tmp_path / "out/summary.json").read_text())["integrity"]
+        assert account["lost"] == 0
+        assert account["acked"] > 0
+        assert list((tmp_path / "cache/hydrotest/attached").iterdir()) == []
+        assert await known_as("hydrotest_old") == [foreign]
+        assert files_with(cluster.login.password, tmp_path / "out") == []
+
+        file = written("60 s")
+        argv = [str(HYDROTEST), "run", str(file), "--out", str(tmp_path / "killed"), "--yes", agreed(file)]
+        process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=(tmp_path / "said").open("wb"))
+        await until_pressed(tmp_path / "killed")
+        process.kill()
+        process.wait()
+        (noted,) = (tmp_path / "cache/hydrotest/attached").iterdir()
+        made = [entry["name"] for entry in map(json.loads, noted.read_text().splitlines()) if entry.get("event") == "made"]
+        assert len(made) == 2  # the workload's, and the canary's
+        assert None not in await known_as(*made)
+        done = hydrotest("down", file, "--json")
+        assert set(json.loads(done.stdout)["removed"]) >= set(made), done.stderr
+        assert await known_as(*made, "hydrotest_old") == [None, None, foreign]
 
 
 @pytest.mark.long

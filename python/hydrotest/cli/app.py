@@ -142,7 +142,7 @@ def run(experiment: Path, *, hosts: Hosts = None, out: Path | None = None, only:
 
 
 @app.command
-def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "20MB/s", time: str = "5min",
+def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "20MB/s", rate: str | None = None, time: str = "5min",
           partitions: int | None = None, replication: int | None = None, tls: Flag = False, authority: Path | None = None,
           certificate: Path | None = None, key: Path | None = None, sasl: str | None = None, user: str | None = None,
           password_env: str | None = None, password_file: Path | None = None, write: Path | None = None, out: Path | None = None,
@@ -152,19 +152,21 @@ def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "2
     Parameters
     ----------
     cluster
-        The cluster by some of its brokers, e.g. kafka://b1:9092,b2:9092.
+        The cluster by some of its nodes, e.g. kafka://b1:9092,b2:9092 or cassandra://n1:9042.
     p99
-        The objective: the longest acceptable p99 of an acknowledged record.
+        The objective: the longest acceptable p99 of an acknowledged record, or of a row's write or read.
     size
-        Size of a record.
+        Size of a record (Kafka).
     bytes
-        The most that is written a second; as much is read back.
+        The most that is moved a second; of Kafka as much is read back.
+    rate
+        The most operations a second; by the bytes if not given, and 20,000 on Cassandra.
     time
         How long it takes.
     partitions
-        Partitions of its topics; two for each broker if not given.
+        Partitions of its topics (Kafka); two for each broker if not given.
     replication
-        Copies of each partition; 3, or as many as there are brokers, if not given.
+        Copies of each partition or row; 3, or as many as there are nodes, if not given.
     tls
         Connections are encrypted.
     authority
@@ -174,7 +176,7 @@ def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "2
     key
         File of its private key, PEM.
     sasl
-        Mechanism of the login; SCRAM-SHA-512 if a user is given.
+        Mechanism of the login (Kafka); SCRAM-SHA-512 if a user is given.
     user
         The user who logs in.
     password_env
@@ -191,7 +193,7 @@ def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "2
     from hydrotest.cli.commands.probe import Asked, probe
 
     asked = Asked(
-        p99, size, bytes, time, partitions, replication, tls, authority, certificate, key, sasl, user, password_env, password_file
+        p99, size, bytes, rate, time, partitions, replication, tls, authority, certificate, key, sasl, user, password_env, password_file
     )
     return probe(cluster, asked, write, out, yes, as_json)
 

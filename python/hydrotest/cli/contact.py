@@ -10,6 +10,10 @@ from hydrotest.spec.models import Experiment
 from hydrotest.systems.attached import ClusterFacts
 from hydrotest.units import show_bytes, show_count, show_duration, show_rate
 
+MADE = {"kafka": "topics hydrotest-RUN-…, one for each trial", "cassandra": "a keyspace hydrotest_RUN_…"}
+LEFT = {"cassandra": "; where `auto_snapshot` is on, nodes keep a snapshot of what is dropped: `nodetool clearsnapshot --all` removes it"}
+"""What stays, whatever hydrotest does."""
+
 
 def contact_lines(experiment: Experiment, facts: Iterable[ClusterFacts]) -> list[str]:
     """Who is there, what will be made, how much at most, and what ends it."""
@@ -24,13 +28,13 @@ def contact_lines(experiment: Experiment, facts: Iterable[ClusterFacts]) -> list
             f"{one.system} {one.identity}: {show_count(len(one.nodes), 'node')}, {there} that this user may see; "
             + ("free space unknown" if free is None else f"least free {free[0]:.0%} ({free[1]})"),
             *(f"- {node.name} {node.address}" + (f", rack {node.rack}" if node.rack else "") for node in one.nodes),
-            f"made there, and removed again by id: topics hydrotest-RUN-…, one for each trial of {', '.join(_pressed(experiment, one.system))}, and a canary",
-            f"at most: {show_bytes(most.bytes_per_s)}/s written and as much read, {show_bytes(most.disk)} on disk, "
+            f"made there, and removed again by id: {MADE[one.system]} of {', '.join(_pressed(experiment, one.system))}, and a canary",
+            f"at most: {show_bytes(most.bytes_per_s)}/s, {show_bytes(most.disk)} on disk, "
             f"{most.in_flight:,} operations in flight, {show_duration(most.time)}",
             *(f"- {name}: up to {show_rate(highest_rate(experiment, name) or 0.0)}/s" for name in _pressed(experiment, one.system)),
             f"all load ends if: p99 of 10 requests a second to each node exceeds {guard.p99 * 1e3:,.0f} ms for three seconds, more copies are behind than "
             f"before, a disk has less than {guard.free:.0%} free, or nothing is heard for 5 s",
-            "nothing of it is configured, restarted or stopped",
+            "nothing of it is configured, restarted or stopped" + LEFT.get(one.system, ""),
         ]  # fmt: skip
     return lines
 

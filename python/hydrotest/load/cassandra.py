@@ -39,27 +39,34 @@ def _shape(workload: CassandraLoad) -> dict[str, int]:
     return {"columns": workload.columns, "column_bytes": workload.column_size}
 
 
-async def create_table(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> None:
-    """Makes a keyspace of our own with the workload's tables."""
+async def create_table(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None) -> str | None:
+    """Makes a keyspace of our own with the workload's tables; returns what it is known by. `data_center`: where its copies are;
+    None: as the workload says."""
     replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.replication}}}"
+    if data_center is not None:
+        quoted = data_center.replace("'", "''")
+        replication = f"{{'class': 'NetworkTopologyStrategy', '{quoted}': {workload.replication}}}"
     question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication}
     if workload.table:
         question |= {"query": "create_own", "statements": workload.table}
     else:
         question |= {"query": "create_table", "shape": _shape(workload)}
-    await ask(host, "query", {"cassandra": question})
+    return (await ask(host, "query", {"cassandra": question}))["id"]  # type: ignore[no-any-return]
 
 
-async def drop_keyspace(host: Host, cluster: Cluster, keyspace: str) -> None:
-    """Drops a keyspace of our own."""
-    await ask(host, "query", {"cassandra": {"query": "drop_keyspace", "cluster": cluster.wire(), "keyspace": keyspace}})
+async def drop_keyspace(host: Host, cluster: Cluster, keyspace: str, identity: str | None = None) -> None:
+    """Drops a keyspace of our own: the one that is known by that, whatever else has its name."""
+    await ask(host, "query", {"cassandra": {"query": "drop_keyspace", "cluster": cluster.wire(), "keyspace": keyspace, "id": identity}})
 
 
-async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> dict[str, Any]:
-    """Reads and checks every row of the table."""
+async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, rows_per_s: float | None = None) -> dict[str, Any]:
+    """Reads and checks every row of the table; `rows_per_s`: no faster than that."""
     level = workload.consistency if workload.consistency not in ("ANY", "EACH_QUORUM") else "ONE"
-    question = {"query": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level}
-    row_s = max(1 / SCAN_ROWS_PER_S_MIN, workload.columns * workload.column_size / SCAN_BYTES_PER_S_MIN)
+    question = {"query": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level,
+                "rows_per_s": rows_per_s}  # fmt: skip
+    row_s = max(
+        1 / min(SCAN_ROWS_PER_S_MIN, rows_per_s or SCAN_ROWS_PER_S_MIN), workload.columns * workload.column_size / SCAN_BYTES_PER_S_MIN
+    )
     patience = Patience.of(an_answer=ASK.seconds, all_rows=workload.keys.size * row_s)
     result: dict[str, Any] = await ask(host, "query", {"cassandra": question}, patience)
     return result
@@ -83,13 +90,16 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
     return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]
 
 
-def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int) -> list[Generator]:
+def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
+               rate_per_s: float | None = None) -> list[Generator]:  # fmt: skip
     """Generators that write every row of the workload's range once, to all its replicas.
 
-    Otherwise a read at a weak level might ask a replica without the row, and count it as lost.
+    Otherwise a read at a weak level might ask a replica without the row, and count it as lost. `rate_per_s`: no faster than
+    that, on a ring that others use.
     """
-    load = {"model": {"closed": {"in_flight": SATURATING_IN_FLIGHT}}, "seconds": POPULATE_S_MAX, "give_up_s": None,
-                "in_flight_max": SATURATING_IN_FLIGHT}  # fmt: skip
+    closed = {"closed": {"in_flight": SATURATING_IN_FLIGHT}}
+    model = closed if rate_per_s is None else {"open": {"rate_per_s": rate_per_s, "arrivals": workload.arrivals.wire(trial)}}
+    load = {"model": model, "seconds": POPULATE_S_MAX, "give_up_s": None, "in_flight_max": SATURATING_IN_FLIGHT}
     filling = generators(name, workload, hosts, cluster, keyspace, trial, load, filled=False)
     keys = {"shape": "sequential", "min": workload.keys.low, "max": workload.keys.high - 1}
     for one in filling:

@@ -10,15 +10,13 @@ from typing import Any, Literal, Protocol
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator, shared
-from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, KafkaProduce
+from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, CONSUMER_CONNECTIONS, KafkaProduce
 from hydrotest.spec.workload import SHARES_MAX
 
 REQUESTS_IN_FLIGHT = 5
 """Kafka's default for max.in.flight.requests.per.connection."""
 PARTITION_FETCH_BYTES = 1 << 20
 """Kafka's default for max.partition.fetch.bytes."""
-CONSUMER_CONNECTIONS = 2
-"""One answer is checked while the other is on its way."""
 PRODUCERS_PER_TRIAL = SHARES_MAX
 """Producer ids set aside for each trial, so that no two trials share one."""
 PRODUCERS_MAX = 1 << 16

@@ -12,6 +12,7 @@ from hydrotest.spec.checker import Checker
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.fields import BitsPerS, Count, DurationS, RatePerS, SizeBytes, written
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.system import Security
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
@@ -42,15 +43,51 @@ class Secret(Model):
         return self
 
 
+class ClientSecurity(Security):
+    """Encryption and logins of clients: made for the run, or those of a cluster that is there already."""
+
+    authority: str | None = Field(
+        None, description="With `attach`: file of the certificates that sign those of the cluster, PEM; this machine's own if not given."
+    )
+    certificate: str | None = Field(None, description="With `attach`: file of a certificate of ours, PEM.")
+    key: str | None = Field(None, description="With `attach`: file of its private key, PEM.")
+    user: str | None = Field(None, description="With `attach`: the user who logs in.")
+
+    of_attached: ClassVar[tuple[str, ...]] = ("authority", "certificate", "key", "user")
+    login_keys: ClassVar[tuple[str, ...]] = ("user", "password")
+    """All of them make a login."""
+    example: ClassVar[str] = "user: hydrotest, password: {env: PASSWORD}"
+
+    def check_access(self, name: str, is_attached: bool, checker: Checker) -> None:
+        """Raises `BadInputError` for what a cluster that is there needs, or what a new one makes itself; `name` is the system's."""
+        place: Path_ = ("systems", name, "security")
+        given = [key for key in self.of_attached if getattr(self, key) is not None]
+        if not is_attached:
+            if given:
+                raise checker.fail((*place, given[0]), f"hydrotest makes `{given[0]}` itself for a system that it starts",
+                                   "Leave it out, or use `attach` for one that is there.")  # fmt: skip
+            return
+        if "client_certificates" in self.model_fields_set:
+            raise checker.fail((*place, "client_certificates"), "a cluster that is there needs a certificate that you give",
+                               "Write `certificate` and `key` instead.")  # fmt: skip
+        if any(key in given for key in ("authority", "certificate", "key")) and not self.tls:
+            raise checker.fail((*place, given[0]), f"`{given[0]}` is for encrypted connections", "Add `tls: true`.")
+        if (self.certificate is None) != (self.key is None):
+            raise checker.fail(place, "a certificate is used with its key", "Give both `certificate` and `key`.")
+        login = [key for key in self.login_keys if getattr(self, key)]
+        if login and len(login) < len(self.login_keys):
+            raise checker.fail(place, f"a login needs {', '.join(f'`{key}`' for key in self.login_keys)}", f"Write all of them, e.g. `{self.example}`.")  # fmt: skip
+
+
 class Most(Model):
     """The most that hydrotest may do to a cluster that is not its own. All tests are planned within it."""
 
     rate: RatePerS = Field(gt=0, description="Operations a second of a workload.")
-    bytes: BitsPerS = Field(description="Payload that a workload writes a second, e.g. 20 MB/s.")
+    bytes: BitsPerS = Field(description="Payload that a workload moves a second, e.g. 20 MB/s.")
     disk: SizeBytes = Field(description="Disk that its data takes at any time, all copies together.")
     in_flight: Count = Field(100_000, description="Operations of a workload that are not answered yet.")
     connections: Count = Field(200, description="Connections to the cluster.")
-    partitions: Count = Field(64, description="Partitions of a topic.")
+    partitions: Count = Field(64, description="Kafka: partitions of a topic.")
     time: DurationS = Field(900.0, description="Time from the first load to the last.")
 
     @property

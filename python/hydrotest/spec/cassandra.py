@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from hydrotest.spec.attach import Attachable, ClientSecurity, Secret
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import KeysField, MakerField
 from hydrotest.spec.fields import Count, DurationS, Name, SizeBytes, TextsField
 from hydrotest.spec.lines import Path_
-from hydrotest.spec.system import MIB, JavaSystem, Security
+from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import Scheduled
 
 if TYPE_CHECKING:
@@ -25,20 +26,33 @@ REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
 replication."""
 
 
-class CassandraSecurity(Security):
+class CassandraSecurity(ClientSecurity):
     """Security of Cassandra's client port. hydrotest creates the authority, certificates and password for the
     run and removes them at its end; they cannot be given. Not possible with the sink `cassandra` of a
-    `dataflow`, or with `client: stock`."""
+    `dataflow`, or with `client: stock`. Of a ring that is there already (`attach`), they are what clients need."""
 
-    password: bool = Field(False, description="Clients log in with user and password.")
+    password: bool | Secret = Field(
+        False, description="Clients log in with user and password. With `attach`: where the user's password is, e.g. {env: NAME}."
+    )
+
+    example: ClassVar[str] = "user: hydrotest, password: {env: CASSANDRA_PASSWORD}"
+
+    def check_access(self, name: str, is_attached: bool, checker: Checker) -> None:
+        super().check_access(name, is_attached, checker)
+        if (is_attached and self.password is True) or (not is_attached and not isinstance(self.password, bool)):
+            raise checker.fail(("systems", name, "security", "password"), "hydrotest makes the password of a ring that it starts, and no other",
+                               f"With `attach`, write e.g. `{self.example}`; else `password: true`.")  # fmt: skip
 
 
-class Cassandra(JavaSystem):
-    """Apache Cassandra."""
+class Cassandra(Attachable, JavaSystem):
+    """Apache Cassandra. Or a ring that is there already (`attach`), also of another make that speaks CQL."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["hosts"]}, {"required": ["attach"]}]})
+    only_started: ClassVar[frozenset[str]] = frozenset({"config", "heap", "home", "jvm", "port"})
 
     may_be_remote: ClassVar[bool] = True
 
-    hosts: list[Name] = Field(min_length=1, description="A node on each of these hosts.")
+    hosts: list[Name] = Field(default_factory=list, description="A node on each of these hosts.")
     config: dict[str, Any] = Field(default_factory=dict, description="Settings of cassandra.yaml, passed through.")
     heap: SizeBytes = Field(2048 * MIB, description="Java heap of each node.")
     security: CassandraSecurity | None = Field(None, description="Encryption and logins of clients.")
@@ -54,10 +68,12 @@ class Cassandra(JavaSystem):
         return [(host, self.heap) for host in self.hosts]
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        self.check_attached(name, experiment, checker)
         self._check_ring(experiment, checker)
         super().check(name, experiment, checker)
         if self.security is not None:
             self.security.check(name, checker)
+            self.security.check_access(name, self.is_attached, checker)
 
     def _check_ring(self, experiment: Experiment, checker: Checker) -> None:
         """Its nodes know each other by their addresses alone."""
@@ -181,7 +197,9 @@ class CassandraLoad(Scheduled):
         cassandra = experiment.systems.of(Cassandra)
         if cassandra is None:
             raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
-        if self.replication > len(cassandra.hosts):
+        if cassandra.is_attached:
+            self._check_attached(place, checker)
+        elif self.replication > len(cassandra.hosts):
             raise checker.fail(
                 (*place, "replication"),
                 f"replication {self.replication} needs as many nodes; there are {len(cassandra.hosts)}",
@@ -198,6 +216,32 @@ class CassandraLoad(Scheduled):
         if self.column_size < COLUMN_BYTES_MIN:
             raise checker.fail((*place, "column_size"), f"columns of {self.column_size} B are too small to account for",
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
+
+    def _check_attached(self, place: Path_, checker: Checker) -> None:
+        """Checks what a ring that others use cannot bear, or what would not be known of it."""
+        if self.statements:
+            raise checker.fail((*place, "statements"), "on a ring that is there already, only the default table is written: its size is known",
+                               "Write `mix` instead.")  # fmt: skip
+        if "strategy" in self.model_fields_set and self.strategy == "SimpleStrategy":
+            raise checker.fail((*place, "strategy"), "SimpleStrategy puts copies anywhere, also into another data centre",
+                               "Leave it out: they are in the data centre that is reached.")  # fmt: skip
+
+    @property
+    def copies(self) -> int:
+        return self.replication
+
+    @property
+    def connections_per_node(self) -> int:
+        return self.threads * self.connections
+
+    @property
+    def operation_bytes(self) -> float:
+        return self.columns * self.column_size
+
+    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+        # What is overwritten stays until it is compacted.
+        rows = self.rows_before + rate_per_s * (self.mix.write_share if self.mix else 1.0) * seconds * trials
+        return round(rows * self.columns * self.column_size * self.replication)
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)

@@ -36,7 +36,7 @@ def most_of(experiment: Experiment, workload: str) -> Most | None:
 def highest_rate(experiment: Experiment, workload: str) -> float | None:
     """The highest rate that a workload may ever have, 1/s; None without a bound."""
     most = most_of(experiment, workload)
-    return None if most is None else most.rate_for(experiment.workloads[workload].written_bytes)
+    return None if most is None else most.rate_for(experiment.workloads[workload].operation_bytes)
 
 
 def _check_kind(index: int, test: Test, there: Mapping[str, Attachable], checker: Checker) -> None:

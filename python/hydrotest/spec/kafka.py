@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from hydrotest.spec.attach import Attachable, Secret
+from hydrotest.spec.attach import Attachable, ClientSecurity, Secret
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, Share, SizeBytes
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, Step
-from hydrotest.spec.system import MIB, JavaSystem, Security
+from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import LimitBy, RatedWorkload, Refusal, Scheduled
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ RECORD_BYTES_MAX = 1_000_000
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
 LEVEL_LETTERS_MAX = 8
+CONSUMER_CONNECTIONS = 2
+"""One answer is checked while the other is on its way."""
 DELETED_AFTER_S = 60.0
 """Brokers delete the segments of a deleted topic so long after it: the default of `file.delete.delay.ms`."""
 BATCH_BYTES_PER_RECORD = 10
@@ -38,42 +40,18 @@ LOG_RECORD_BYTES_MIN = 32
 """What accounts for a record, and its level."""
 
 
-class KafkaSecurity(Security):
+class KafkaSecurity(ClientSecurity):
     """Security of Kafka's client listener. The brokers connect to each other unencrypted, on separate ports.
     hydrotest creates the authority, certificates and password for the run and removes them at its end; they
     cannot be given. Not possible with a `dataflow` on this Kafka. Of a cluster that is there already (`attach`), they are
     what clients need."""
 
     sasl: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="Mechanism by which clients log in.")
-    authority: str | None = Field(
-        None, description="With `attach`: file of the certificates that sign those of the brokers, PEM; this machine's own if not given."
-    )
-    certificate: str | None = Field(None, description="With `attach`: file of a certificate of ours, PEM.")
-    key: str | None = Field(None, description="With `attach`: file of its private key, PEM.")
-    user: str | None = Field(None, description="With `attach`: the user who logs in.")
     password: Secret | None = Field(None, description="With `attach`: where the user's password is.")
 
-    of_attached: ClassVar[tuple[str, ...]] = ("authority", "certificate", "key", "user", "password")
-
-    def check_access(self, is_attached: bool, checker: Checker) -> None:
-        """Raises `BadInputError` for what brokers that are there need, or what new ones make themselves."""
-        place: Path_ = ("systems", "kafka", "security")
-        given = [key for key in self.of_attached if getattr(self, key) is not None]
-        if not is_attached:
-            if given:
-                raise checker.fail((*place, given[0]), f"hydrotest makes `{given[0]}` itself for brokers that it starts",
-                                   "Leave it out, or use `attach` for brokers that are there.")  # fmt: skip
-            return
-        if "client_certificates" in self.model_fields_set:
-            raise checker.fail((*place, "client_certificates"), "a cluster that is there needs a certificate that you give",
-                               "Write `certificate` and `key` instead.")  # fmt: skip
-        if any(key in given for key in ("authority", "certificate", "key")) and not self.tls:
-            raise checker.fail((*place, given[0]), f"`{given[0]}` is for encrypted connections", "Add `tls: true`.")
-        if (self.certificate is None) != (self.key is None):
-            raise checker.fail(place, "a certificate is used with its key", "Give both `certificate` and `key`.")
-        if (self.sasl is None) != (self.user is None) or (self.user is None) != (self.password is None):
-            raise checker.fail(place, "a login needs `sasl`, `user` and `password`",
-                               "Write all three, e.g. `sasl: SCRAM-SHA-512, user: hydrotest, password: {env: KAFKA_PASSWORD}`.")  # fmt: skip
+    of_attached: ClassVar[tuple[str, ...]] = (*ClientSecurity.of_attached, "password")
+    login_keys: ClassVar[tuple[str, ...]] = ("sasl", "user", "password")
+    example: ClassVar[str] = "sasl: SCRAM-SHA-512, user: hydrotest, password: {env: KAFKA_PASSWORD}"
 
 
 class Kafka(Attachable, JavaSystem):
@@ -110,7 +88,7 @@ class Kafka(Attachable, JavaSystem):
         super().check(name, experiment, checker)
         if self.security is not None:
             self.security.check(name, checker)
-            self.security.check_access(self.is_attached, checker)
+            self.security.check_access(name, self.is_attached, checker)
 
 
 def _acks(value: object) -> object:
@@ -195,7 +173,15 @@ class KafkaProduce(Scheduled):
         return self.record_size.middle + self.beside_value_bytes
 
     @property
-    def written_bytes(self) -> float:
+    def copies(self) -> int:
+        return self.replication
+
+    @property
+    def connections_per_node(self) -> int:
+        return self.threads
+
+    @property
+    def operation_bytes(self) -> float:
         return self.record_bytes
 
     def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
@@ -291,6 +277,10 @@ class KafkaConsume(RatedWorkload):
     @property
     def source(self) -> str | None:
         return self.reads
+
+    @property
+    def connections_per_node(self) -> int:
+        return CONSUMER_CONNECTIONS
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)

@@ -84,13 +84,23 @@ class Workload(Model):
         return None
 
     @property
-    def written_bytes(self) -> float:
-        """Payload that an operation writes on average."""
+    def operation_bytes(self) -> float:
+        """Payload that an operation moves on average."""
         return 0.0
 
     def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
         """The most that its data takes on the disks of a cluster, all copies together, over trials of that length."""
         return 0
+
+    @property
+    def copies(self) -> int:
+        """Copies of what it writes."""
+        return 1
+
+    @property
+    def connections_per_node(self) -> int:
+        """Connections that each of its generators has to each node of a cluster."""
+        return 1
 
     @property
     def own_client(self) -> Client | None:

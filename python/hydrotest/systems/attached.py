@@ -10,6 +10,9 @@ from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
+from hydrotest.hosts.secrets import authorities, file_text
+from hydrotest.spec.attach import ClientSecurity
 from hydrotest.systems.base import Ready, System
 from hydrotest.systems.fetch import ProgressCallback
 
@@ -45,9 +48,11 @@ class ClusterFacts:
     counts: dict[str, int] = field(default_factory=dict)
     """What there is, by name: topics, partitions."""
     behind: int = 0
-    """Copies that are behind."""
+    """Partitions with copies that are behind, or nodes that do not answer."""
     offline: int = 0
-    """What cannot be reached at all."""
+    """Partitions without a leader."""
+    data_center: str | None = None
+    """That of the node that was asked; None where there is none."""
 
     @property
     def free_share(self) -> tuple[float, str] | None:
@@ -80,6 +85,14 @@ class AttachedSystem(System):
     async def contact(self, asker: Host) -> ClusterFacts:
         """What it says of itself to one host. Raises `TrialFailedError` where it does not answer."""
 
+    @abstractmethod
+    async def look(self, asker: Host) -> int:
+        """How much is behind or away now (`ClusterFacts.behind`). Raises `TrialFailedError` where it does not answer."""
+
+    @property
+    def data_center(self) -> str | None:
+        return None if self.facts is None else self.facts.data_center
+
     async def start(self, say: ProgressCallback) -> None:
         """Makes contact from each host that will apply load. Raises `BadInputError` for a cluster that is not whole."""
         for asker in self.askers:
@@ -96,9 +109,20 @@ class AttachedSystem(System):
         return []
 
 
+def client_access(endpoints: Sequence[str], security: ClientSecurity, name: str, login: Login | None) -> Cluster:
+    """How clients reach a cluster. Raises `BadInputError` where a certificate is not there."""
+    if not security.tls:
+        return Cluster(list(endpoints), None, login)
+    authority = authorities() if security.authority is None else file_text(security.authority, f"`authority` of {name}")
+    own = None
+    if security.certificate is not None and security.key is not None:
+        own = Identity(file_text(security.certificate, f"`certificate` of {name}"), file_text(security.key, f"`key` of {name}"))
+    return Cluster(list(endpoints), Tls(authority, own), login)
+
+
 def check_whole(facts: ClusterFacts) -> None:
     """Raises `BadInputError` where a cluster is sick before anything is asked of it."""
     if facts.offline or facts.behind:
         sick = [f"{facts.offline} partitions have no leader"] if facts.offline else []
-        sick += [f"{facts.behind} partitions have copies that are behind"] if facts.behind else []
+        sick += [f"{facts.behind} partitions have copies that are behind, or nodes do not answer"] if facts.behind else []
         raise BadInputError(f"{facts.system} is not whole, and is left alone: {', '.join(sick)}", "Repair the cluster first.")

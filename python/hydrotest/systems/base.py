@@ -110,6 +110,11 @@ class System(ABC):
         """The settings for its clients."""
         return Cluster(self.endpoints)
 
+    @property
+    def data_center(self) -> str | None:
+        """The only one that data are written to; None: as the workload says."""
+        return None
+
     @abstractmethod
     async def start(self, say: ProgressCallback) -> None:
         """Starts all services and returns when the system serves. Raises `SystemFailedError`."""

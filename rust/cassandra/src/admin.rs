@@ -18,6 +18,8 @@ use crate::session::{connect, consistency};
 /// Only keyspaces that hydrotest made are dropped; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// A node that serves takes a connection at once.
+const REACHED: Duration = Duration::from_secs(2);
 const PAGE_ROWS: i32 = 5_000;
 /// Parts of the token ring that are scanned one after the other.
 const SCAN_PARTS: i128 = 32;
@@ -48,14 +50,30 @@ pub enum AdminQuery {
         replication: String,
         statements: Vec<String>,
     },
-    /// Drops a keyspace of our own.
-    DropKeyspace { cluster: ClusterSettings, keyspace: String },
+    /// Drops a keyspace of our own: the one with a table of that id, where it is known, so that no other keyspace of
+    /// the same name is.
+    DropKeyspace {
+        cluster: ClusterSettings,
+        keyspace: String,
+        #[serde(default)]
+        id: Option<String>,
+    },
+    /// What a ring says of itself; changes nothing.
+    Contact { cluster: ClusterSettings },
+    /// The identities of keyspaces by name, as `CreateTable` gives them; null for one that is not there.
+    Ids {
+        cluster: ClusterSettings,
+        keyspaces: Vec<String>,
+    },
     /// Reads and checks every row of standard1. Reports the numbers of intact rows, and of corrupted ones.
     Scan {
         cluster: ClusterSettings,
         keyspace: String,
         shape: RowShape,
         consistency: String,
+        /// Most rows a second, where the ring has other users.
+        #[serde(default)]
+        rows_per_s: Option<f64>,
     },
 }
 
@@ -100,12 +118,16 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 replication,
                 statements,
             } => create(cluster, keyspace, replication, statements).await,
-            AdminQuery::DropKeyspace { cluster, keyspace } => {
+            AdminQuery::DropKeyspace { cluster, keyspace, id } => {
                 ensure!(
                     keyspace.starts_with(OWN_PREFIX),
                     "keyspace {keyspace} is not hydrotest's own and stays"
                 );
                 let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
+                let there = identity(&session, keyspace).await?;
+                if id.is_some() && there.is_some() {
+                    ensure!(there == *id, "keyspace {keyspace} is another one by now, and stays");
+                }
                 session
                     .query_unpaged(format!("DROP KEYSPACE IF EXISTS {keyspace}"), ())
                     .await?;
@@ -116,9 +138,19 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 keyspace,
                 shape,
                 consistency: level,
+                rows_per_s,
             } => {
                 let session = connect(cluster, 1, TIMEOUT, consistency(level)?, Some(keyspace)).await?;
-                scan(&session, keyspace, *shape).await
+                scan(&session, keyspace, *shape, *rows_per_s).await
+            }
+            AdminQuery::Contact { cluster } => contact(cluster).await,
+            AdminQuery::Ids { cluster, keyspaces } => {
+                let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
+                let mut found = serde_json::Map::new();
+                for keyspace in keyspaces {
+                    found.insert(keyspace.clone(), identity(&session, keyspace).await?.into());
+                }
+                Ok(found.into())
             }
         }
     })
@@ -168,14 +200,65 @@ async fn create(
             .with_context(|| format!("{statement:?} was refused"))?;
     }
     session.await_schema_agreement().await?;
-    Ok(serde_json::json!({}))
+    Ok(serde_json::json!({ "id": identity(&session, keyspace).await? }))
 }
 
-async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serde_json::Value> {
+/// What distinguishes a keyspace from another of the same name: the least of its tables' ids.
+async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
+    let answer = session
+        .query_unpaged("SELECT id FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,))
+        .await
+        .with_context(|| format!("the tables of {keyspace} cannot be listed"))?
+        .into_rows_result()?;
+    let mut ids = Vec::new();
+    for row in answer.rows::<scylla::value::Row>()? {
+        let id = row?.columns.into_iter().next().flatten();
+        ids.extend(id.and_then(|id| id.as_uuid()).map(|id| id.to_string()));
+    }
+    Ok(ids.into_iter().min())
+}
+
+async fn contact(cluster: &ClusterSettings) -> Result<serde_json::Value> {
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
+    let (name, version, data_center): (String, String, String) = session
+        .query_unpaged("SELECT cluster_name, release_version, data_center FROM system.local", ())
+        .await?
+        .into_rows_result()?
+        .single_row()?;
+    let tables = session
+        .query_unpaged("SELECT keyspace_name FROM system_schema.tables", ())
+        .await?
+        .into_rows_result()?
+        .rows_num();
+    let state = session.get_cluster_state();
+    let nodes: Vec<serde_json::Value> = state
+        .get_nodes_info()
+        .iter()
+        .map(|node| {
+            let address = std::net::SocketAddr::new(node.address.ip(), node.address.port());
+            let reached = std::net::TcpStream::connect_timeout(&address, REACHED);
+            serde_json::json!({
+                "id": node.host_id.to_string(), "address": address.to_string(), "data_center": node.datacenter,
+                "rack": node.rack, "unreachable": reached.err().map(|error| error.to_string()),
+            })
+        })
+        .collect();
+    Ok(serde_json::json!({
+        "cluster": name, "version": version, "data_center": data_center, "tables": tables, "nodes": nodes,
+    }))
+}
+
+async fn scan(
+    session: &Session,
+    keyspace: &str,
+    shape: RowShape,
+    rows_per_s: Option<f64>,
+) -> Result<serde_json::Value> {
+    let (begun, mut read) = (std::time::Instant::now(), 0_u64);
     let columns: String = (0..shape.columns).map(|column| format!(", \"C{column}\"")).collect();
     let text = format!("SELECT key{columns} FROM {keyspace}.standard1 WHERE token(key) > ? AND token(key) <= ?");
     let mut statement = session.prepare(Statement::new(text)).await?;
-    statement.set_page_size(PAGE_ROWS);
+    statement.set_page_size(rows_per_s.map_or(PAGE_ROWS, |most| (most / 10.0).clamp(1.0, f64::from(PAGE_ROWS)) as i32));
     let (mut numbers, mut corrupted_numbers) = (Vec::new(), Runs::default());
     let (mut corrupted, mut foreign) = (0u64, 0u64);
     let ring = i128::from(i64::MAX) - i128::from(i64::MIN);
@@ -186,6 +269,11 @@ async fn scan(session: &Session, keyspace: &str, shape: RowShape) -> Result<serd
             let bounds = (bound(part), bound(part + 1));
             let (page, next) = session.execute_single_page(&statement, bounds, state).await?;
             let rows = page.into_rows_result()?;
+            read += rows.rows_num() as u64;
+            if let Some(most) = rows_per_s {
+                let due = Duration::from_secs_f64(read as f64 / most);
+                tokio::time::sleep(due.saturating_sub(begun.elapsed())).await;
+            }
             for row in rows.rows::<scylla::value::Row>()? {
                 let row = row?;
                 let cells: Vec<&[u8]> = row

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,16 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store.folder import write_whole
-from hydrotest.units import duration_s, link_bits_per_s, show_duration, size_bytes
+from hydrotest.units import duration_s, link_bits_per_s, rate_per_s, show_duration, size_bytes
 
 EXAMPLE = "hydrotest probe kafka://b1:9092,b2:9092 --p99 50ms"
-SCHEMES = ("kafka",)
+PORTS = {"kafka": 9092, "cassandra": 9042}
+"""By kind of cluster: the port that is meant where none is given."""
+ROWS = "50K"
+ROW_BYTES = 5 * 34
+"""Of cassandra-stress's standard1."""
+ROWS_PER_S = 20_000
+"""Operations a second at most on a ring, unless more are asked for."""
 COPIES_MAX = 3
 PARTITIONS_PER_NODE = 2
 BASELINE_S = 10.0
@@ -48,6 +55,7 @@ class Asked:
     p99: str = "50ms"
     record_size: str = "1KB"
     bytes: str = "20MB/s"
+    rate: str | None = None
     time: str = "5min"
     partitions: int | None = None
     replication: int | None = None
@@ -60,12 +68,12 @@ class Asked:
     password_env: str | None = None
     password_file: Path | None = None
 
-    def security(self) -> dict[str, Any]:
+    def security(self, system: str) -> dict[str, Any]:
         """The `security:` of the experiment; empty without any."""
         found: dict[str, Any] = {"tls": True} if self.tls or self.authority or self.certificate else {}
         found |= {key: str(path.absolute()) for key in ("authority", "certificate", "key") if (path := getattr(self, key)) is not None}
         found |= {key: value for key in ("sasl", "user") if (value := getattr(self, key)) is not None}
-        if self.user is not None and self.sasl is None:
+        if self.user is not None and self.sasl is None and system == "kafka":
             found["sasl"] = "SCRAM-SHA-512"
         if self.password_env is not None:
             found["password"] = {"env": self.password_env}
@@ -78,50 +86,46 @@ class Asked:
 class Probe:
     """A cluster, and what is asked of it."""
 
+    system: str
     endpoints: list[str]
     asked: Asked
 
     def text(self, nodes: int) -> str:
-        """The experiment file, for a cluster of so many brokers. Raises `BadInputError` for what makes no valid one."""
-        seconds, record, rate_bytes = self._quantities()
-        copies = min(COPIES_MAX, nodes) if self.asked.replication is None else self.asked.replication
-        partitions = PARTITIONS_PER_NODE * nodes if self.asked.partitions is None else self.asked.partitions
+        """The experiment file, for a cluster of so many nodes. Raises `BadInputError` for what makes no valid one."""
+        seconds, record, rate_bytes, rate = self._quantities()
         trials = int((seconds - BASELINE_S) / (WINDOW_S + WARM_UP_S + BETWEEN_S))
         if trials < TRIALS_MIN:
             least = BASELINE_S + TRIALS_MIN * (WINDOW_S + WARM_UP_S + BETWEEN_S)
             raise BadInputError(
                 f"--time: {show_duration(seconds)} are too short for a search", f"Give it {show_duration(least + 1)} at least."
             )
-        rate = round(rate_bytes / record)
-        workload = {
-            "kind": "kafka-produce",
-            "partitions": partitions,
-            "replication": copies,
-            "record_size": _spaced(self.asked.record_size),
-        }
+        name, workload = self._workload(nodes)
+        rate = min(rate_bytes / record, rate or math.inf)
 
         def body(disk_bytes: int) -> str:
             system: dict[str, Any] = {"attach": self.endpoints}
-            if security := self.asked.security():
+            if security := self.asked.security(self.system):
                 system["security"] = security
-            system["most"] = {"rate": rate, "bytes": _spaced(self.asked.bytes), "disk": f"{math.ceil(disk_bytes / 1e6)} MB",
-                              "partitions": max(64, partitions), "time": _spaced(self.asked.time)}  # fmt: skip
+            system["most"] = {"rate": round(rate), "bytes": _spaced(self.asked.bytes), "disk": f"{math.ceil(disk_bytes / 1e6)} MB",
+                              "partitions": max(64, workload.get("partitions", 0)), "time": _spaced(self.asked.time)}  # fmt: skip
             system["guard"] = {"baseline": f"{BASELINE_S:g} s"}
             experiment = {
-                "name": "probe-kafka",
+                "name": f"probe-{self.system}",
                 "hosts": {"here": {"connect": "local"}},
-                "systems": {"kafka": system},
-                "workloads": {"ingest": workload},
-                "objectives": {"ingest": {"p99": read_p99(self.asked.p99)}},
-                "tests": [{"isolated": ["ingest"]}],
+                "systems": {self.system: system},
+                "workloads": {name: workload},
+                "objectives": {name: {"p99": read_p99(self.asked.p99)}},
+                "tests": [{"isolated": [name]}],
                 "search": {"window": f"{WINDOW_S:g} s", "warm_up": f"{WARM_UP_S:g} s", "trials": min(trials, 200), "precision": PRECISION},
             }  # fmt: skip
             return yaml.safe_dump(experiment, sort_keys=False, default_flow_style=None, width=120)
 
-        needed = self.experiment(body(DISK_ANY)).workloads["ingest"].disk_bytes(rate, WINDOW_S + WARM_UP_S, trials)
+        needed = self.experiment(body(DISK_ANY)).workloads[name].disk_bytes(rate, WINDOW_S + WARM_UP_S, trials)
         text = body(needed)
         plan = make_plan(self.experiment(text))
-        question = f"How much does this Kafka take at p99 ≤ {read_p99(self.asked.p99)}, up to {_spaced(self.asked.bytes)}?"
+        question = (
+            f"How much does this {self.system.capitalize()} take at p99 ≤ {read_p99(self.asked.p99)}, up to {round(rate):,} a second?"
+        )
         lines = [
             *header_of(plan, question).lines(),
             "#",
@@ -129,28 +133,50 @@ class Probe:
         ]
         return "\n".join(lines) + "\n" + text
 
+    def _workload(self, nodes: int) -> tuple[str, dict[str, Any]]:
+        """The name and the settings of what applies the load."""
+        copies = min(COPIES_MAX, nodes) if self.asked.replication is None else self.asked.replication
+        if self.system == "cassandra":
+            mix = {"write": 1, "read": 1}
+            return "store", {
+                "kind": "cassandra",
+                "mix": mix,
+                "keys": f"uniform(0, {ROWS})",
+                "replication": copies,
+                "consistency": "LOCAL_QUORUM",
+            }
+        partitions = PARTITIONS_PER_NODE * nodes if self.asked.partitions is None else self.asked.partitions
+        return "ingest", {
+            "kind": "kafka-produce",
+            "partitions": partitions,
+            "replication": copies,
+            "record_size": _spaced(self.asked.record_size),
+        }
+
     def experiment(self, text: str) -> Experiment:
         """The same, read. Raises `BadInputError` with the option's value in its words."""
         return experiment_of(parse_document(text, Path("probe.yaml")))
 
-    def _quantities(self) -> tuple[float, int, float]:
-        """Seconds, bytes of a record, bytes a second."""
+    def _quantities(self) -> tuple[float, int, float, float | None]:
+        """Seconds, bytes of an operation, bytes a second, and operations a second."""
+        asked = self.asked
+        given: list[tuple[str, Callable[[object], float], str | None]] = [
+            ("time", duration_s, asked.time), ("size", size_bytes, asked.record_size), ("bytes", link_bits_per_s, asked.bytes), ("rate", rate_per_s, asked.rate),
+        ]  # fmt: skip
         found: list[float] = []
-        for option, read, value in (
-            ("time", duration_s, self.asked.time),
-            ("size", size_bytes, self.asked.record_size),
-            ("bytes", link_bits_per_s, self.asked.bytes),
-        ):
+        for option, read, value in given:
             try:
-                found.append(read(value))
+                found.append(math.nan if value is None else read(value))
             except ValueError as error:
                 raise BadInputError(f"--{option}: {error}", f"Write e.g. `{EXAMPLE} --size 1KB --bytes 20MB/s --time 5min`.") from error
-        return found[0], int(found[1]), found[2] / 8
+        seconds, record, bits, rate = found
+        is_ring = self.system == "cassandra"
+        return seconds, ROW_BYTES if is_ring else int(record), bits / 8, (ROWS_PER_S if is_ring else None) if math.isnan(rate) else rate
 
 
 def probe(cluster: str, asked: Asked, write: Path | None, out: Path | None, yes: bool, as_json: bool) -> int:
     """Shows what will be done, asks, and runs it."""
-    made = Probe(_endpoints(cluster), asked)
+    made = Probe(*_endpoints(cluster), asked)
     with tempfile.TemporaryDirectory() as folder:
         file = write or Path(folder) / "probe.yaml"
         nodes = len(_contact(made, made.text(1)).facts[0].nodes)
@@ -174,17 +200,18 @@ def _contact(made: Probe, text: str) -> Contact:
     return asyncio.run(make_contact(made.experiment(text), text))
 
 
-def _endpoints(cluster: str) -> list[str]:
+def _endpoints(cluster: str) -> tuple[str, list[str]]:
+    """The kind of a cluster, and some of its nodes."""
     scheme, separator, rest = cluster.partition("://")
     if not separator or not rest:
         raise BadInputError(f"{cluster!r} is not a cluster", f"Write e.g. `{EXAMPLE}`.")
-    if scheme not in SCHEMES:
-        raise BadInputError(f"clusters of the kind {scheme}:// are not probed yet", f"There is: {', '.join(SCHEMES)}.")
-    found = [one if ":" in one else f"{one}:9092" for one in rest.rstrip("/").split(",")]
+    if scheme not in PORTS:
+        raise BadInputError(f"clusters of the kind {scheme}:// are not probed", f"There are: {', '.join(PORTS)}.")
+    found = [one if ":" in one else f"{one}:{PORTS[scheme]}" for one in rest.rstrip("/").split(",")]
     for one in found:
         if not re.fullmatch(r"[A-Za-z0-9._-]+:[0-9]{1,5}", one):
-            raise BadInputError(f"{one!r} is not a broker's address", f"Write e.g. `{EXAMPLE}`.")
-    return found
+            raise BadInputError(f"{one!r} is not a node's address", f"Write e.g. `{EXAMPLE}`.")
+    return scheme, found
 
 
 def _agreed() -> bool:

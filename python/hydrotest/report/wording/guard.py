@@ -16,7 +16,7 @@ def breach_words(breach: Breach) -> str:
         case Breached.FAILED:
             return f"{breach.system} no longer answers a few requests a second: {breach.detail}"
         case Breached.BEHIND:
-            return f"{value:,.0f} partitions of {breach.system} have copies that are behind; before it were {bound:,.0f}"
+            return f"{value:,.0f} copies or nodes of {breach.system} are behind or away; before it were {bound:,.0f}"
         case Breached.FULL:
             return f"a disk of {breach.where} has {value:.0%} free, at least {bound:.0%} must stay"
         case Breached.SILENT:

@@ -8,23 +8,24 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.hosts.clocks import Comparison
+from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.owned import Leftover, Owned, leftovers
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.guard import Watch
-from hydrotest.run.workloads.topics import Topics
+from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import attached
 from hydrotest.spec.choice import expected
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka import CONSUMER_CONNECTIONS
 from hydrotest.spec.models import Experiment
-from hydrotest.spec.workload import Scheduled
 from hydrotest.systems.attached import AttachedSystem, ClusterFacts, check_whole
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
@@ -34,6 +35,7 @@ DIGITS = 12
 """Of a plan's hash."""
 FREE_SHARE_MAX = 0.1
 """Of the free bytes of a node's disk, for all that hydrotest writes there."""
+REMOVALS = {"kafka": load_kafka.delete_topic, "cassandra": load_cassandra.drop_keyspace}
 ASKING = 2
 """Connections that ask questions, at a time."""
 
@@ -87,9 +89,8 @@ def connections(experiment: Experiment, facts: ClusterFacts) -> int:
     each = 0
     for name, workload in experiment.workloads.items():
         if facts.system in workload.uses:
-            threads = workload.thread_count if isinstance(workload, Scheduled) else load_kafka.CONSUMER_CONNECTIONS
-            each += len(experiment.generator_hosts(name)) * threads
-    return (each + load_kafka.CONSUMER_CONNECTIONS + 1) * len(facts.nodes) + ASKING
+            each += len(experiment.generator_hosts(name)) * workload.connections_per_node
+    return (each + CONSUMER_CONNECTIONS + 1) * len(facts.nodes) + ASKING
 
 
 async def _contact(system: AttachedSystem) -> ClusterFacts:
@@ -98,9 +99,23 @@ async def _contact(system: AttachedSystem) -> ClusterFacts:
     return found[0]
 
 
+@dataclass(frozen=True)
+class Guarded:
+    """A cluster under guard, and what is made in it."""
+
+    watch: Watch
+    own: OwnThings
+
+
+def _copies(experiment: Experiment, system: str) -> int:
+    """The most copies that a workload of a system has of its data."""
+    using = [workload for workload in experiment.workloads.values() if system in workload.uses]
+    return max((workload.copies for workload in using), default=1)
+
+
 async def guard_attached(
     experiment: Experiment, systems: Mapping[str, System], run: str, listener: Listener, teardown: Teardown, clocks: Comparison
-) -> Watch | None:
+) -> Guarded | None:
     """Watches the cluster of an experiment that is there already, and notes what is made in it; None without one.
 
     Raises `GuardBreachedError` where it is not fit for load.
@@ -110,19 +125,21 @@ async def guard_attached(
         assert system.facts is not None
         assert spec.most is not None
         owned = Owned.of_run(run, name, system.facts.identity)
+        own, asker = OwnThings(owned), system.askers[0]
 
         async def close(owned: Owned = owned) -> Sequence[str]:
             owned.close()
             return []
 
         teardown.add(f"closing the list of what was made in {name}", close)
-        watch = Watch(system, system.askers[0], spec.guard, spec.most, Topics(owned), run)
+        teardown.add(f"removing what was made in {name}", partial(own.clear, asker, system.cluster))
+        watch = Watch(system, asker, spec.guard, spec.most)
         teardown.add(f"ending the guard of {name}", watch.end)
         listener.phase(f"watching {name} alone for {spec.guard.baseline:.0f} s")
-        await watch.begin(clocks, max((one.replication for _, one in experiment.workloads_of(KafkaProduce)), default=1))
+        await watch.begin(clocks, own, run, _copies(experiment, name))
         worst = max(watch.baseline.p99_ms, default=None)
         listener.say(f"{name} before any load: p99 of a few requests a second {'unknown' if worst is None else f'{worst:.1f} ms'}")
-        return watch
+        return Guarded(watch, own)
     return None
 
 
@@ -158,13 +175,20 @@ async def remove_leftovers(experiment: Experiment) -> Removed:
     return Removed(tuple(removed), tuple(kept))
 
 
+async def identities(system: AttachedSystem, host: Host, names: Sequence[str]) -> dict[str, str | None]:
+    """What things are known by, by name; None for one that is not there."""
+    what = {"kafka": "topics", "cassandra": "keyspaces"}[system.name]
+    question = {"query": "ids", "cluster": system.cluster.wire(), what: list(names)}
+    return await ask(host, "query", {system.name: question})  # type: ignore[no-any-return]
+
+
 async def _remove(left: Leftover, system: AttachedSystem, removed: list[str], kept: list[str]) -> None:
     """Of one run; its list goes when nothing of it is left."""
     host, cluster = system.askers[0], system.cluster
     names = [one.name for one in left.things]
     there: dict[str, str | None] = {}
     if names:
-        there = await ask(host, "query", {"kafka": {"query": "ids", "cluster": cluster.wire(), "topics": names}})
+        there = await identities(system, host, names)
     unproven = []
     for one in left.things:
         identity = there[one.name]
@@ -174,7 +198,7 @@ async def _remove(left: Leftover, system: AttachedSystem, removed: list[str], ke
             unproven.append(one.name)
             continue
         try:
-            await load_kafka.delete_topic(host, cluster, one.name, identity)
+            await REMOVALS[system.name](host, cluster, one.name, identity)
         except TrialFailedError as error:
             raise BadInputError(
                 f"{one.name} is hydrotest's own, and cannot be removed: {error.message}", "Give the user that right."

@@ -44,7 +44,7 @@ from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
-from hydrotest.run.workloads.topics import Topics
+from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -79,7 +79,7 @@ class Controller:
         self.teardown = Teardown(listener)
         self.runner: TrialRunner | None = None
         self.environment: dict[str, Any] = {}
-        self._topics = Topics()
+        self._own = OwnThings()
         self._ends_s = math.inf
         self._is_measured = False
         """True once a lost host costs nothing any more."""
@@ -180,9 +180,10 @@ class Controller:
         await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1, clocks=clocks)
-        watch = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling.clocks)
-        if watch is not None:
-            self.runner.breached, self._topics, self._ends_s = watch.breached, watch.topics, watch.ends_s
+        guarded = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling.clocks)
+        if guarded is not None:
+            watch = guarded.watch
+            self.runner.breached, self._own, self._ends_s = watch.breached, guarded.own, watch.ends_s
             self.environment["attached"] = watch.data()
             self._write_environment()
 
@@ -202,7 +203,7 @@ class Controller:
     async def _measure(self, earlier: list[Trial], only: str | None) -> None:
         assert self.runner is not None
         bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota,
-                      topics=self._topics, ends_s=self._ends_s)  # fmt: skip
+                      own=self._own, ends_s=self._ends_s)  # fmt: skip
         workloads = make_workloads(bench)
         try:
             for index, test in enumerate(self.experiment.tests):

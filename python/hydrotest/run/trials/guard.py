@@ -1,6 +1,6 @@
 """Watches a cluster that is not hydrotest's own for as long as anything is asked of it.
 
-A few requests a second of ours go to every broker. Where they get slow, where copies fall behind or a disk fills, or
+A few requests a second of ours go to every node (`canary`). Where they get slow, where copies fall behind or a disk fills, or
 where nothing is heard any more, all load ends.
 """
 
@@ -13,22 +13,18 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
-from hydrotest.hosts.base import Host, ask
+from hydrotest.errors import HydrotestError, RunFailedError
+from hydrotest.hosts.base import Host
 from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import Patience, cancelled, within
-from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import RunningGenerator
 from hydrotest.report.wording.guard import breach_words
-from hydrotest.run.workloads.topics import Topics
-from hydrotest.spec.arrivals import Arrivals
+from hydrotest.run.trials.canary import CANARIES
+from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import Guard, Most
-from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.systems.attached import AttachedSystem
 from hydrotest.verdicts.guard import Breach, Breached
 
-CANARY_PER_NODE_S = 10.0
-"""Requests a second to each broker."""
 BAD_SECONDS = 3
 """So many in a row are a breach; a single one may be an election."""
 LOOK_S = 1.0
@@ -71,40 +67,30 @@ class Baseline:
 
 
 class Watch:
-    """The guard of one Kafka cluster."""
+    """The guard of one cluster."""
 
-    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, most: Most, topics: Topics, run: str) -> None:
+    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, most: Most) -> None:
         self.baseline = Baseline()
         self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
+        self.ends_s = math.inf
+        """When load must be over, by `time.monotonic`."""
         self._system = system
         self._host = host
         self._guard = guard
         self._most = most
-        self.topics = topics
-        self.ends_s = math.inf
-        """When load must be over, by `time.monotonic`."""
-        self._topic = f"hydrotest-{run}-canary"
         self._canary: RunningGenerator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._bad_seconds = 0
         self._is_baseline = True
-        self._is_made = False
-        """The canary's topic, or as good as."""
 
-    async def begin(self, clocks: Comparison, replication: int) -> None:
-        """Makes the canary's topic, starts it, and watches the cluster alone for a while.
+    async def begin(self, clocks: Comparison, own: OwnThings, run: str, copies: int) -> None:
+        """Starts the canary, and watches the cluster alone for a while. `copies`: those of each of the canary's partitions
+        or rows.
 
         Raises `GuardBreachedError` where it is not fit for load.
         """
-        facts = self._system.facts
-        assert facts is not None
-        nodes = len(facts.nodes)
-        spec = KafkaProduce(kind="kafka-produce", partitions=nodes, replication=min(replication, nodes))
-        self._is_made = True
-        await self.topics.make(self._host, self._system.cluster, self._topic, spec, {"retention.ms": str(3_600_000)})
-        load = {"model": {"open": {"rate_per_s": CANARY_PER_NODE_S * nodes, "arrivals": Arrivals().wire(0)}},
-                "seconds": self._guard.baseline + self._most.time + MARGIN_S, "give_up_s": None, "in_flight_max": 100_000}  # fmt: skip
-        (generator,) = load_kafka.producers("canary", spec, [self._host], self._system.cluster, self._topic, 0, load, retries=True)
+        seconds = self._guard.baseline + self._most.time + MARGIN_S
+        generator = await CANARIES[self._system.name](self._system, self._host, own, run, seconds, copies)
         self._canary = await RunningGenerator.start(generator)
         await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
         self._tasks = [asyncio.create_task(self._guarded(self._follow())), asyncio.create_task(self._guarded(self._look()))]
@@ -122,20 +108,11 @@ class Watch:
         return {**self._system.facts.data(), "baseline": self.baseline.data()}
 
     async def end(self) -> list[str]:
-        """Ends the watch and removes what it has made. Returns the problems."""
-        problems = []
+        """Ends the watch. Returns the problems."""
         for task in self._tasks:
             await cancelled(task)
-        if self._canary is not None:
-            problem = await self._canary.node.close()
-            # Its load is not over: that is what it is ended for.
-            problems += [] if problem is None else [problem]
-        if self._is_made:
-            try:
-                await self.topics.remove(self._host, self._system.cluster, self._topic)
-            except TrialFailedError as error:
-                problems.append(f"{self._topic} is still there: {error.message}")
-        return problems
+        problem = None if self._canary is None else await self._canary.node.close()
+        return [] if problem is None else [problem]
 
     def _breach(self, breach: Breach) -> None:
         if not self.breached.done():
@@ -191,8 +168,7 @@ class Watch:
         if with_disks:
             facts = await self._system.contact(self._host)
             return facts.behind, facts.free_share
-        found = await ask(self._host, "query", {"kafka": {"query": "brokers", "cluster": self._system.cluster.wire()}})
-        return int(found["behind"]), None
+        return await self._system.look(self._host), None
 
     async def _until_late(self) -> None:
         await asyncio.sleep(self._most.time)

@@ -95,7 +95,7 @@ def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_P
 async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level) -> StockResult:
     """By ProducerPerformance."""
     rate, topic = level.rate, workload.topic(level.number)
-    await bench.topics.make(workload.host, workload.cluster, topic, workload.spec)
+    await bench.own.make_topic(workload.host, workload.cluster, topic, workload.spec)
     try:
         speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / workload.spec.record_size.low)
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
@@ -107,7 +107,7 @@ async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level
         patience = _for_records(records, workload, speed)
         return parse_producer(*await run_command(command.name, command.argv, workload.host, level.log, patience, SILENCE), asked=records)
     finally:
-        await remove_quietly(bench, bench.topics.remove(workload.host, workload.cluster, topic), topic)
+        await remove_quietly(bench, bench.own.remove_topic(workload.host, workload.cluster, topic), topic)
 
 
 async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Level) -> StockResult:

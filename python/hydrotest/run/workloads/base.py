@@ -20,7 +20,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.run.lifecycle.attempts import until_done, until_through
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.trials.trial import Disturbance, Part, TrialPlan, TrialRunner
-from hydrotest.run.workloads.topics import Topics
+from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.models import Experiment
@@ -108,7 +108,7 @@ class Bench:
     the measurement."""
     background: dict[str, FaultTarget] = field(default_factory=dict)
     """Fault targets that are not services of a system: drivers of dataflows."""
-    topics: Topics = field(default_factory=Topics)
+    own: OwnThings = field(default_factory=OwnThings)
     ends_s: float = math.inf
     """When load must be over on a cluster that others use, by `time.monotonic`."""
 

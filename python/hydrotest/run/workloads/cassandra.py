@@ -10,6 +10,7 @@ from hydrotest.run.lifecycle.attempts import until_done
 from hydrotest.run.trials.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, Rated, remove_quietly
 from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.check_attached import highest_rate
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Outcome, RecordAccounting, Trial
 
@@ -23,7 +24,11 @@ class Store(Rated):
     def __init__(self, name: str, spec: CassandraLoad, bench: Bench) -> None:
         super().__init__(name, spec, bench)
         self.spec: CassandraLoad = spec
-        self.cluster = bench.systems["cassandra"].cluster
+        system = bench.systems["cassandra"]
+        self.cluster = system.cluster
+        self._data_center = system.data_center
+        self._allowed = highest_rate(bench.experiment, name)
+        """Operations a second at most, on a ring that others use."""
         # The number distinguishes what a keyspace's name cannot: `a-b` from `a_b`, and long names with the
         # same beginning.
         number = list(bench.experiment.workloads).index(name)
@@ -42,7 +47,7 @@ class Store(Rated):
 
     async def fill(self) -> None:
         """Makes the table, with every row in it where that is needed."""
-        await load_cassandra.create_table(self.host, self.cluster, self.keyspace, self.spec)
+        await self.bench.own.make_keyspace(self.host, self.cluster, self.keyspace, self.spec, self._data_center)
         if self.spec.is_filled_before:
             await self._populate()
 
@@ -53,7 +58,7 @@ class Store(Rated):
 
         async def attempt() -> Trial:
             number = self.bench.runner.claim()
-            filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number)
+            filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number, self._allowed)
             return await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, filling, account=self._noted)])
 
         outcome = (await until_done(self.bench, attempt)).load(self.name).outcome
@@ -108,7 +113,7 @@ class Store(Rated):
             return
         self.bench.listener.phase(f"accounting for every row of {self.name}")
         try:
-            scanned = await load_cassandra.scan(self.host, self.cluster, self.keyspace, self.spec)
+            scanned = await load_cassandra.scan(self.host, self.cluster, self.keyspace, self.spec, self._allowed)
         except TrialFailedError as error:
             unknown = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
             self._account(unknown, reason=error.message)
@@ -118,4 +123,4 @@ class Store(Rated):
         await self._drop(self.keyspace)
 
     async def _drop(self, keyspace: str) -> None:
-        await remove_quietly(self.bench, load_cassandra.drop_keyspace(self.host, self.cluster, keyspace), keyspace)
+        await remove_quietly(self.bench, self.bench.own.remove_keyspace(self.host, self.cluster, keyspace), keyspace)

@@ -158,7 +158,7 @@ class Flow(Follower):
 
         async def set_up() -> None:
             for topic in places.topics:
-                await self.bench.topics.make(self.host, self.source.cluster, topic, self.spec)
+                await self.bench.own.make_topic(self.host, self.source.cluster, topic, self.spec)
             await self.engine.begin(places)
 
         async def drain() -> None:
@@ -185,7 +185,7 @@ class Flow(Follower):
             await remove_quietly(self.bench, self.engine.end(), self.name)
             await remove_quietly(self.bench, self.engine.removed(places), f"files of {self.name}")
             for topic in places.topics:
-                await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.source.cluster, topic), topic)
+                await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.source.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, generators, set_up, drain, accounted, tear_down)
 

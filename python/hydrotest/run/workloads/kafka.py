@@ -51,7 +51,7 @@ class Produce(Rated):
             config = self._retention(load_spec.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
             if self._most_read is not None:  # should we never come to delete it
                 config = {"retention.ms": str(RETAINED_ATTACHED_MS), **config}
-            await self.bench.topics.make(self.host, self.cluster, topic, self.spec, config)
+            await self.bench.own.make_topic(self.host, self.cluster, topic, self.spec, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
@@ -64,7 +64,7 @@ class Produce(Rated):
             return await self._verified(load, topic, number, plan.slug)
 
         async def tear_down() -> None:
-            await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.cluster, topic), topic)
+            await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.cluster, topic), topic)
 
         return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
 
@@ -153,14 +153,14 @@ class Consume(Follower):
             await self._remove()
             self.topic = self.source.topic(f"{self.name}-{self._fillings}")
         self._fillings += 1
-        await self.bench.topics.make(self.host, self.source.cluster, self.topic, self.source.spec)
+        await self.bench.own.make_topic(self.host, self.source.cluster, self.topic, self.source.spec)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, UNTHROTTLED, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
     async def _remove(self) -> None:
-        await remove_quietly(self.bench, self.bench.topics.remove(self.host, self.source.cluster, self.topic), self.topic)
+        await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.source.cluster, self.topic), self.topic)
 
     @property
     def records(self) -> int:

@@ -26,6 +26,7 @@ from hydrotest.systems.base import (
     resource,
     shared_port,
 )
+from hydrotest.systems.cassandra.attached import AttachedCassandra
 from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
 from hydrotest.systems.fetch import CASSANDRA, ProgressCallback
 from hydrotest.systems.java import COMPILERS_FIRST
@@ -257,7 +258,9 @@ def _name(index: int) -> str:
     return f"cassandra-{index}"
 
 
-def make(spec: Cassandra, placement: Placement) -> CassandraSystem:
+def make(spec: Cassandra, placement: Placement) -> System:
     """See `kinds.system.SystemKind`."""
+    if spec.is_attached:
+        return AttachedCassandra(spec, placement.askers("cassandra"))
     places = [Place(host.data_center, host.rack) for host in (placement.experiment.hosts[name] for name in spec.hosts)]
     return CassandraSystem(spec, placement.at(spec.hosts), places, placement.run, placement.logs, placement.on_death)

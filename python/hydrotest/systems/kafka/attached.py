@@ -6,25 +6,19 @@ from collections.abc import Sequence
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
-from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
-from hydrotest.hosts.secrets import authorities, file_text, secret_text
+from hydrotest.hosts.cluster import Cluster, Login
+from hydrotest.hosts.secrets import secret_text
 from hydrotest.spec.kafka import Kafka, KafkaSecurity
-from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, NodeFacts
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, NodeFacts, client_access
 
 
 def access(spec: Kafka) -> Cluster:
     """How its clients reach it. Raises `BadInputError` where a secret or a certificate is not there."""
     security = spec.security or KafkaSecurity()
-    tls = login = None
-    if security.tls:
-        authority = authorities() if security.authority is None else file_text(security.authority, "`authority` of kafka")
-        own = None
-        if security.certificate is not None and security.key is not None:
-            own = Identity(file_text(security.certificate, "`certificate` of kafka"), file_text(security.key, "`key` of kafka"))
-        tls = Tls(authority, own)
+    login = None
     if security.sasl is not None and security.user is not None and security.password is not None:
         login = Login(security.sasl, security.user, secret_text(security.password, "the password of kafka"))
-    return Cluster(spec.attach, tls, login)
+    return client_access(spec.attach, security, "kafka", login)
 
 
 class AttachedKafka(AttachedSystem):
@@ -40,6 +34,9 @@ class AttachedKafka(AttachedSystem):
     @property
     def cluster(self) -> Cluster:
         return self._access
+
+    async def look(self, asker: Host) -> int:
+        return int((await ask(asker, "query", {"kafka": {"query": "brokers", "cluster": self._access.wire()}}))["behind"])
 
     async def contact(self, asker: Host) -> ClusterFacts:
         try:

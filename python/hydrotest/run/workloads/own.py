@@ -1,0 +1,68 @@
+"""What a run makes in a cluster: topics and keyspaces, removed again by the identity that the cluster gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.cluster import Cluster
+from hydrotest.load import cassandra as load_cassandra
+from hydrotest.load import kafka as load_kafka
+from hydrotest.run.lifecycle.owned import Owned
+from hydrotest.spec.cassandra import CassandraLoad
+
+
+class OwnThings:
+    """Topics and keyspaces of our own in one cluster."""
+
+    def __init__(self, owned: Owned | None = None) -> None:
+        self._owned = owned or Owned()
+        self._identities: dict[str, str | None] = {}
+        """Of what is there, by name."""
+        self._removals: dict[str, Callable[[Host, Cluster, str], Awaitable[None]]] = {}
+
+    async def make_topic(
+        self, host: Host, cluster: Cluster, topic: str, settings: load_kafka.Parted, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Makes a topic and waits until it can be used. Raises `TrialFailedError`, also where there is one of that name."""
+        self._owned.note("intended", topic)
+        self._removals[topic] = self.remove_topic
+        self._made(topic, await load_kafka.create_topic(host, cluster, topic, settings, config))
+
+    async def remove_topic(self, host: Host, cluster: Cluster, topic: str) -> None:
+        """Removes it."""
+        await load_kafka.delete_topic(host, cluster, topic, self._identities.get(topic))
+        self._gone(topic)
+
+    async def make_keyspace(
+        self, host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None
+    ) -> None:
+        """Makes a keyspace with the workload's tables. `data_center`: where its copies are; None: as the workload says."""
+        self._owned.note("intended", keyspace)
+        self._removals[keyspace] = self.remove_keyspace
+        self._made(keyspace, await load_cassandra.create_table(host, cluster, keyspace, workload, data_center))
+
+    async def remove_keyspace(self, host: Host, cluster: Cluster, keyspace: str) -> None:
+        """Drops it."""
+        await load_cassandra.drop_keyspace(host, cluster, keyspace, self._identities.get(keyspace))
+        self._gone(keyspace)
+
+    def _made(self, name: str, identity: str | None) -> None:
+        self._identities[name] = identity
+        self._owned.note("made", name, identity)
+
+    def _gone(self, name: str) -> None:
+        self._identities.pop(name, None)
+        self._removals.pop(name, None)
+        self._owned.note("removed", name)
+
+    async def clear(self, host: Host, cluster: Cluster) -> list[str]:
+        """Removes all that is still there. Returns the problems."""
+        problems = []
+        for name, remove in list(self._removals.items()):
+            try:
+                await remove(host, cluster, name)
+            except TrialFailedError as error:
+                problems.append(f"{name} is still there: {error.message}")
+        return problems

@@ -1,0 +1,61 @@
+"""A Cassandra ring that is there already, or another make that speaks CQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.cluster import Cluster, Login
+from hydrotest.hosts.secrets import secret_text
+from hydrotest.spec.attach import Secret
+from hydrotest.spec.cassandra import Cassandra, CassandraSecurity
+from hydrotest.spec.choice import narrowed
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, NodeFacts, client_access
+
+
+def access(spec: Cassandra) -> Cluster:
+    """How its clients reach it. Raises `BadInputError` where a secret or a certificate is not there."""
+    security = spec.security or CassandraSecurity()
+    secret = narrowed(security.password, Secret)
+    login = None
+    if security.user is not None and secret is not None:
+        login = Login("PLAIN", security.user, secret_text(secret, "the password of cassandra"))
+    return client_access(spec.attach, security, "cassandra", login)
+
+
+class AttachedCassandra(AttachedSystem):
+    """A running ring of nodes that hydrotest did not start."""
+
+    name = "cassandra"
+    version = "as it is"
+
+    def __init__(self, spec: Cassandra, askers: Sequence[Host]) -> None:
+        super().__init__(spec.attach, askers)
+        self._access = access(spec)
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._access
+
+    async def look(self, asker: Host) -> int:
+        return (await self._ask(asker)).behind
+
+    async def contact(self, asker: Host) -> ClusterFacts:
+        try:
+            return await self._ask(asker)
+        except TrialFailedError as error:
+            raise BadInputError(f"cassandra at {', '.join(self._endpoints)} cannot be used from {asker.name}: {error.message}",
+                                "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
+
+    async def _ask(self, asker: Host) -> ClusterFacts:
+        found = await ask(asker, "query", {"cassandra": {"query": "contact", "cluster": self._access.wire()}})
+        self.version = found["version"]
+        nodes = tuple(
+            NodeFacts(node["id"], node["address"], node["rack"], unknown="a node does not say how much of its disk is free")
+            for node in found["nodes"]
+        )
+        away = sum(node["unreachable"] is not None for node in found["nodes"])
+        return ClusterFacts(
+            "cassandra", found["cluster"], nodes, {"tables": found["tables"]}, behind=away, data_center=found["data_center"]
+        )
