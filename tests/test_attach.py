@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hydrotest.run.lifecycle import owned
 from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
 from hydrotest.run.trials.guard import BAD_SECONDS, Watch
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import Guard, Most, Secret
+from hydrotest.spec.attach import Guard, Secret, attached
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import parse_document
@@ -74,6 +75,7 @@ WRONG = {
     "a stock client": (("record_size: 1 KB", "record_size: 1 KB, client: stock"), 8),
     "another system": (("workloads:\n", "  cassandra: {hosts: [here]}\nworkloads:\n"), 7),
     "no address": (("[b1:9092]", "[b1]"), 5),
+    "hours that are none": (("    most:", "    between: always\n    most:"), 6),
     "half a login": (("    most:", "    security: {sasl: PLAIN, user: u}\n    most:"), 6),
     "a secret in the file": (("    most:", "    security: {sasl: PLAIN, user: u, password: secret}\n    most:"), 6),
     "a certificate without encryption": (("    most:", "    security: {authority: ca.pem}\n    most:"), 6),
@@ -94,6 +96,23 @@ def test_nobody_else_uses_it_then_there_is_load_without_a_rate() -> None:
         "    most:", "    tenancy: exclusive\n    most:"
     )
     assert read(text).tests[0].test == "saturated"
+
+
+@pytest.mark.parametrize(
+    ("hours", "at", "left_s"),
+    [("01:00-05:00", "00:59", 0), ("01:00-05:00", "01:00", 900), ("01:00-05:00", "04:50", 600), ("01:00-05:00", "05:00", 0),
+     ("22:00-02:00", "23:59", 900), ("22:00-02:00", "01:55", 300), ("22:00-02:00", "12:00", 0)],
+)  # fmt: skip
+def test_load_is_for_the_hours_that_are_given(hours: str, at: str, left_s: float) -> None:
+    experiment = read(ATTACH.replace("    most:", f'    between: "{hours}"\n    most:'))
+    (spec,) = attached(experiment).values()
+    now = datetime.strptime(at, "%H:%M")
+    assert lifecycle.allowed_s(spec, now) == pytest.approx(left_s)
+    if left_s:
+        lifecycle.check_hours(experiment, now)
+    else:
+        with pytest.raises(BadInputError):
+            lifecycle.check_hours(experiment, now)
 
 
 def test_a_secret_is_where_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,8 +271,7 @@ class Told:
 
 
 def watch(system: Told) -> Watch:
-    most = Most.model_validate({"rate": 1000, "bytes": "1 MB/s", "disk": "1 GB"})
-    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), most)  # type: ignore[arg-type]
+    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), 900.0)  # type: ignore[arg-type]
 
 
 async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:

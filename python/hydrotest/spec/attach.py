@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
@@ -28,6 +30,35 @@ def _endpoint(value: str) -> str:
 
 Endpoint = Annotated[str, AfterValidator(_endpoint), written(_ENDPOINT.pattern, "b1:9092")]
 """`host:port`."""
+
+
+_HOURS = re.compile(r"^([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])$")
+MINUTES_A_DAY = 24 * 60
+
+
+@dataclass(frozen=True)
+class Hours:
+    """A part of each day, in minutes since midnight, local time. It may go over midnight."""
+
+    begin: int
+    end: int
+
+    def left_s(self, now: datetime) -> float | None:
+        """Seconds until its end; None outside of it."""
+        at = now.hour * 60 + now.minute + now.second / 60
+        length, since = (self.end - self.begin) % MINUTES_A_DAY, (at - self.begin) % MINUTES_A_DAY
+        return (length - since) * 60 if since < length else None
+
+
+def _hours(value: object) -> object:
+    match = _HOURS.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[1] + match[2] == match[3] + match[4]:
+        raise ValueError(f"{value!r} is not a part of the day; write e.g. '01:00-05:00'")
+    first, last = (int(match[at]) * 60 + int(match[at + 1]) for at in (1, 3))
+    return Hours(first, last)
+
+
+HoursField = Annotated[Hours, BeforeValidator(_hours), written(_HOURS.pattern, "01:00-05:00")]
 
 
 class Secret(Model):
@@ -123,6 +154,9 @@ class Attachable(Model):
     tenancy: Literal["shared", "exclusive"] = Field(
         "shared", description="With `attach`: `exclusive`, nobody else uses the cluster, so that load without a rate limit is allowed."
     )
+    between: HoursField | None = Field(
+        None, description='With `attach`: the hours, local time, in which load is allowed, e.g. "01:00-05:00". It ends with them.'
+    )
 
     only_started: ClassVar[frozenset[str]] = frozenset()
     """Settings of a system that hydrotest starts."""
@@ -143,7 +177,7 @@ class Attachable(Model):
         if not self.is_attached:
             if not self.hosts:
                 raise checker.fail(place, f"{name} has no hosts", "Write `hosts: [NAME]` to have it started, or `attach: [HOST:PORT]`.")
-            given = sorted(self.model_fields_set & {"most", "guard", "tenancy"})
+            given = sorted(self.model_fields_set & {"most", "guard", "tenancy", "between"})
             if given:
                 raise checker.fail(
                     (*place, given[0]),

@@ -17,7 +17,7 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.page.page import write_report
 from hydrotest.report.terminal import print_glance
-from hydrotest.run.lifecycle.attached import make_contact
+from hydrotest.run.lifecycle.attached import check_hours, make_contact
 from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
@@ -77,6 +77,7 @@ def agree(spec: Experiment, document: Document, yes: str | None) -> None:
         if yes is not None:
             raise BadInputError("`--yes` is for clusters that are there already (`attach`)", "Leave it out.")
         return
+    check_hours(spec, datetime.now())
     contact = asyncio.run(make_contact(spec, document.text))
     if yes != contact.digest:
         wrong = "is not agreed to" if yes is None else f"has changed: its hash is not {yes}"

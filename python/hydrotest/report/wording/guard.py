@@ -22,4 +22,4 @@ def breach_words(breach: Breach) -> str:
         case Breached.SILENT:
             return f"nothing has been heard of {breach.system} for {value:.0f} s: {breach.detail}"
         case Breached.LATE:
-            return f"the time that `most` allows, {show_duration(bound)}, is over"
+            return f"the time that is allowed, {show_duration(bound)}, is over"

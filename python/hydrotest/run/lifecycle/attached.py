@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from hydrotest.run.lifecycle.owned import Leftover, Owned, leftovers
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.guard import Watch
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import attached
+from hydrotest.spec.attach import Attachable, attached
 from hydrotest.spec.choice import expected
 from hydrotest.spec.kafka import CONSUMER_CONNECTIONS
 from hydrotest.spec.models import Experiment
@@ -93,6 +94,20 @@ def connections(experiment: Experiment, facts: ClusterFacts) -> int:
     return (each + CONSUMER_CONNECTIONS + 1) * len(facts.nodes) + ASKING
 
 
+def allowed_s(spec: Attachable, now: datetime) -> float:
+    """Seconds for which a cluster may be loaded from now on: what `most.time` and the hours leave; 0 outside of these."""
+    assert spec.most is not None
+    left = spec.most.time if spec.between is None else spec.between.left_s(now)
+    return min(spec.most.time, left or 0.0)
+
+
+def check_hours(experiment: Experiment, now: datetime) -> None:
+    """Raises `BadInputError` at an hour at which a cluster may not be loaded."""
+    for name, spec in attached(experiment).items():
+        if allowed_s(spec, now) <= 0:
+            raise BadInputError(f"{name} may not be loaded now, at {now:%H:%M}: `between` does not allow it", "Run it within these hours.")
+
+
 async def _contact(system: AttachedSystem) -> ClusterFacts:
     found = [await system.contact(asker) for asker in system.askers]
     check_whole(found[0])
@@ -133,7 +148,7 @@ async def guard_attached(
 
         teardown.add(f"closing the list of what was made in {name}", close)
         teardown.add(f"removing what was made in {name}", partial(own.clear, asker, system.cluster))
-        watch = Watch(system, asker, spec.guard, spec.most)
+        watch = Watch(system, asker, spec.guard, allowed_s(spec, datetime.now()))
         teardown.add(f"ending the guard of {name}", watch.end)
         listener.phase(f"watching {name} alone for {spec.guard.baseline:.0f} s")
         await watch.begin(clocks, own, run, _copies(experiment, name))

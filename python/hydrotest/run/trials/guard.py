@@ -21,7 +21,7 @@ from hydrotest.load.native import RunningGenerator
 from hydrotest.report.wording.guard import breach_words
 from hydrotest.run.trials.canary import CANARIES
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import Guard, Most
+from hydrotest.spec.attach import Guard
 from hydrotest.systems.attached import AttachedSystem
 from hydrotest.verdicts.guard import Breach, Breached
 
@@ -47,7 +47,7 @@ def breach_error(breach: Breach) -> RunFailedError:
     """The error that ends a run."""
     kept = "What was measured before is kept."
     if breach.code is Breached.LATE:
-        return RunFailedError(breach_words(breach), f"{kept} Raise `most.time`, or ask for less.")
+        return RunFailedError(breach_words(breach), f"{kept} Raise `most.time`, widen `between`, or ask for less.")
     return GuardBreachedError(f"all load was ended: {breach_words(breach)}", kept)
 
 
@@ -69,7 +69,8 @@ class Baseline:
 class Watch:
     """The guard of one cluster."""
 
-    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, most: Most) -> None:
+    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: float) -> None:
+        """`allowed_s`: how long load is allowed, the baseline not counted."""
         self.baseline = Baseline()
         self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
         self.ends_s = math.inf
@@ -77,7 +78,7 @@ class Watch:
         self._system = system
         self._host = host
         self._guard = guard
-        self._most = most
+        self._allowed_s = allowed_s
         self._canary: RunningGenerator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._bad_seconds = 0
@@ -89,7 +90,7 @@ class Watch:
 
         Raises `GuardBreachedError` where it is not fit for load.
         """
-        seconds = self._guard.baseline + self._most.time + MARGIN_S
+        seconds = self._guard.baseline + self._allowed_s + MARGIN_S
         generator = await CANARIES[self._system.name](self._system, self._host, own, run, seconds, copies)
         self._canary = await RunningGenerator.start(generator)
         await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
@@ -99,7 +100,7 @@ class Watch:
         self.baseline.seconds = self._guard.baseline
         if self.breached.done():
             raise breach_error(self.breached.result())
-        self.ends_s = time.monotonic() + self._most.time
+        self.ends_s = time.monotonic() + self._allowed_s
         self._tasks.append(asyncio.create_task(self._until_late()))
 
     def data(self) -> dict[str, Any]:
@@ -171,5 +172,5 @@ class Watch:
         return await self._system.look(self._host), None
 
     async def _until_late(self) -> None:
-        await asyncio.sleep(self._most.time)
-        self._breach(Breach(Breached.LATE, self._system.name, self._most.time, self._most.time))
+        await asyncio.sleep(self._allowed_s)
+        self._breach(Breach(Breached.LATE, self._system.name, self._allowed_s, self._allowed_s))
