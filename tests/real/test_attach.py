@@ -167,6 +167,17 @@ async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_
 
 
 @pytest.mark.long
+async def test_a_run_is_stopped_from_elsewhere(there: There, tmp_path: Path) -> None:
+    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file)
+    await until_pressed(tmp_path / "out")
+    assert there.hydrotest("stop", tmp_path / "out").returncode == 0
+    assert await asyncio.to_thread(process.wait, 60) == 3
+    assert there.topics() == set(FOREIGN)
+    assert there.hydrotest("stop", tmp_path / "out").returncode == 2
+
+
+@pytest.mark.long
 async def test_a_search_stays_within_what_is_allowed(there: There, tmp_path: Path) -> None:
     file = there.written(tmp_path, tests=[{"isolated": ["ingest"]}], search={"window": "3 s", "warm_up": "1 s", "trials": 14})
     done = there.hydrotest("run", file, "--out", tmp_path / "out", "--yes", there.agreed(file))

@@ -199,6 +199,20 @@ def probe(cluster: str, *, p99: str = "50ms", size: str = "1KB", bytes: str = "2
 
 
 @app.command
+def stop(run: Path, *, as_json: Json = False) -> int:
+    """End a run that is under way in another terminal, in good order: as Ctrl-C does there.
+
+    Parameters
+    ----------
+    run
+        The run's folder.
+    """
+    from hydrotest.cli.commands.stop import stop
+
+    return stop(run, as_json)
+
+
+@app.command
 def up(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int:
     """Start hosts and systems without a test; hold them until Ctrl-C or `down`."""
     from hydrotest.cli.commands.up import up

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import platform
 import sys
 import time
@@ -89,7 +90,9 @@ class Controller:
         error: HydrotestError | None = None
         status: Status = "partial"
         earlier = self.folder.trials()
-        self.folder.journal(STARTED, format=layout.FORMAT, run=self.run_id, resumed_after=len(earlier), hydrotest=__version__)
+        self.folder.journal(
+            STARTED, format=layout.FORMAT, run=self.run_id, resumed_after=len(earlier), hydrotest=__version__, pid=os.getpid()
+        )
         try:
             self._announce(earlier, only)
             await self._prepare()
