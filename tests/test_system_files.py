@@ -281,7 +281,7 @@ async def test_a_name_node_is_formatted_and_all_are_started_with_their_files() -
     system = await hdfs(hosts)
     assert system.version == "3.5.0"
     hadoop = "/opt/hadoop/share/hadoop"
-    assert system.classpath == [f"{hadoop}/*", f"{hadoop}/common/lib/*", f"{hadoop}/hdfs/*"]
+    assert (await system.class_path(hosts[0], nothing)).split(":") == [f"{hadoop}/*", f"{hadoop}/common/lib/*", f"{hadoop}/hdfs/*"]
     pages = {f"conf/webapps/{page}/WEB-INF/web.xml" for page in ("hdfs", "datanode")}
     wanted = {f"conf/{name}" for name in ("core-site.xml", "hdfs-site.xml", "log4j.properties", "gauges.yaml")} | pages
     for host, name, data in zip(hosts, ("hdfs-namenode", "hdfs-datanode-0", "hdfs-datanode-1"), ("name", "data", "data"), strict=True):

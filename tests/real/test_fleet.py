@@ -98,6 +98,27 @@ def test_a_ring_over_ssh_reads_back_what_it_wrote(fleet: Fleet, tmp_path: Path) 
 
 
 @pytest.mark.long
+def test_files_over_ssh_are_read_as_they_were_written(fleet: Fleet, tmp_path: Path) -> None:
+    """The clients are on a third machine, to which Hadoop is brought, too."""
+    files = {
+        "systems": {"hdfs": {"namenode": "a", "datanodes": ["a", "b"], "heap": "256 MiB", "datanode_heap": "256 MiB"}},
+        "workloads": {
+            "save": {"kind": "hdfs-write", "on": "j", "files": 2, "file_size": "4 MiB", "at_once": 2},
+            "load": {"kind": "hdfs-read", "on": "j", "reads": "save", "at_once": 2},
+        },
+        "tests": [{"isolated": ["save", "load"]}],
+    }
+    done = run(fleet, written(tmp_path, {**KAFKA, **files}))
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = tmp_path / "out"
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["status"] == "complete"
+    assert {row["workload"] for row in summary["hdfs"]} == {"save", "load"}
+    assert {"hdfs-namenode.log", "hdfs-datanode-0.log", "hdfs-datanode-1.log"} <= {path.name for path in (out / "logs").rglob("*.log")}
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+@pytest.mark.long
 def test_a_suite_over_ssh_leaves_its_event_logs_here(fleet: Fleet, tmp_path: Path) -> None:
     """Spark's own folder is brought there; the driver is on a third machine."""
     suite = {

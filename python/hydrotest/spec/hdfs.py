@@ -24,6 +24,8 @@ FILES_S = 8.0
 class Hdfs(JavaSystem):
     """Apache HDFS: a NameNode and DataNodes."""
 
+    may_be_remote: ClassVar[bool] = True
+
     namenode: Name = Field(description="The NameNode's host.")
     datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
     replication: Count = Field(2, description="Copies of each block, at most one for each DataNode.")
@@ -67,6 +69,10 @@ class FilesWorkload(Workload):
 
     if TYPE_CHECKING:
         at_once: int
+
+    @property
+    def may_be_remote(self) -> bool:
+        return True
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)

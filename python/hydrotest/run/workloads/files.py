@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
-from hydrotest.hosts.java import find_java
 from hydrotest.jobs.jars import MAINS, job_jar
+from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
 from hydrotest.spec.choice import expected
 from hydrotest.spec.hdfs import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.records import FilesPass, Load, Trial
+from hydrotest.systems.fetch import HDFS, fetch
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.properties import property_text
 
@@ -83,12 +86,24 @@ class Files(Workload):
                     "replication": self.written.replication or self.system.spec.replication, "block_bytes": self.written.block_size,
                     "seed": self.written.seed, "properties": {key: property_text(value) for key, value in CLIENT.items()}}  # fmt: skip
         await place(self.host, folder, {"settings.json": json.dumps(settings)})
-        classpath = ":".join(self.system.classpath)
-        jar = job_jar("files", classpath, f"hdfs-{self.system.version}")
-        argv = [str(find_java()), HEAP, "-cp", f"{jar}:{classpath}", MAINS["files"], str(folder / "settings.json")]
-        log = (self.bench.runner.folder.path / layout.SYSTEM_LOGS / f"{label}.log").resolve()
-        output, _ = await run_command(label, argv, self.host, log, self._patience())
+        classpath = await self.system.class_path(self.host, self.bench.listener.say)
+        jar = await self.host.copy_of(await asyncio.to_thread(self._jar, classpath))
+        argv = [str(await self.host.java()), HEAP, "-cp", f"{jar}:{classpath}", MAINS["files"], str(folder / "settings.json")]
+        logs = (self.bench.runner.folder.path / layout.SYSTEM_LOGS).resolve()
+        log = (logs if not self.host.machine else folder) / f"{label}.log"
+        try:
+            output, _ = await run_command(label, argv, self.host, log, self._patience())
+        finally:
+            await fetch_file(self.host, log, logs)
         return output
+
+    def _jar(self, classpath: str) -> Path:
+        """The program, compiled here: against the jars that run it, or where they are on another machine against the fetched ones."""
+        if self.host.machine:
+            folder = fetch(HDFS, self.bench.listener.say)
+            below = sorted({jar.parent for jar in folder.rglob("*.jar")} - {folder})
+            classpath = ":".join(f"{jars}/*" for jars in (folder, *below))
+        return job_jar("files", classpath, f"hdfs-{self.system.version}")
 
     def _patience(self) -> Patience:
         """Time for a pass over all files, on the slowest host."""

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hydrotest.errors import SystemFailedError, TrialFailedError
+from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
@@ -78,8 +78,8 @@ class HdfsSystem(System):
         self.version = "unknown"
         self._port = 0
         self._status_port = 0
-        self.classpath: list[str] = []
-        """Hadoop's jars."""
+        self._class_paths: dict[str, str] = {}
+        """Hadoop's jars, by machine."""
 
     @property
     def endpoints(self) -> list[str]:
@@ -91,11 +91,9 @@ class HdfsSystem(System):
         return f"hdfs://{self.endpoints[0]}"
 
     async def start(self, say: ProgressCallback) -> None:
-        distribution = Distribution(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
-        self.version = await self._find_programs(self.hosts, distribution, say)
-        folder = self.programs(self.name_node).jars
-        below = {jar.parent for jar in await self.name_node.glob(folder, "**/*.jar")} - {folder}
-        self.classpath = [f"{jars}/*" for jars in (folder, *sorted(below))]
+        self.version = await self._find_programs(self.hosts, self._distribution, say)
+        for host in self.hosts:
+            await self.class_path(host, say)
         say(f"hdfs {self.version}: starting a NameNode and {show_count(len(self.data_nodes), 'DataNode')}")
         self._port = await claim_port(self.name_node, self.spec.port, "hdfs")
         self._status_port = await self.name_node.free_port()
@@ -114,6 +112,22 @@ class HdfsSystem(System):
             await self._place_daemon(data_node)
             await self._start(host, data_node.name, self.command(data_node))
         await self.until_ready()
+
+    @property
+    def _distribution(self) -> Distribution:
+        return Distribution(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
+
+    async def class_path(self, host: Host, say: ProgressCallback) -> str:
+        """Hadoop's jars on a host, which are found, or brought there; also on one that carries only clients."""
+        if host.machine not in self._programs:
+            found = await self._find_programs([host], self._distribution, say)
+            if found != self.version:
+                raise BadInputError(f"{host.name} has hdfs {found}, the others {self.version}", "Give all hosts the same release.")
+        if host.machine not in self._class_paths:
+            folder = self.programs(host).jars
+            below = {jar.parent for jar in await host.glob(folder, "**/*.jar")} - {folder}
+            self._class_paths[host.machine] = ":".join(f"{jars}/*" for jars in (folder, *sorted(below)))
+        return self._class_paths[host.machine]
 
     async def _name_node(self) -> Daemon:
         host, name, data = self.name_node, "hdfs-namenode", "name"
@@ -179,7 +193,7 @@ class HdfsSystem(System):
         size = f"{daemon.heap // 2**20}m"
         conf = self.folder_of(daemon.host, daemon.name) / CONF
         return [str(self.programs(daemon.host).java), f"-Xms{size}", f"-Xmx{size}", "-XX:+UseG1GC", "-Djava.net.preferIPv4Stack=true",
-                *processors_option(daemon.host), *self.spec.jvm, "-cp", ":".join([str(conf), *self.classpath])]  # fmt: skip
+                *processors_option(daemon.host), *self.spec.jvm, "-cp", f"{conf}:{self._class_paths[daemon.host.machine]}"]  # fmt: skip
 
     def _question(self, bean: str) -> dict[str, Any]:
         url = f"http://{self.name_node.address}:{self._status_port}/jmx?qry=Hadoop:service=NameNode,name={bean}"
