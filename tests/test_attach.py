@@ -21,7 +21,8 @@ from hydrotest.run.lifecycle import owned
 from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
 from hydrotest.run.trials.guard import BAD_SECONDS, Watch
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import Guard, Secret, attached
+from hydrotest.spec.attach import Guard, Secret, attached, only_seen
+from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import parse_document
@@ -56,9 +57,24 @@ def test_a_cluster_that_is_there_needs_no_hosts_of_its_own() -> None:
     assert not experiment.needs_java_here
 
 
+def test_its_machines_may_be_looked_at() -> None:
+    """Those that carry no generator are only seen: also by ssh, while the generators are here."""
+    seen = "k1: {connect: ssh, to: k1.prod, address: 10.0.1.1}"
+    experiment = read(
+        ATTACH.replace("{here: {connect: local}}", f"{{here: {{connect: local}}, {seen}}}").replace(
+            "    attach:", "    hosts: [k1]\n    attach:"
+        )
+    )
+    assert only_seen(experiment) == {"k1"}
+    assert experiment.systems.present()["kafka"].placed("kafka") == []
+    assert memory_needed(experiment)["k1"] == memory_needed(experiment)["here"]
+    here = read(ATTACH.replace("    attach:", "    hosts: [here]\n    attach:"))
+    assert only_seen(here) == set()
+
+
 WRONG = {
     "no bounds": (("    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}\n", ""), 4),
-    "hosts, too": (("    attach:", "    hosts: [here]\n    attach:"), 5),
+    "hosts that are not there": (("    attach:", "    hosts: [k1]\n    attach:"), 5),
     "configured": (("    attach:", "    config: {num.io.threads: 9}\n    attach:"), 5),
     "a heap": (("    attach:", "    heap: 1 GiB\n    attach:"), 5),
     "neither": (("    attach: [b1:9092]\n    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}\n", "    release: 4.3\n"), 4),

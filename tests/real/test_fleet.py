@@ -220,6 +220,51 @@ def test_latencies_between_hosts_know_how_their_clocks_differ(fleet: Fleet, tmp_
     assert {row["host"] for row in summary["usage"]} == set(HOSTS)
 
 
+@pytest.mark.long
+def test_the_machines_of_a_cluster_that_is_there_are_only_looked_at(fleet: Fleet, tmp_path: Path) -> None:
+    """Brokers that another hydrotest holds on alpha and beta; the generator is on jump."""
+    (tmp_path / "there").mkdir()
+    holding = written(tmp_path / "there", KAFKA)
+    log = tmp_path / "held"
+    with log.open("wb") as said:
+        held = subprocess.Popen(
+            fleet.wrap([str(HYDROTEST), "up", str(holding), "--json"]), stdout=said, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+    try:
+        until_here(lambda: log.read_text().rstrip().endswith("}"), SOON, "hydrotest up", "hold the brokers")
+        addresses = json.loads(log.read_text())["kafka"]
+        before = {name: set(machine.pids()) for name, machine in fleet.machines.items()}
+        there = {
+            "attach": addresses,
+            "hosts": ["a", "b"],
+            "most": {"rate": "3K", "bytes": "3 MB/s", "disk": "200 MB"},
+            "guard": {"baseline": "5 s", "free": 0.01},
+        }
+        file = written(
+            tmp_path,
+            {**KAFKA, "systems": {"kafka": there}, "tests": [{"levels": {"workload": "ingest", "rates": [500], "duration": "5 s"}}]},
+        )
+        checked = fleet.run([str(HYDROTEST), "check", str(file), "--contact", "--json"])
+        assert checked.returncode == 0, checked.stderr
+        done = run(fleet, file, "--yes", json.loads(checked.stdout)["hash"])
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        summary = json.loads((tmp_path / "out/summary.json").read_text())
+        assert summary["status"] == "complete"
+        assert [one["lost"] for one in summary["integrity"]] == [0]
+        assert {row["host"] for row in summary["usage"]} == set(HOSTS)
+        hosts = {host["name"]: host["ceilings"] for host in summary["hosts"]}
+        # Nothing was tried on them.
+        assert "disk_write_bytes_per_s" not in hosts["a"]
+        assert "disk_write_bytes_per_s" in hosts["j"]
+        assert {name: set(machine.pids()) >= before[name] for name, machine in fleet.machines.items()} == dict.fromkeys(
+            fleet.machines, True
+        )
+    finally:
+        held.send_signal(signal.SIGINT)
+        held.wait(120)
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 def started(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
     """A run in the background that has come as far as this line of its output."""
     log = file.parent / "said"

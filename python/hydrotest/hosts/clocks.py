@@ -80,19 +80,19 @@ class Compared:
 class Clocks:
     """Compares the clocks of hosts' machines, as often as asked."""
 
-    def __init__(self, hosts: Iterable[Host] = ()) -> None:
-        machines: dict[str, Host] = {}
-        for host in hosts:
-            machines.setdefault(host.machine, host)
+    def __init__(self, hosts: Iterable[Host] = (), seen: Iterable[Host] = ()) -> None:
+        """`seen`: hosts on which nothing may listen, and whose times need not be exact: they are asked by their hubs."""
         # What is on the controller's machine has the controller's clock.
-        self._hosts = [host for machine, host in machines.items() if machine]
+        self._hosts = list({host.machine: host for host in hosts if host.machine}.values())
+        known = {host.machine for host in self._hosts}
+        self._seen = list({host.machine: host for host in seen if host.machine and host.machine not in known}.values())
         self._node: Node | None = None
         self._address = ""
 
     async def compare(self) -> Comparison:
         """The clocks now. Raises `TrialFailedError` where one does not answer."""
         if not self._hosts:
-            return Comparison()
+            return Comparison(await self._by_hubs())
         reference, *others = self._hosts
         if self._node is None:
             self._address = f"{reference.address}:{await reference.free_port()}"
@@ -104,7 +104,14 @@ class Clocks:
         except BaseException:
             await self.close()  # the next comparison begins anew
             raise
-        return Comparison({host.machine: offset for host, offset in zip(others, offsets, strict=True)}, from_here)
+        compared = {host.machine: offset for host, offset in zip(others, offsets, strict=True)}
+        seen = {machine: ClockOffset(one.offset_s - from_here.offset_s, one.error_s) for machine, one in (await self._by_hubs()).items()}
+        return Comparison(compared | seen, from_here)
+
+    async def _by_hubs(self) -> dict[str, ClockOffset]:
+        """The clocks of hosts that are only seen, relative to the controller's."""
+        offsets = await asyncio.gather(*(clock_offset(host, EXCHANGES_FROM_HERE) for host in self._seen))
+        return {host.machine: offset for host, offset in zip(self._seen, offsets, strict=True)}
 
     async def close(self) -> str | None:
         """Ends what it has started. Returns the problem, if any."""
@@ -112,11 +119,11 @@ class Clocks:
         return None if node is None else await node.close()
 
 
-async def clock_offset(host: Host) -> ClockOffset:
+async def clock_offset(host: Host, exchanges: int = EXCHANGES) -> ClockOffset:
     """Asks a host for its time, relative to the controller's."""
     node = await host.node("clock", {"listen": None})
     try:
-        return await _offset(node, EXCHANGES)
+        return await _offset(node, exchanges)
     finally:
         await node.close()
 

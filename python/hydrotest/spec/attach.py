@@ -146,8 +146,8 @@ class Attachable(Model):
 
     attach: list[Endpoint] = Field(
         default_factory=list,
-        description="A cluster that is there already, by some of its `host:port`, instead of `hosts`. Its configuration is not "
-        "changed, nothing of it is stopped, and only what hydrotest has made itself is removed.",
+        description="A cluster that is there already, by some of its `host:port`. Its configuration is not changed, nothing of it is "
+        "stopped, and only what hydrotest has made itself is removed. `hosts` are then machines of it that are only looked at.",
     )
     most: Most | None = Field(None, description="With `attach`: the most that hydrotest may do to it.")
     guard: Guard = Field(default_factory=Guard, description="With `attach`: what ends the run.")
@@ -185,13 +185,19 @@ class Attachable(Model):
                     "Add `attach: [HOST:PORT]`, or leave it out.",
                 )
             return
-        given = sorted(self.model_fields_set & ({"hosts"} | self.only_started))
+        given = sorted(self.model_fields_set & self.only_started)
         if given:
             why = "nothing of a cluster that is there already is started or configured"
             raise checker.fail((*place, given[0]), f"`{given[0]}` and `attach` exclude each other: {why}", "Leave one of them out.")
         if self.most is None:
             raise checker.fail(place, f"`attach` needs `most`: what hydrotest may do to {name} at most",
                                "Write e.g. `most: {rate: 20K, bytes: 20 MB/s, disk: 5 GB}`.")  # fmt: skip
+
+
+def only_seen(experiment: Experiment) -> set[str]:
+    """Hosts of clusters that are there already and carry no generator: their counters are read, and nothing else is done there."""
+    seen = {host for system in attached(experiment).values() for host in system.hosts}
+    return seen - {host for name in experiment.workloads for host in experiment.generator_hosts(name)}
 
 
 def attached(experiment: Experiment) -> dict[str, Attachable]:

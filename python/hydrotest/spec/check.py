@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.attach import only_seen
 from hydrotest.spec.check_attached import check_attached
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import Remote
@@ -48,8 +49,10 @@ def _check_networks(experiment: Experiment, checker: Checker) -> None:
         if experiment.lab is not None and host.type is not None:
             checker.known(host.type, experiment.lab.types, "the type", ("hosts", name, "type"))
     by_network: dict[str, str] = {}
+    seen = only_seen(experiment)
     for name, host in experiment.hosts.items():
-        by_network.setdefault(host.reach, name)
+        if name not in seen:
+            by_network.setdefault(host.reach, name)
     if len(by_network) < 2:
         return
     if emulated := by_network.get("emulated"):

@@ -81,7 +81,7 @@ class Kafka(Attachable, JavaSystem):
 
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
-        return [(host, self.heap) for host in self.hosts]
+        return [] if self.is_attached else [(host, self.heap) for host in self.hosts]
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         self.check_attached(name, experiment, checker)

@@ -50,7 +50,7 @@ class System(Model):
 
     def placed(self, name: str) -> list[tuple[str, str]]:
         """(service, host) of each of its services; `name` is the system's."""
-        return [(f"{name}-{index}", host) for index, host in enumerate(self.hosts)]
+        return [] if self.is_attached else [(f"{name}-{index}", host) for index, host in enumerate(self.hosts)]
 
     def named_hosts(self) -> list[tuple[Path_, str]]:
         """The hosts that its settings name, each with its path of keys."""

@@ -69,8 +69,9 @@ class ClusterFacts:
 class AttachedSystem(System):
     """A cluster that is there already: nothing of it is started, configured or stopped."""
 
-    def __init__(self, endpoints: Sequence[str], askers: Sequence[Host]) -> None:
-        super().__init__([], "", PurePath(), lambda _: None)
+    def __init__(self, endpoints: Sequence[str], askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
+        """`seen`: those of its machines whose counters are read."""
+        super().__init__(seen, "", PurePath(), lambda _: None)
         self._endpoints = list(endpoints)
         self.askers = list(askers)
         """Hosts that reach it: those of the generators."""

@@ -156,11 +156,8 @@ class Limits:
         uses = uses_in(self.run, windows, self.hosts, needed)
         internals = gauged(self.run, windows, needed)
         found = bound_by(uses, lacks if stopped_by == "generator" else [], stopped_by, internals)
-        unseen = tuple(
-            dict.fromkeys(
-                name for m in trials for name in self.experiment.workloads[m.load.workload].uses if name in attached(self.experiment)
-            )
-        )
+        using = {name for m in trials for name in self.experiment.workloads[m.load.workload].uses}
+        unseen = tuple(name for name, system in attached(self.experiment).items() if name in using and not system.hosts)
         return replace(found, because=(Unseen(unseen),)) if unseen and found.kind == Kind.UNKNOWN else found
 
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:

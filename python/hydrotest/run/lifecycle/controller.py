@@ -39,13 +39,14 @@ from hydrotest.run.lifecycle.startup import (
     watch_services,
     watched_clocks,
 )
-from hydrotest.run.lifecycle.survey import survey
+from hydrotest.run.lifecycle.survey import seen_host, survey
 from hydrotest.run.lifecycle.teardown import Teardown, each
 from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.own import OwnThings
+from hydrotest.spec.attach import only_seen
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -175,9 +176,9 @@ class Controller:
         ]
         self._write_environment()
         links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
-        sampling = Sampling(self.site.hosts, self.listener, links, linked_hosts(self.experiment))
+        sampling = Sampling(self.site.hosts, self.listener, links, linked_hosts(self.experiment), only_seen(self.experiment))
         self.teardown.add("stopping the samplers", sampling.stop)
-        clocks = watched_clocks(self.site, self.teardown)
+        clocks = watched_clocks(self.site, self.teardown, self.experiment)
         sampling.clocks = await clocks.compare()
         await sampling.start()
         await watch_services(sampling, self.systems)
@@ -192,7 +193,10 @@ class Controller:
 
     async def _survey(self) -> None:
         self.listener.phase("measuring what this machine gives")
-        hosts = await survey(self.experiment.hosts, self.site.hosts, self.run_id, self.listener.say, self.listener.warn)
+        seen = only_seen(self.experiment)
+        loaded = {name: host for name, host in self.site.hosts.items() if name not in seen}
+        hosts = await survey(self.experiment.hosts, loaded, self.run_id, self.listener.say, self.listener.warn)
+        hosts += [await seen_host(self.site.hosts[name], self.experiment.hosts[name].connect) for name in sorted(seen)]
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
             "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": self._java()},

@@ -31,14 +31,21 @@ class Sampling:
     """The samplers of all hosts."""
 
     def __init__(
-        self, hosts: Mapping[str, Host], listener: Listener, links: Mapping[str, float | None] | None = None, linked: Collection[str] = ()
+        self,
+        hosts: Mapping[str, Host],
+        listener: Listener,
+        links: Mapping[str, float | None] | None = None,
+        linked: Collection[str] = (),
+        seen: Collection[str] = (),
     ) -> None:
-        """`links`: the ceiling of each host's link, bytes/s each way, where it is known. `linked`: hosts with a link to others."""
+        """`links`: the ceiling of each host's link, bytes/s each way, where it is known. `linked`: hosts with a link to others.
+        `seen`: hosts whose counters are read, and on which nothing is measured."""
         self.buffer = SampleBuffer()
         self.clocks = Comparison()
         """The hosts' clocks; readings are stamped by the controller's."""
         self._links = links or {}
         self._linked = frozenset(linked)
+        self._seen = frozenset(seen)
         self._hosts = hosts
         self._listener = listener
         self._nodes: dict[str, Node] = {}
@@ -53,7 +60,7 @@ class Sampling:
         machines: set[str] = set()
         for name, host in self._hosts.items():
             # The speed of a machine is measured once, however many hosts it has.
-            speed_ms = None if host.machine in machines else SPEED_MS
+            speed_ms = None if host.machine in machines or name in self._seen else SPEED_MS
             machines.add(host.machine)
             own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": speed_ms}
             node = await host.node("sample", SETTINGS | own)

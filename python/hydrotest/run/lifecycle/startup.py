@@ -19,6 +19,7 @@ from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.teardown import Teardown
+from hydrotest.spec.attach import only_seen
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
@@ -84,9 +85,10 @@ def linked_hosts(experiment: Experiment) -> list[str]:
     return [name for name, host in experiment.hosts.items() if host.reach != "loopback"]
 
 
-def watched_clocks(site: HostPool, teardown: Teardown) -> Clocks:
+def watched_clocks(site: HostPool, teardown: Teardown, experiment: Experiment) -> Clocks:
     """The clocks of all hosts, until `teardown`."""
-    clocks = Clocks(site.hosts.values())
+    seen = only_seen(experiment)
+    clocks = Clocks([host for name, host in site.hosts.items() if name not in seen], [site.hosts[name] for name in sorted(seen)])
 
     async def close() -> Sequence[str]:
         return [problem] if (problem := await clocks.close()) is not None else []

@@ -124,6 +124,14 @@ async def _one(host: Host, connect: str, run: str, neighbour: Host | None, is_fi
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 
+async def seen_host(host: Host, connect: str) -> dict[str, Any]:
+    """A host of a cluster that others use, as in environment.json: what it has is counted, and nothing is tried."""
+    facts, clock = await host.facts(), await clock_offset(host)
+    return {"name": host.name, "connect": connect, "cores": facts.cores, "memory_bytes": facts.memory_bytes, "kernel": facts.kernel,
+            "cpu_model": facts.cpu_model, "clock": asdict(clock), "disk_device": None,
+            "ceilings": {"cpu_cores": float(facts.cores), "memory_bytes": facts.memory_bytes}}  # fmt: skip
+
+
 def _neighbour(host: Host, linked: list[Host]) -> Host | None:
     """The host to which the link is measured: the next one of those with a link.
 

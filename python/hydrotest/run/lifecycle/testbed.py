@@ -58,7 +58,7 @@ async def open_testbed(text: str, base: Path, listener: Listener) -> AsyncIterat
         await start_systems(site, systems, listener, lambda system, seconds: None, teardown)
         sampling = Sampling(hosts, listener, linked=linked_hosts(experiment))
         teardown.add("stopping the samplers", sampling.stop)
-        clocks = watched_clocks(site, teardown)
+        clocks = watched_clocks(site, teardown, experiment)
         await sampling.start()
         await watch_services(sampling, systems)
         runner = TrialRunner(folder, sampling, listener, died, clocks=clocks)

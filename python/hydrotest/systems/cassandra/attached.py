@@ -30,8 +30,8 @@ class AttachedCassandra(AttachedSystem):
     name = "cassandra"
     version = "as it is"
 
-    def __init__(self, spec: Cassandra, askers: Sequence[Host]) -> None:
-        super().__init__(spec.attach, askers)
+    def __init__(self, spec: Cassandra, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
+        super().__init__(spec.attach, askers, seen)
         self._access = access(spec)
 
     @property

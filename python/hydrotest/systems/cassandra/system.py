@@ -261,6 +261,6 @@ def _name(index: int) -> str:
 def make(spec: Cassandra, placement: Placement) -> System:
     """See `kinds.system.SystemKind`."""
     if spec.is_attached:
-        return AttachedCassandra(spec, placement.askers("cassandra"))
+        return AttachedCassandra(spec, placement.askers("cassandra"), placement.at(spec.hosts))
     places = [Place(host.data_center, host.rack) for host in (placement.experiment.hosts[name] for name in spec.hosts)]
     return CassandraSystem(spec, placement.at(spec.hosts), places, placement.run, placement.logs, placement.on_death)

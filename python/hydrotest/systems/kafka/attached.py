@@ -27,8 +27,8 @@ class AttachedKafka(AttachedSystem):
     name = "kafka"
     version = "as it is"
 
-    def __init__(self, spec: Kafka, askers: Sequence[Host]) -> None:
-        super().__init__(spec.attach, askers)
+    def __init__(self, spec: Kafka, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
+        super().__init__(spec.attach, askers, seen)
         self._access = access(spec)
 
     @property

@@ -217,5 +217,5 @@ def cluster_id(seed: bytes) -> str:
 def make(spec: Kafka, placement: Placement) -> System:
     """See `kinds.system.SystemKind`."""
     if spec.is_attached:
-        return AttachedKafka(spec, placement.askers("kafka"))
+        return AttachedKafka(spec, placement.askers("kafka"), placement.at(spec.hosts))
     return KafkaSystem(spec, placement.at(spec.hosts), placement.run, placement.logs, placement.on_death)
