@@ -82,8 +82,8 @@ tools: build-tools ## names what is missing, with its remedy
 
 build-tools: ## of those, what it takes to build
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: Python 3.11 or later is missing. Install it (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
-	@command -v cargo >/dev/null || { echo "error: cargo is missing. Install Rust 1.89 or later (rustup.rs; distributions' own are often older)." >&2; exit 2; }
-	@v=$$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'); [ "$${v:-0}" -ge 89 ] || { echo "error: $$(cargo --version) is too old; Rust 1.89 or later is needed (rustup update)." >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "error: cargo is missing. Install Rust 1.92 or later (rustup.rs; distributions' own are often older)." >&2; exit 2; }
+	@v=$$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'); [ "$${v:-0}" -ge 92 ] || { echo "error: $$(cargo --version) is too old; Rust 1.92 or later is needed (rustup update)." >&2; exit 2; }
 	@command -v cc >/dev/null || { echo "error: a C compiler (cc) is missing. Install one (Debian: apt-get install build-essential)." >&2; exit 2; }
 
 clean:

@@ -90,6 +90,7 @@ WRONG = {
     "a fault": (("levels: {workload: ingest, rates: [5K]}", "fault: {workloads: [ingest], rates: {ingest: 1K}, target: kafka-0, action: kill}"), 11),
     "a stock client": (("record_size: 1 KB", "record_size: 1 KB, client: stock"), 8),
     "another system": (("workloads:\n", "  cassandra: {hosts: [here]}\nworkloads:\n"), 7),
+    "two clusters": (("workloads:\n", "  cassandra: {attach: [n1:9042], most: {rate: 1K, bytes: 1 MB/s, disk: 1 GB}}\nworkloads:\n"), 7),
     "no address": (("[b1:9092]", "[b1]"), 5),
     "hours that are none": (("    most:", "    between: always\n    most:"), 6),
     "half a login": (("    most:", "    security: {sasl: PLAIN, user: u}\n    most:"), 6),

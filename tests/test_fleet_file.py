@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.fleet_file import read_fleet
 from hydrotest.spec.hosts import NetnsHost, SshHost
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of, load_experiment
@@ -92,6 +93,19 @@ def test_what_is_wrong_with_a_host_is_said_of_its_file(tmp_path: Path, fleet: st
         load_experiment(file, made)
     assert (caught.value.file, caught.value.line) == (made, line)
     assert words in caught.value.what
+
+
+def test_a_fleet_is_read_without_an_experiment(tmp_path: Path) -> None:
+    _, fleet = files(tmp_path)
+    assert read_fleet(fleet)
+    fleet.write_text("hosts:\n  a: {connect: local}\n")
+    with pytest.raises(BadInputError) as caught:
+        read_fleet(fleet)
+    assert (caught.value.file, caught.value.line) == (fleet, 2)
+    fleet.write_text("hosts:\n  a: {connect: ssh, to: a}\n")
+    with pytest.raises(BadInputError) as caught:
+        read_fleet(fleet)
+    assert caught.value.line == 2
 
 
 def test_what_is_wrong_elsewhere_is_said_of_the_experiment(tmp_path: Path) -> None:

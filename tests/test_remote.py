@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path, PurePath
@@ -11,6 +12,7 @@ import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError
 from hydrotest.hosts.channel import ConnectionLostError
+from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.remote import bootstrap, ssh
 from hydrotest.hosts.remote.facts import count_of, facts_of
 from hydrotest.hosts.remote.host import RemoteHost
@@ -27,6 +29,15 @@ def by_command(tmp_path: Path, **more: Any) -> CommandHost:
     home.mkdir(exist_ok=True)
     command = ["env", "-i", f"HOME={home}", "PATH=/usr/bin:/bin"]
     return CommandHost.model_validate({"connect": "command", "command": command, "address": "10.0.0.1", **more})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another root directory needs root")
+def test_the_binary_needs_no_library(tmp_path: Path) -> None:
+    """As on a host with another C library, or none: there is nothing but the binary."""
+    shutil.copy2(node_binary(), tmp_path / "node")
+    done = subprocess.run(["chroot", str(tmp_path), "/node", "--version"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("hydrotest-node ")
 
 
 async def test_a_host_is_opened_used_and_left_without_a_trace(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ def check_attached(experiment: Experiment, checker: Checker) -> None:
     there = attached(experiment)
     if not there:
         return
+    if len(there) > 1:
+        raise checker.fail(("systems", list(there)[1]), f"{' and '.join(there)} are both there already, and one guard watches one of them",
+                           "Make an experiment of its own for each.")  # fmt: skip
     others = [name for name in experiment.systems.present() if name not in there]
     if others:
         raise checker.fail(("systems", others[0]), f"{others[0]} would be started beside {', '.join(there)}, which is there already",

@@ -59,7 +59,7 @@ def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None
         print_json(ended.summary.written())
     else:
         print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path), str(folder.path / layout.REPORT), objectives_of(spec))
-        for number, (command, what) in enumerate(_next(folder.path)):
+        for number, (command, what) in enumerate(_next(folder.path, spec)):
             print(f"{'' if number else 'Next:':6}{command}  {what}")
     if ended.error is not None:
         print_error(ended.error, console)
@@ -85,11 +85,14 @@ def agree(spec: Experiment, document: Document, yes: str | None) -> None:
                             f"`hydrotest check {document.file} --contact` shows it, and the `--yes HASH` to run it.", file=document.file)  # fmt: skip
 
 
-def _next(run: Path) -> list[tuple[str, str]]:
+def _next(run: Path, spec: Experiment) -> list[tuple[str, str]]:
     """Commands that come after a run, and what each is for."""
     commands = {f"hydrotest show {run} bottlenecks": "what binds, with its evidence",
                 f"hydrotest compare {run} OTHER": "what changed since another run",
                 "hydrotest init": "an experiment for what you have"}  # fmt: skip
+    if any(not system.hosts for system in attached(spec).values()):
+        # Without its machines nothing is known of what binds inside.
+        commands = {"hosts: [NAME, …] beside attach:": "shows its machines while it is loaded (connect: ssh)", **commands}
     width = max(map(len, commands))
     return [(f"{command:{width}}", what) for command, what in commands.items()]
 

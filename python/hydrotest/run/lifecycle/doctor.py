@@ -44,7 +44,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Does all checks; takes about a second (CPU steal is measured)."""
-    return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.89 or later, from rustup.rs"),
+    return [_python(), _node(), _java(), _compiler(), _tool("mvn", "Maven", "apt-get install maven"), _tool("cargo", "Rust", "1.92 or later, from rustup.rs"),
             *map(_extra, EXTRAS), _emulation(), _emulated_disks(), _ports(), _cores(), _memory(), _disk(), _open_files(), _swap(), _huge_pages(),
             _clock_source(), _steal()]  # fmt: skip
 
