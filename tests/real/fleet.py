@@ -186,8 +186,10 @@ def _machine(fleet: Fleet, sshd: Path, name: str, ssh_address: str, data_address
     for library in (sshd / "usr/lib/x86_64-linux-gnu").glob("libwrap*"):
         (upper / "usr/lib/x86_64-linux-gnu").mkdir(parents=True, exist_ok=True)
         shutil.copy2(library, upper / "usr/lib/x86_64-linux-gnu", follow_symlinks=False)
-    for file in ("passwd", "group", "shadow"):
+    for file in ("passwd", "group", "shadow", "hosts"):
         shutil.copy2(f"/etc/{file}", upper / "etc")
+    # As on most machines: each knows its own name. HDFS does not start without.
+    _append(upper / "etc/hosts", f"{data_address} {name}\n")
     _append(upper / "etc/passwd", f"sshd:x:10022:65534::/run/sshd:/usr/sbin/nologin\n{USER}:x:{UID}:{UID}::/home/{USER}:/bin/sh\n")
     _append(upper / "etc/group", f"{USER}:x:{UID}:\n")
     _append(upper / "etc/shadow", f"{USER}:*:19000:0:99999:7:::\n")

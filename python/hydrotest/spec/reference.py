@@ -74,7 +74,7 @@ def _under() -> dict[type[base.Model], str]:
 
 def _paths(owner: str, model: type[base.Model]) -> Iterator[tuple[type[base.Model], str]]:
     """The models below a model, each with the keys that lead there."""
-    each = {dict: " → NAME", list: " → each"}
+    each: dict[Any, str] = {dict: " → NAME", list: " → each"}
     for name, field in model.model_fields.items():
         for part in models_in(type_of(field)):
             path = f"{owner} → {name}{each.get(get_origin(field.annotation), '')}"

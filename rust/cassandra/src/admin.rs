@@ -206,7 +206,10 @@ async fn create(
 /// What distinguishes a keyspace from another of the same name: the least of its tables' ids.
 async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
     let answer = session
-        .query_unpaged("SELECT id FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,))
+        .query_unpaged(
+            "SELECT id FROM system_schema.tables WHERE keyspace_name = ?",
+            (keyspace,),
+        )
         .await
         .with_context(|| format!("the tables of {keyspace} cannot be listed"))?
         .into_rows_result()?;
@@ -221,7 +224,10 @@ async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
 async fn contact(cluster: &ClusterSettings) -> Result<serde_json::Value> {
     let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
     let (name, version, data_center): (String, String, String) = session
-        .query_unpaged("SELECT cluster_name, release_version, data_center FROM system.local", ())
+        .query_unpaged(
+            "SELECT cluster_name, release_version, data_center FROM system.local",
+            (),
+        )
         .await?
         .into_rows_result()?
         .single_row()?;
