@@ -13,15 +13,16 @@ import pytest
 
 from hydrotest.analysis.limits.search import FIRST_SHARE, STEP, LimitSearch
 from hydrotest.cli.commands.probe import Asked, Probe
-from hydrotest.errors import BadInputError
+from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.secrets import secret_text
 from hydrotest.run.lifecycle import attached as lifecycle
 from hydrotest.run.lifecycle import owned
 from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
-from hydrotest.run.trials.guard import BAD_SECONDS, Watch
+from hydrotest.run.trials.guard import BAD_SECONDS, CanarySeconds, Watch
 from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import Guard, Secret, attached, only_seen
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.kafka import KafkaProduce
@@ -81,7 +82,8 @@ WRONG = {
     "bounds on one's own": (("attach: [b1:9092]", "hosts: [here]"), 6),
     "too fast": (("rates: [5K]", "rates: [30K]"), 11),
     "too many bytes": (("20 MB/s", "2 MB/s"), 11),
-    "too much disk": (("disk: 2 GB", "disk: 20 MB"), 11),
+    "too much disk": (("disk: 2 GB", "disk: 20 MB"), 6),
+    "too long": (("disk: 2 GB", "disk: 2 GB, time: 10 s"), 6),
     "too many partitions": (("record_size: 1 KB", "record_size: 1 KB, partitions: 100"), 8),
     "without a rate": (("levels: {workload: ingest, rates: [5K]}", "saturated: {workload: ingest}"), 11),
     "in flight": (("levels: {workload: ingest, rates: [5K]}", "concurrency: {workload: ingest, counts: [8]}"), 11),
@@ -89,6 +91,7 @@ WRONG = {
     "squeezed": (("levels: {workload: ingest, rates: [5K]}", "isolated: {workloads: [ingest], squeeze: 60 s}"), 11),
     "a fault": (("levels: {workload: ingest, rates: [5K]}", "fault: {workloads: [ingest], rates: {ingest: 1K}, target: kafka-0, action: kill}"), 11),
     "a stock client": (("record_size: 1 KB", "record_size: 1 KB, client: stock"), 8),
+    "a stock client in a test": (("rates: [5K]", "rates: [5K], client: stock"), 11),
     "another system": (("workloads:\n", "  cassandra: {hosts: [here]}\nworkloads:\n"), 7),
     "two clusters": (("workloads:\n", "  cassandra: {attach: [n1:9042], most: {rate: 1K, bytes: 1 MB/s, disk: 1 GB}}\nworkloads:\n"), 7),
     "no address": (("[b1:9092]", "[b1]"), 5),
@@ -256,6 +259,40 @@ async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: p
     assert [(one["query"], one.get("id")) for one in asked] == [("create_topic", None), ("delete_topic", "id-1")]
 
 
+@pytest.mark.parametrize("identity", [None, "id-1"])
+@pytest.mark.usefixtures("root")
+async def test_what_was_made_without_proof_stays_and_is_named(monkeypatch: pytest.MonkeyPatch, identity: str | None) -> None:
+    """Whoever may not see its id, or was refused since somebody else has one of that name, deletes nothing."""
+    asked: list[str] = []
+
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, str | None]:
+        asked.append(question["kafka"]["query"])
+        return {"id": identity}
+
+    monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
+    own, cluster = OwnThings(Owned.of_run("0a1b", "kafka", "c")), Cluster(["b1:9092"])
+    await own.make_topic(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
+    await own.remove_topic(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
+    assert asked == ["create_topic"] + (["delete_topic"] if identity else [])
+
+
+@pytest.mark.usefixtures("root")
+async def test_a_keyspace_that_somebody_else_made_is_neither_used_nor_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, str]:
+        asked.append(question["cassandra"])
+        raise TrialFailedError("there is one of that name")
+
+    monkeypatch.setattr("hydrotest.load.cassandra.ask", ask)
+    own, cluster = OwnThings(Owned.of_run("0a1b", "cassandra", "c")), Cluster(["n1:9042"])
+    spec = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1}, "keys": "uniform(0, 10)"})
+    with pytest.raises(TrialFailedError):
+        await own.make_keyspace(None, cluster, "hydrotest_0a1b_x", spec)  # type: ignore[arg-type]
+    await own.clear(None, cluster)  # type: ignore[arg-type]
+    assert [(one["query"], one["is_new"]) for one in asked] == [("create_table", True)]
+
+
 # ---- the guard
 
 
@@ -288,7 +325,7 @@ class Told:
 
 
 def watch(system: Told) -> Watch:
-    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), 900.0)  # type: ignore[arg-type]
+    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), lambda: 900.0)  # type: ignore[arg-type]
 
 
 async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
@@ -299,6 +336,23 @@ async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
     guard._judge(None)
     assert guard.breached.result().code is Breached.SLOW
     assert BAD_SECONDS == 3
+
+
+@pytest.mark.parametrize(
+    ("counts", "p99_ms"),
+    [
+        ({"started": 20, "completed": 20, "failed": 0}, 7.0),
+        ({"started": 21, "completed": 20, "failed": 0}, 7.0),
+        ({"started": 20, "completed": 19, "failed": 1}, None),
+        ({"started": 20, "completed": 10, "failed": 0}, None),
+        ({"started": 50, "completed": 25, "failed": 0}, None),
+    ],
+)
+def test_a_second_of_the_canary_is_bad_if_requests_fail_or_stay_unanswered(counts: dict[str, int], p99_ms: float | None) -> None:
+    """Its p99 alone is that of the requests that were answered."""
+    seconds = CanarySeconds(per_s=10, bound_s=1)
+    seconds.p99_ms({"counts": {"started": 10, "completed": 10, "failed": 0}, "p99_ms": 7.0})
+    assert seconds.p99_ms({"counts": counts, "p99_ms": 7.0}) == p99_ms
 
 
 async def looked(guard: Watch, monkeypatch: pytest.MonkeyPatch, times: int) -> None:

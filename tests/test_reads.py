@@ -114,6 +114,7 @@ async def test_rows_are_expected_only_where_each_was_written(acked: list[list[in
     bench.runner.claim.return_value = 1
     trial = Mock(status="done")
     trial.load.return_value = load({"acked_keys": acked})
+    bench.experiment.systems.present.return_value = {}
     bench.runner.press = AsyncMock(return_value=trial)
     store = Store("store", spec, bench)
     await store._populate()

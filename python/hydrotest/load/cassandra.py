@@ -39,14 +39,19 @@ def _shape(workload: CassandraLoad) -> dict[str, int]:
     return {"columns": workload.columns, "column_bytes": workload.column_size}
 
 
-async def create_table(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None) -> str | None:
-    """Makes a keyspace of our own with the workload's tables; returns what it is known by. `data_center`: where its copies are;
-    None: as the workload says."""
+async def create_table(
+    host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None, *, is_new: bool = False
+) -> str | None:
+    """Makes a keyspace of our own with the workload's tables; returns what it is known by.
+
+    `data_center`: where its copies are; None: as the workload says. Raises `TrialFailedError`, with `is_new` also where there is
+    one of that name.
+    """
     replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.replication}}}"
     if data_center is not None:
         quoted = data_center.replace("'", "''")
         replication = f"{{'class': 'NetworkTopologyStrategy', '{quoted}': {workload.replication}}}"
-    question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication}
+    question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication, "is_new": is_new}
     if workload.table:
         question |= {"query": "create_own", "statements": workload.table}
     else:

@@ -239,9 +239,9 @@ class CassandraLoad(Scheduled):
         return self.columns * self.column_size
 
     def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
-        # What is overwritten stays until it is compacted.
+        # What is overwritten stays until it is compacted, and to compact the largest tables takes as much again.
         rows = self.rows_before + rate_per_s * (self.mix.write_share if self.mix else 1.0) * seconds * trials
-        return round(rows * self.columns * self.column_size * self.replication)
+        return round(2 * rows * self.columns * self.column_size * self.replication)
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)

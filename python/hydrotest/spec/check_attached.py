@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from hydrotest.spec.attach import Attachable, Most, attached
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.step import OVERHEAD_S
 from hydrotest.spec.tests.base import Test
+from hydrotest.spec.tests.levels import Pressed
 from hydrotest.spec.workload import LimitBy
-from hydrotest.units import show_bytes, show_rate
+from hydrotest.units import show_bytes, show_duration, show_rate
 
 
 def check_attached(experiment: Experiment, checker: Checker) -> None:
@@ -28,6 +30,9 @@ def check_attached(experiment: Experiment, checker: Checker) -> None:
         _check_kind(index, test, there, checker)
         for name in test.names:
             _check_workload(index, test, name, experiment, checker)
+    for name, system in there.items():
+        if system.most is not None:
+            _check_sums(name, system.most, experiment, checker)
 
 
 def most_of(experiment: Experiment, workload: str) -> Most | None:
@@ -60,8 +65,10 @@ def _check_workload(index: int, test: Test, name: str, experiment: Experiment, c
     workload, most, top = experiment.workloads[name], most_of(experiment, name), highest_rate(experiment, name)
     if most is None or top is None:
         return
-    if workload.own_client not in (None, "native"):
-        raise checker.fail(("workloads", name), f"{name}: only hydrotest's own generators keep to `most`", "Leave `client` out.")
+    client = experiment.client(test) if isinstance(test, Pressed) else workload.own_client
+    if client not in (None, "native"):
+        place = test.place(index, "client") if workload.own_client != client else ("workloads", name)
+        raise checker.fail(place, f"{name}: only hydrotest's own generators keep to `most`", "Leave `client` out.")
     if workload.limit_by is LimitBy.CATCH_UP and test.finds_limits:
         raise checker.fail(("tests", index), f"{name} alone reads as fast as the brokers deliver", "Use it in `soak`, with its producer.")
     rates = test.rates_of(name)
@@ -70,8 +77,23 @@ def _check_workload(index: int, test: Test, name: str, experiment: Experiment, c
             by = "rate" if top == most.rate else "bytes"
             raise checker.fail(test.place(index, "rates"), f"{name} at {show_rate(rate)}/s is more than `most` allows: {show_rate(top)}/s, by its `{by}`",
                                f"Lower the rate, or raise `most.{by}`.")  # fmt: skip
-    trials, seconds = test.trials_of_s(experiment)
-    needed = workload.disk_bytes(max(rates, default=top), seconds, trials)
-    if needed > most.disk:
-        raise checker.fail(("tests", index), f"{name} takes up to {show_bytes(needed)} of the cluster's disks, with all copies; `most` allows {show_bytes(most.disk)}",
+
+
+def _check_sums(name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
+    """What all tests take together. Topics that are deleted between them count too: their segments stay for a while."""
+    disk, fixed_s = 0, 0.0
+    for test in experiment.tests:
+        trials, seconds = test.trials_of_s(experiment)
+        # A search ends when the time does.
+        fixed_s += 0.0 if test.finds_limits else trials * (seconds + OVERHEAD_S)
+        for one in test.names:
+            top = highest_rate(experiment, one)
+            if top is not None:
+                disk += experiment.workloads[one].disk_bytes(max(test.rates_of(one), default=top), seconds, trials)
+    place = ("systems", name, "most")
+    if disk > most.disk:
+        raise checker.fail(place, f"the tests take up to {show_bytes(disk)} of the disks of {name}, with all copies; `most` allows {show_bytes(most.disk)}",
                            "Lower `most.rate` or `most.bytes`, shorten the windows, or raise `most.disk`.")  # fmt: skip
+    if fixed_s > most.time:
+        raise checker.fail(place, f"the tests at fixed rates take {show_duration(fixed_s)}; `most` allows {show_duration(most.time)}",
+                           "Shorten them, or raise `most.time`.")  # fmt: skip

@@ -36,12 +36,15 @@ pub enum AdminQuery {
         user: String,
         password: Secret,
     },
-    /// Makes a keyspace of our own with the standard1 table. `replication` is a CQL map.
+    /// Makes a keyspace of our own with the standard1 table. `replication` is a CQL map. With `is_new`, one that is
+    /// there already is an error.
     CreateTable {
         cluster: ClusterSettings,
         keyspace: String,
         replication: String,
         shape: RowShape,
+        #[serde(default)]
+        is_new: bool,
     },
     /// Makes a keyspace of our own with user-defined tables: each statement begins with CREATE.
     CreateOwn {
@@ -49,6 +52,8 @@ pub enum AdminQuery {
         keyspace: String,
         replication: String,
         statements: Vec<String>,
+        #[serde(default)]
+        is_new: bool,
     },
     /// Drops a keyspace of our own: the one with a table of that id, where it is known, so that no other keyspace of
     /// the same name is.
@@ -60,7 +65,8 @@ pub enum AdminQuery {
     },
     /// What a ring says of itself; changes nothing.
     Contact { cluster: ClusterSettings },
-    /// The identities of keyspaces by name, as `CreateTable` gives them; null for one that is not there.
+    /// The identities of keyspaces by name, as `CreateTable` gives them; null for one that is not there, empty for one
+    /// without tables.
     Ids {
         cluster: ClusterSettings,
         keyspaces: Vec<String>,
@@ -102,6 +108,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 keyspace,
                 replication,
                 shape,
+                is_new,
             } => {
                 shape.check().map_err(anyhow::Error::msg)?;
                 let columns: String = (0..shape.columns)
@@ -110,23 +117,29 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 let table = format!(
                     "CREATE TABLE IF NOT EXISTS standard1 (key blob PRIMARY KEY{columns}) WITH compression = {{'enabled': 'false'}}"
                 );
-                create(cluster, keyspace, replication, &[table]).await
+                create(cluster, keyspace, replication, &[table], *is_new).await
             }
             AdminQuery::CreateOwn {
                 cluster,
                 keyspace,
                 replication,
                 statements,
-            } => create(cluster, keyspace, replication, statements).await,
+                is_new,
+            } => create(cluster, keyspace, replication, statements, *is_new).await,
             AdminQuery::DropKeyspace { cluster, keyspace, id } => {
                 ensure!(
                     keyspace.starts_with(OWN_PREFIX),
                     "keyspace {keyspace} is not hydrotest's own and stays"
                 );
                 let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
-                let there = identity(&session, keyspace).await?;
-                if id.is_some() && there.is_some() {
-                    ensure!(there == *id, "keyspace {keyspace} is another one by now, and stays");
+                if id.is_some() {
+                    let Some(there) = identity(&session, keyspace).await? else {
+                        return Ok(serde_json::json!({}));
+                    };
+                    ensure!(
+                        id.as_deref() == Some(&there),
+                        "keyspace {keyspace} is another one by now, and stays"
+                    );
                 }
                 session
                     .query_unpaged(format!("DROP KEYSPACE IF EXISTS {keyspace}"), ())
@@ -176,14 +189,16 @@ async fn create(
     keyspace: &str,
     replication: &str,
     statements: &[String],
+    is_new: bool,
 ) -> Result<serde_json::Value> {
     ensure!(
         keyspace.starts_with(OWN_PREFIX),
         "keyspace {keyspace} does not begin with {OWN_PREFIX}"
     );
     let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
+    let unless = if is_new { "" } else { "IF NOT EXISTS " };
     let create =
-        format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication} AND durable_writes = true");
+        format!("CREATE KEYSPACE {unless}{keyspace} WITH replication = {replication} AND durable_writes = true");
     session
         .query_unpaged(create, ())
         .await
@@ -203,8 +218,18 @@ async fn create(
     Ok(serde_json::json!({ "id": identity(&session, keyspace).await? }))
 }
 
-/// What distinguishes a keyspace from another of the same name: the least of its tables' ids.
+/// What distinguishes a keyspace from another of the same name: the least of its tables' ids, empty without tables;
+/// None where it is not there.
 async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
+    let named = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?";
+    let keyspaces = session
+        .query_unpaged(named, (keyspace,))
+        .await
+        .context("the keyspaces cannot be listed")?
+        .into_rows_result()?;
+    if keyspaces.rows_num() == 0 {
+        return Ok(None);
+    }
     let answer = session
         .query_unpaged(
             "SELECT id FROM system_schema.tables WHERE keyspace_name = ?",
@@ -218,7 +243,7 @@ async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
         let id = row?.columns.into_iter().next().flatten();
         ids.extend(id.and_then(|id| id.as_uuid()).map(|id| id.to_string()));
     }
-    Ok(ids.into_iter().min())
+    Ok(Some(ids.into_iter().min().unwrap_or_default()))
 }
 
 async fn contact(cluster: &ClusterSettings) -> Result<serde_json::Value> {

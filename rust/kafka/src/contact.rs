@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{DescribeLogDirsRequest, MetadataRequest, MetadataResponse};
 use serde_json::{Value, json};
 
 use crate::access::Access;
-use crate::protocol::{error_name, topic_name};
+use crate::protocol::{UNKNOWN_TOPIC_OR_PARTITION, error_name, topic_name};
 
 /// Brokers, topics, the state of their copies, and the free space of the disks.
 pub fn contact(access: &Access) -> Result<Value> {
@@ -62,7 +62,7 @@ fn disks(access: &Access, address: &str) -> Value {
     json!({ "disks": known })
 }
 
-/// The ids of topics, by name; null for one that is not there.
+/// The ids of topics, by name; null for one that is not there. An error where that is not known of one.
 pub fn ids(access: &Access, topics: &[String]) -> Result<BTreeMap<String, Option<String>>> {
     let asked = topics
         .iter()
@@ -70,18 +70,47 @@ pub fn ids(access: &Access, topics: &[String]) -> Result<BTreeMap<String, Option
     let request = MetadataRequest::default()
         .with_allow_auto_topic_creation(false)
         .with_topics(Some(asked.collect()));
-    Ok(ids_in(&access.open_any()?.call(&request)?, topics))
+    ids_in(&access.open_any()?.call(&request)?, topics)
 }
 
-fn ids_in(metadata: &MetadataResponse, topics: &[String]) -> BTreeMap<String, Option<String>> {
-    let found: BTreeMap<&str, String> = metadata
-        .topics
-        .iter()
-        .filter(|topic| topic.error_code == 0)
-        .filter_map(|topic| Some((topic.name.as_ref()?.as_str(), topic.topic_id.to_string())))
-        .collect();
-    topics
-        .iter()
-        .map(|topic| (topic.clone(), found.get(topic.as_str()).cloned()))
-        .collect()
+fn ids_in(metadata: &MetadataResponse, topics: &[String]) -> Result<BTreeMap<String, Option<String>>> {
+    let mut found = BTreeMap::new();
+    for topic in &metadata.topics {
+        let name = topic.name.as_ref().context("a topic without a name")?.to_string();
+        let id = match error_name(topic.error_code) {
+            None => Some(topic.topic_id.to_string()),
+            Some(_) if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION => None,
+            Some(error) => bail!("it is not known whether topic {name} is there: {error}"),
+        };
+        found.insert(name, id);
+    }
+    for topic in topics {
+        ensure!(found.contains_key(topic), "nothing was said of topic {topic}");
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use kafka_protocol::messages::metadata_response::MetadataResponseTopic;
+
+    use super::*;
+
+    fn answer(error_code: i16) -> Result<BTreeMap<String, Option<String>>> {
+        let topic = MetadataResponseTopic::default()
+            .with_name(Some(topic_name("a")))
+            .with_error_code(error_code);
+        ids_in(&MetadataResponse::default().with_topics(vec![topic]), &["a".to_owned()])
+    }
+
+    #[test]
+    fn only_a_topic_that_is_known_not_to_be_there_has_no_id() {
+        assert_eq!(answer(UNKNOWN_TOPIC_OR_PARTITION).unwrap()["a"], None);
+        assert!(answer(0).unwrap()["a"].is_some());
+        // No leader at the moment, or no right to see it: the topic may well be there.
+        for code in [5, 29] {
+            answer(code).unwrap_err();
+        }
+        ids_in(&MetadataResponse::default(), &["a".to_owned()]).unwrap_err();
+    }
 }

@@ -24,6 +24,8 @@ const HEADER_BYTES_MAX: usize = 64;
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
 pub const DUPLICATE_SEQUENCE: i16 = 46;
+/// A topic of that name is not there.
+pub const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
 /// A topic of that id is not there.
 pub const UNKNOWN_TOPIC_ID: i16 = 100;
 /// For a transactional producer: the coordinator has not finished the last transaction yet.

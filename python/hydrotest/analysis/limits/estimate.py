@@ -52,7 +52,8 @@ def estimated(search: LimitSearch, windows: Sequence[Window], causes: Causes, su
     found = search.limit(subject)
     estimate = found.estimate
     value, low = (None, None) if estimate is None else (estimate.value, estimate.low)
-    if value is not None and low is not None and found.is_above:
+    is_open = found.is_above or all(one.held for one in windows)
+    if value is not None and low is not None and is_open:
         # More than was tried is not claimed.
         value = max(one.rate for one in windows if one.held)
         low = min(low, value)
@@ -60,7 +61,7 @@ def estimated(search: LimitSearch, windows: Sequence[Window], causes: Causes, su
     return {
         "limit": None if value is None else value * scale,
         "low": None if low is None else low * scale,
-        "high": None if estimate is None or found.is_above else estimate.high * scale,
+        "high": None if estimate is None or is_open else estimate.high * scale,
         "interval": "90 % credible",
         "safe": None if found.safe is None else found.safe * scale,
         "confidence": search.confidence,

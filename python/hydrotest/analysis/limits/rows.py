@@ -95,7 +95,8 @@ class Limits:
         latency = latency_ms(merged(m.histogram() for m, _ in at_limit)) if at_limit else None
         lacks = why_no_room(v for _, v in above)
         suspicion = self.suspect([m for m, _ in at_limit] or [m for m, _ in above], lacks, stopped_by)
-        none = Lower.NONE_REJECTED if allowed is None else Lower.ALLOWED
+        top = max((window.rate for window in windows), default=0.0)
+        none = Lower.NONE_REJECTED if allowed is None or top < allowed * (1 - self.experiment.search.precision) else Lower.ALLOWED
         lower: Sequence[LowerBound] = lacks if stopped_by == "generator" else [] if above else [none]
         flaws = flaws_of(search)
         return self.common(workload)(

@@ -30,7 +30,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.systems.attached import AttachedSystem, ClusterFacts, check_whole
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
-from hydrotest.units import show_bytes
+from hydrotest.units import show_bytes, show_count
 
 DIGITS = 12
 """Of a plan's hash."""
@@ -79,6 +79,10 @@ def _check_room(experiment: Experiment, facts: ClusterFacts) -> None:
     if free and most.disk / len(facts.nodes) > FREE_SHARE_MAX * min(free):
         raise BadInputError(f"`most.disk` of {facts.system}, {show_bytes(most.disk)}, may take more than a tenth of what is free on a node: {show_bytes(min(free))}",
                             "Lower it, with `most.rate` or the windows.")  # fmt: skip
+    for name, workload in experiment.workloads.items():
+        if facts.system in workload.uses and workload.copies > len(facts.nodes):
+            raise BadInputError(f"{name} wants {workload.copies} copies, and {facts.system} has {show_count(len(facts.nodes), 'node')}",
+                                f"Write `replication: {len(facts.nodes)}`.")  # fmt: skip
     needed = connections(experiment, facts)
     if needed > most.connections:
         raise BadInputError(f"{needed} connections to {facts.system} are needed; `most.connections` allows {most.connections}",
@@ -99,6 +103,10 @@ def allowed_s(spec: Attachable, now: datetime) -> float:
     assert spec.most is not None
     left = spec.most.time if spec.between is None else spec.between.left_s(now)
     return min(spec.most.time, left or 0.0)
+
+
+def _allowed_now(spec: Attachable) -> float:
+    return allowed_s(spec, datetime.now())
 
 
 def check_hours(experiment: Experiment, now: datetime) -> None:
@@ -148,7 +156,7 @@ async def guard_attached(
 
         teardown.add(f"closing the list of what was made in {name}", close)
         teardown.add(f"removing what was made in {name}", partial(own.clear, asker, system.cluster))
-        watch = Watch(system, asker, spec.guard, allowed_s(spec, datetime.now()))
+        watch = Watch(system, asker, spec.guard, partial(_allowed_now, spec))
         teardown.add(f"ending the guard of {name}", watch.end)
         listener.phase(f"watching {name} alone for {spec.guard.baseline:.0f} s")
         await watch.begin(clocks, own, run, _copies(experiment, name))

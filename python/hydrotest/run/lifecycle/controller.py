@@ -46,7 +46,7 @@ from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import only_seen
+from hydrotest.spec.attach import attached, only_seen
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
@@ -212,15 +212,18 @@ class Controller:
         bench = Bench(self.experiment, self.run_id, self.site.hosts, self.systems, self.runner, self.listener, self.site.without_cpu_quota,
                       own=self._own, ends_s=self._ends_s)  # fmt: skip
         workloads = make_workloads(bench)
+        is_done = False
         try:
             for index, test in enumerate(self.experiment.tests):
                 if only is not None and test.test != only:
                     continue
                 await make_test(index, bench, workloads, list(earlier)).run()
                 self.listener.test_ended(index)
+            is_done = True
         finally:
-            if not self.runner.died.done():
-                await self._account(workloads)
+            # To read everything back is load: on a cluster that others use, only within what is agreed, and under guard.
+            if not self.runner.died.done() and (is_done or not attached(self.experiment)):
+                await self.runner.guarded(self._account(workloads))
 
     async def _account(self, workloads: dict[str, Workload]) -> None:
         await each("not everything could be accounted for", [workload.finish for workload in workloads.values()])

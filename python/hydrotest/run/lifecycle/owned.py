@@ -44,6 +44,11 @@ class Owned:
             self._lock.wait()
             self._write({"cluster": cluster})
 
+    @property
+    def is_listed(self) -> bool:
+        """The cluster has other users: nothing is removed without proof."""
+        return self._path is not None
+
     @classmethod
     def of_run(cls, run: str, system: str, cluster: str) -> Owned:
         """That of a run, by its id."""

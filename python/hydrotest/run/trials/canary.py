@@ -50,7 +50,8 @@ async def _cassandra(system: AttachedSystem, host: Host, own: OwnThings, run: st
     assert system.facts is not None
     nodes = len(system.facts.nodes)
     keyspace = f"hydrotest_{run}_canary"
-    settings = {"kind": "cassandra", "mix": {"write": 1}, "keys": f"uniform(0, {1000 * nodes})", "replication": min(copies, nodes)}
+    settings = {"kind": "cassandra", "mix": {"write": 1}, "keys": f"uniform(0, {1000 * nodes})", "replication": min(copies, nodes),
+                "consistency": "LOCAL_QUORUM"}  # fmt: skip
     spec = CassandraLoad.model_validate(settings)
     await own.make_keyspace(host, system.cluster, keyspace, spec, system.data_center)
     (generator,) = load_cassandra.generators("canary", spec, [host], system.cluster, keyspace, 0, _load(nodes, seconds), filled=False)

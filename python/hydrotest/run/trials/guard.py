@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,11 +66,29 @@ class Baseline:
         return {"seconds": self.seconds, "p99_ms": max(self.p99_ms, default=None), "behind": self.behind, "free": self.free}
 
 
+class CanarySeconds:
+    """The canary's seconds, one after the other. Its own p99 knows only what was answered."""
+
+    def __init__(self, per_s: float, bound_s: float) -> None:
+        self._late_from = per_s * bound_s + 1
+        """With so many unanswered, the oldest is older than the bound (J. D. C. Little's law, 1961)."""
+        self._before = (0, 0)
+
+    def p99_ms(self, event: Mapping[str, Any]) -> float | None:
+        """The p99 of a second; None where requests failed, nothing was answered, or too many are not answered yet."""
+        counts = event["counts"]
+        (completed, failed), self._before = self._before, (counts["completed"], counts["failed"])
+        unanswered = counts["started"] - counts["completed"] - counts["failed"]
+        if counts["failed"] > failed or counts["completed"] == completed or unanswered > self._late_from:
+            return None
+        return event["p99_ms"]  # type: ignore[no-any-return]
+
+
 class Watch:
     """The guard of one cluster."""
 
-    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: float) -> None:
-        """`allowed_s`: how long load is allowed, the baseline not counted."""
+    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: Callable[[], float]) -> None:
+        """`allowed_s`: how long load is allowed from the moment on at which it is called."""
         self.baseline = Baseline()
         self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
         self.ends_s = math.inf
@@ -82,6 +100,7 @@ class Watch:
         self._canary: RunningGenerator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._bad_seconds = 0
+        self._per_s = 0.0
         self._is_baseline = True
 
     async def begin(self, clocks: Comparison, own: OwnThings, run: str, copies: int) -> None:
@@ -90,8 +109,9 @@ class Watch:
 
         Raises `GuardBreachedError` where it is not fit for load.
         """
-        seconds = self._guard.baseline + self._allowed_s + MARGIN_S
+        seconds = self._guard.baseline + self._allowed_s() + MARGIN_S
         generator = await CANARIES[self._system.name](self._system, self._host, own, run, seconds, copies)
+        self._per_s = generator.offered or 0.0
         self._canary = await RunningGenerator.start(generator)
         await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
         self._tasks = [asyncio.create_task(self._guarded(self._follow())), asyncio.create_task(self._guarded(self._look()))]
@@ -100,8 +120,9 @@ class Watch:
         self.baseline.seconds = self._guard.baseline
         if self.breached.done():
             raise breach_error(self.breached.result())
-        self.ends_s = time.monotonic() + self._allowed_s
-        self._tasks.append(asyncio.create_task(self._until_late()))
+        left_s = self._allowed_s()
+        self.ends_s = time.monotonic() + left_s
+        self._tasks.append(asyncio.create_task(self._until_late(left_s)))
 
     def data(self) -> dict[str, Any]:
         """The cluster, and how it was before any load, as in environment.json."""
@@ -131,9 +152,10 @@ class Watch:
     async def _follow(self) -> None:
         """Takes in the canary's seconds."""
         assert self._canary is not None
+        seconds = CanarySeconds(self._per_s, self._guard.p99)
         while (event := await self._canary.node.next_event(HEARD)) is not None:
             if event["event"] == "second":
-                self._judge(event["p99_ms"])
+                self._judge(seconds.p99_ms(event))
             elif event["event"] in ("failed", "done"):
                 self._breach(Breach(Breached.FAILED, self._system.name, detail=str(event.get("error") or "the canary has ended")))
                 return
@@ -149,9 +171,17 @@ class Watch:
 
     async def _look(self) -> None:
         """Asks the cluster how its copies and disks are."""
-        bad, number = 0, 0
+        bad, number, heard_s = 0, 0, time.monotonic()
         while True:
-            behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+            try:
+                behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+            except HydrotestError:
+                # One that is elected, or restarted, may not answer for a moment.
+                if time.monotonic() - heard_s >= SILENT_S:
+                    raise
+                await asyncio.sleep(LOOK_S)
+                continue
+            heard_s = time.monotonic()
             if self._is_baseline:
                 self.baseline.behind = max(self.baseline.behind, behind)
             bad = bad + 1 if behind > self.baseline.behind else 0
@@ -171,6 +201,6 @@ class Watch:
             return facts.behind, facts.free_share
         return await self._system.look(self._host), None
 
-    async def _until_late(self) -> None:
-        await asyncio.sleep(self._allowed_s)
-        self._breach(Breach(Breached.LATE, self._system.name, self._allowed_s, self._allowed_s))
+    async def _until_late(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._breach(Breach(Breached.LATE, self._system.name, seconds, seconds))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError, TrialFailedError
-from hydrotest.hosts.clocks import Clocks, Compared
+from hydrotest.hosts.clocks import Clocks, Compared, Comparison
 from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
@@ -233,8 +233,8 @@ class TrialRunner:
                     await asyncio.sleep(plan.seconds)
             self.overhead.cpu_s += _cpu_s() - cpu_before
             self.overhead.wall_s += time.monotonic() - wall_before
-            compared = Compared(clocks, await self.clocks.compare())
-            pressed = [_between_hosts(load, generators, compared) for load in pressed]
+            if any(one.follows for one in generators):
+                pressed = await self._with_clock_errors(pressed, generators, clocks)
             loads = {load.workload: load for load in [*pressed, *beside]}
             for part in parts:
                 if part.account is not None:
@@ -296,6 +296,31 @@ class TrialRunner:
                 f"trial {number} ({plan.slug}) is void: {death}", "Earlier trials are kept; `--resume` goes on after them."
             )
         return trial
+
+    async def _with_clock_errors(self, loads: list[Load], generators: Sequence[Generator], before: Comparison) -> list[Load]:
+        """The loads, those of followers with the error of their latencies. It is unknown where clocks no longer answer."""
+        try:
+            compared = Compared(before, await self.clocks.compare())
+        except TrialFailedError as error:
+            self.listener.warn(f"the hosts' clocks were not compared after this trial: {error.message}", error.hint)
+            return loads
+        return [_between_hosts(load, generators, compared) for load in loads]
+
+    async def guarded(self, work: Awaitable[None]) -> None:
+        """Does something beside trials, unless a cluster that others use is no longer as its owner wants it.
+
+        Raises `GuardBreachedError` then.
+        """
+        task = asyncio.ensure_future(work)
+        try:
+            ends: list[asyncio.Future[Any]] = [task] if self.breached is None else [task, self.breached]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            assert self.breach is not None
+            raise breach_error(self.breach)
+        finally:
+            await cancelled(task)
 
     async def _unless_dead(self, work: Awaitable[list[Load]]) -> list[Load]:
         """The loads, unless a system or a sampler is gone first: then the rest of the trial is void."""

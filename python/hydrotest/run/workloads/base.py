@@ -114,9 +114,9 @@ class Bench:
 
     @property
     def has_time(self) -> bool:
-        """Whether one more trial of a search fits in."""
+        """Whether one more trial of a search fits in, and reading back what it wrote, which takes no longer."""
         search = self.experiment.search
-        return time.monotonic() + search.window + search.warm_up + 2 * OVERHEAD_S < self.ends_s
+        return time.monotonic() + 2 * (search.window + search.warm_up + OVERHEAD_S) < self.ends_s
 
     def give_up_s(self, workload: str, plan: TrialPlan) -> float:
         """The age at which an open loop's oldest operation makes its trial hopeless."""

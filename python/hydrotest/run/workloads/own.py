@@ -12,6 +12,8 @@ from hydrotest.load import kafka as load_kafka
 from hydrotest.run.lifecycle.owned import Owned
 from hydrotest.spec.cassandra import CassandraLoad
 
+Removal = Callable[[Host, Cluster, str], Awaitable[None]]
+
 
 class OwnThings:
     """Topics and keyspaces of our own in one cluster."""
@@ -20,36 +22,47 @@ class OwnThings:
         self._owned = owned or Owned()
         self._identities: dict[str, str | None] = {}
         """Of what is there, by name."""
-        self._removals: dict[str, Callable[[Host, Cluster, str], Awaitable[None]]] = {}
+        self._removals: dict[str, Removal] = {}
 
     async def make_topic(
         self, host: Host, cluster: Cluster, topic: str, settings: load_kafka.Parted, config: Mapping[str, str] | None = None
     ) -> None:
         """Makes a topic and waits until it can be used. Raises `TrialFailedError`, also where there is one of that name."""
         self._owned.note("intended", topic)
-        self._removals[topic] = self.remove_topic
-        self._made(topic, await load_kafka.create_topic(host, cluster, topic, settings, config))
+        self._made(topic, await load_kafka.create_topic(host, cluster, topic, settings, config), self.remove_topic)
 
     async def remove_topic(self, host: Host, cluster: Cluster, topic: str) -> None:
-        """Removes it."""
-        await load_kafka.delete_topic(host, cluster, topic, self._identities.get(topic))
-        self._gone(topic)
+        """Removes it; in a cluster that others use only by the id that it got."""
+        if self._is_proven(topic):
+            await load_kafka.delete_topic(host, cluster, topic, self._identities.get(topic))
+            self._gone(topic)
 
     async def make_keyspace(
         self, host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None
     ) -> None:
-        """Makes a keyspace with the workload's tables. `data_center`: where its copies are; None: as the workload says."""
+        """Makes a keyspace with the workload's tables, once. `data_center`: where its copies are; None: as the workload says.
+
+        Raises `TrialFailedError`, in a cluster that others use also where there is one of that name.
+        """
+        if self._owned.is_listed and keyspace in self._identities:
+            return
         self._owned.note("intended", keyspace)
-        self._removals[keyspace] = self.remove_keyspace
-        self._made(keyspace, await load_cassandra.create_table(host, cluster, keyspace, workload, data_center))
+        made = await load_cassandra.create_table(host, cluster, keyspace, workload, data_center, is_new=self._owned.is_listed)
+        self._made(keyspace, made, self.remove_keyspace)
 
     async def remove_keyspace(self, host: Host, cluster: Cluster, keyspace: str) -> None:
-        """Drops it."""
-        await load_cassandra.drop_keyspace(host, cluster, keyspace, self._identities.get(keyspace))
-        self._gone(keyspace)
+        """Drops it; in a cluster that others use only by the id that it got."""
+        if self._is_proven(keyspace):
+            await load_cassandra.drop_keyspace(host, cluster, keyspace, self._identities.get(keyspace))
+            self._gone(keyspace)
 
-    def _made(self, name: str, identity: str | None) -> None:
+    def _is_proven(self, name: str) -> bool:
+        """False for what may be another's: it stays in the list, and `down` names it."""
+        return not self._owned.is_listed or self._identities.get(name) is not None
+
+    def _made(self, name: str, identity: str | None, remove: Removal) -> None:
         self._identities[name] = identity
+        self._removals[name] = remove
         self._owned.note("made", name, identity)
 
     def _gone(self, name: str) -> None:

@@ -51,11 +51,13 @@ class AttachedCassandra(AttachedSystem):
     async def _ask(self, asker: Host) -> ClusterFacts:
         found = await ask(asker, "query", {"cassandra": {"query": "contact", "cluster": self._access.wire()}})
         self.version = found["version"]
+        # Copies are in the data centre that was reached, and only its nodes are loaded.
+        here = [node for node in found["nodes"] if node["data_center"] == found["data_center"]]
         nodes = tuple(
             NodeFacts(node["id"], node["address"], node["rack"], unknown="a node does not say how much of its disk is free")
-            for node in found["nodes"]
+            for node in here
         )
-        away = sum(node["unreachable"] is not None for node in found["nodes"])
-        return ClusterFacts(
-            "cassandra", found["cluster"], nodes, {"tables": found["tables"]}, behind=away, data_center=found["data_center"]
-        )
+        away = sum(node["unreachable"] is not None for node in here)
+        # Many rings have the name that Cassandra gives them; no two have a node of the same id.
+        identity = f"{found['cluster']} {min(node['id'] for node in found['nodes'])}"
+        return ClusterFacts("cassandra", identity, nodes, {"tables": found["tables"]}, behind=away, data_center=found["data_center"])
