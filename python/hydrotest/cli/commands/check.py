@@ -11,11 +11,12 @@ from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE, shaped
 from hydrotest.hosts.local import cores
 from hydrotest.report.topology import topology_lines
+from hydrotest.spec.attach import attached
 from hydrotest.spec.header import Difference, differences, read_header
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan
 from hydrotest.systems.extras import missing_extras
-from hydrotest.units import show_bytes, show_duration
+from hydrotest.units import show_bytes, show_count, show_duration
 
 
 def check(experiment: Path, hosts: Path | None, as_json: bool) -> int:
@@ -43,7 +44,7 @@ def print_plan(spec: Experiment, file: Path) -> None:
     """The plan of an experiment, for people."""
     plan, header = make_plan(spec), read_header(file)
     found = differences(header, plan) if header is not None else []
-    print(f"{plan.experiment}: about {plan.trials} trials, {show_duration(plan.seconds)}")
+    print(f"{plan.experiment}: about {show_count(plan.trials, 'trial')}, {show_duration(plan.seconds)}")
     if header is not None:
         print(f"question: {header.question}")
         print(f"the file says: about {header.time} on two cores; needs {header.needs}")
@@ -61,9 +62,15 @@ def print_plan(spec: Experiment, file: Path) -> None:
         short = "; that is more than there are: busy all at once, hosts get less than they are given" if given > there else ""
         print(f"cores: hosts are given {given:.3g} of this machine's {there}{short}")
     for step in plan.steps:
-        print(f"- {step.test} {step.workload}: {step.detail}; about {step.trials} trials, {show_duration(step.seconds)}")
+        print(f"- {step.test} {step.workload}: {step.detail}; about {show_count(step.trials, 'trial')}, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
-    print(f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it")
+    bounds = {name: system.most for name, system in attached(spec).items() if system.most is not None}
+    for name, most in bounds.items():
+        print(f"disk of {name}: at most {show_bytes(most.disk)} of all nodes together")
+    if not bounds:
+        print(
+            f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it"
+        )
     for extra in missing_extras(spec):
         print(shaped("warning", extra.lack, extra.remedy), file=sys.stderr)
 
