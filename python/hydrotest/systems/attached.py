@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from hydrotest.errors import BadInputError
+from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
 from hydrotest.hosts.secrets import authorities, file_text
@@ -69,10 +69,12 @@ class ClusterFacts:
 class AttachedSystem(System):
     """A cluster that is there already: nothing of it is started, configured or stopped."""
 
-    def __init__(self, endpoints: Sequence[str], askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
-        """`seen`: those of its machines whose counters are read."""
+    version = "as it is"
+
+    def __init__(self, access: Cluster, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
+        """`access`: how its clients reach it; `seen`: those of its machines whose counters are read."""
         super().__init__(seen, "", PurePath(), lambda _: None)
-        self._endpoints = list(endpoints)
+        self._access = access
         self.askers = list(askers)
         """Hosts that reach it: those of the generators."""
         self.facts: ClusterFacts | None = None
@@ -80,11 +82,23 @@ class AttachedSystem(System):
 
     @property
     def endpoints(self) -> list[str]:
-        return self._endpoints
+        return self._access.addresses
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._access
+
+    async def contact(self, asker: Host) -> ClusterFacts:
+        """What it says of itself to one host. Raises `BadInputError` where it cannot be used from there."""
+        try:
+            return await self._ask(asker)
+        except TrialFailedError as error:
+            raise BadInputError(f"{self.name} at {', '.join(self.endpoints)} cannot be used from {asker.name}: {error.message}",
+                                "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
 
     @abstractmethod
-    async def contact(self, asker: Host) -> ClusterFacts:
-        """What it says of itself to one host. Raises `TrialFailedError` where it does not answer."""
+    async def _ask(self, asker: Host) -> ClusterFacts:
+        """What it says of itself. Raises `TrialFailedError` where it does not answer, `BadInputError` where a node is out of reach."""
 
     @abstractmethod
     async def look(self, asker: Host) -> int:

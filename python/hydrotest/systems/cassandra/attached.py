@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login
 from hydrotest.hosts.secrets import secret_text
@@ -28,25 +27,12 @@ class AttachedCassandra(AttachedSystem):
     """A running ring of nodes that hydrotest did not start."""
 
     name = "cassandra"
-    version = "as it is"
 
     def __init__(self, spec: Cassandra, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
-        super().__init__(spec.attach, askers, seen)
-        self._access = access(spec)
-
-    @property
-    def cluster(self) -> Cluster:
-        return self._access
+        super().__init__(access(spec), askers, seen)
 
     async def look(self, asker: Host) -> int:
         return (await self._ask(asker)).behind
-
-    async def contact(self, asker: Host) -> ClusterFacts:
-        try:
-            return await self._ask(asker)
-        except TrialFailedError as error:
-            raise BadInputError(f"cassandra at {', '.join(self._endpoints)} cannot be used from {asker.name}: {error.message}",
-                                "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         found = await ask(asker, "query", {"cassandra": {"query": "contact", "cluster": self._access.wire()}})

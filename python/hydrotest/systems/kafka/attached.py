@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login
 from hydrotest.hosts.secrets import secret_text
@@ -25,25 +25,15 @@ class AttachedKafka(AttachedSystem):
     """A running cluster of brokers that hydrotest did not start."""
 
     name = "kafka"
-    version = "as it is"
 
     def __init__(self, spec: Kafka, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
-        super().__init__(spec.attach, askers, seen)
-        self._access = access(spec)
-
-    @property
-    def cluster(self) -> Cluster:
-        return self._access
+        super().__init__(access(spec), askers, seen)
 
     async def look(self, asker: Host) -> int:
         return int((await ask(asker, "query", {"kafka": {"query": "brokers", "cluster": self._access.wire()}}))["behind"])
 
-    async def contact(self, asker: Host) -> ClusterFacts:
-        try:
-            found = await ask(asker, "query", {"kafka": {"query": "contact", "cluster": self._access.wire()}})
-        except TrialFailedError as error:
-            raise BadInputError(f"kafka at {', '.join(self._endpoints)} cannot be used from {asker.name}: {error.message}",
-                                "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
+    async def _ask(self, asker: Host) -> ClusterFacts:
+        found = await ask(asker, "query", {"kafka": {"query": "contact", "cluster": self._access.wire()}})
         nodes = []
         for broker in found["brokers"]:
             disks = broker["disks"]
