@@ -8,7 +8,7 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real lint bench docs install wheel tools build-tools browser-tools clean
+.PHONY: demo test test-full test-fast test-real lint bench docs install wheel node-aarch64 tools build-tools browser-tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print the answers and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -61,6 +61,15 @@ install: tools $(VENV)/.installed
 
 wheel: build-tools $(VENV)/.installed ## dist/*.whl: installs with pip alone; what only Spark and emulated hosts need are the extras `spark` and `lab`
 	$(BIN)/maturin build --release --locked --out dist
+
+node-aarch64: build-tools ## hydrotest-node for aarch64 hosts, cross-built into the package: `make wheel` takes it along
+	@command -v rustup >/dev/null || { echo "error: rustup is missing: it has the standard library for aarch64 (rustup.rs)." >&2; exit 2; }
+	@command -v aarch64-linux-gnu-gcc >/dev/null || { echo "error: the C compiler for aarch64 is missing (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)." >&2; exit 2; }
+	cd rust && rustup target add aarch64-unknown-linux-gnu
+	cd rust && CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		cargo build --release --locked -p hydrotest-node --target aarch64-unknown-linux-gnu
+	aarch64-linux-gnu-strip -o rust/target/hydrotest-node-aarch64 rust/target/aarch64-unknown-linux-gnu/release/hydrotest-node
+	install -D -m 755 rust/target/hydrotest-node-aarch64 python/hydrotest/nodes/aarch64/hydrotest-node
 
 $(VENV)/.installed: requirements.txt requirements-extras.txt requirements-dev.txt
 	python3 -m venv $(VENV)
