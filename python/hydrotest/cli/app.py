@@ -264,11 +264,17 @@ def show(
 
 
 @app.command
-def report(run: Path, *, as_json: Json = False) -> int:
-    """Write a run's report: one file that opens offline."""
+def report(run: Path, *, mask: Flag = False, as_json: Json = False) -> int:
+    """Write a run's report: one file that opens offline.
+
+    Parameters
+    ----------
+    mask
+        Write `report-masked.html`, without addresses, logins, and how hosts are reached: to be given away.
+    """
     from hydrotest.cli.commands.report import report
 
-    return report(run, as_json)
+    return report(run, mask, as_json)
 
 
 @hosts_app.command(name="import")

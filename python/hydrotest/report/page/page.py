@@ -23,6 +23,7 @@ from hydrotest.report.figures import accounts, bottlenecks, hosts, limits, timel
 from hydrotest.report.figures.theme import Figure, colors_of
 from hydrotest.report.glance.model import Card, Glance
 from hydrotest.report.glance.of_run import glance
+from hydrotest.report.masked import Mask
 from hydrotest.report.narrative import headline
 from hydrotest.report.page.drawings import CardDrawing, card_drawing, gauge_drawing
 from hydrotest.report.page.environment import environment_rows
@@ -65,15 +66,24 @@ class Key:
     line: int
 
 
-def write_report(folder: RunFolder, experiment: Experiment, summary: Summary) -> Path:
-    """Writes RUN/report.html from the folder's contents and returns its path."""
-    path = folder.path / layout.REPORT
-    write_whole(path, render(folder, experiment, summary))
+def write_report(folder: RunFolder, experiment: Experiment, summary: Summary, masked: bool = False) -> Path:
+    """Writes RUN/report.html, or RUN/report-masked.html, from the folder's contents and returns its path."""
+    path = folder.path / (layout.MASKED_REPORT if masked else layout.REPORT)
+    write_whole(path, render(folder, experiment, summary, masked))
     return path
 
 
-def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
-    """The report as HTML text."""
+def render(folder: RunFolder, experiment: Experiment, summary: Summary, masked: bool = False) -> str:
+    """The report as HTML text; `masked`: without what says where machines and clusters are."""
+    text = (folder.path / layout.EXPERIMENT).read_text()
+    if not masked:
+        return _rendered(folder, experiment, summary, text)
+    mask = Mask(experiment, folder.environment())
+    return mask.of_page(_rendered(folder, experiment, summary, mask.of_experiment(text)))
+
+
+def _rendered(folder: RunFolder, experiment: Experiment, summary: Summary, text: str) -> str:
+    """`text`: that of the experiment."""
     environment = Environment(
         loader=PackageLoader("hydrotest.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -83,7 +93,6 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary) -> str:
     colors = colors_of(kinds)
     seen = glance(summary, kinds, {name: experiment.objective(name).latencies_ms() for name in kinds})
     found = _sections(folder, summary, kinds, colors)
-    text = (folder.path / layout.EXPERIMENT).read_text()
     return environment.get_template("report.html").render(
         summary=summary,
         duration=_duration(summary),

@@ -1,0 +1,59 @@
+"""Reports that are given away say nothing of where machines are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydrotest.report.masked import Mask
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
+
+TEXT = """\
+# our ring at 192.0.2.9
+name: there
+hosts:
+  here: {connect: local}
+  k1: {connect: ssh, to: alice@k1.prod.example, address: 10.0.1.1, data: /mnt/data}
+  k2: {connect: exporter, metrics: "https://k2.prod.example:9100/metrics", user: bob, password: {env: PASSWORD}}
+systems:
+  kafka:
+    attach: [b1.prod.example:9093]
+    hosts: [k1, k2]
+    security: {sasl: PLAIN, user: hydro, password: {env: PASSWORD}}
+    most: {rate: 20K, bytes: 20 MB/s, disk: 2 GB}
+workloads:
+  ingest: {kind: kafka-produce, record_size: 1 KB}
+tests:
+  - levels: {workload: ingest, rates: [5K]}
+"""
+ENVIRONMENT = {"attached": {"identity": "Zm9vYmFyYmF6", "nodes": [{"address": "b2.prod.example:9093"}, {"address": "10.0.1.7:9093"}]}}
+
+
+def mask() -> Mask:
+    return Mask(experiment_of(parse_document(TEXT, Path("experiment.yaml"))), ENVIRONMENT)
+
+
+def test_the_experiment_keeps_its_form_and_its_own_names() -> None:
+    text = mask().of_experiment(TEXT)
+    for secret in ("prod.example", "10.0.1.1", "192.0.2.9", "alice", "bob", "hydro,", "9093"):
+        assert secret not in text, secret
+    assert len(text.splitlines()) == len(TEXT.splitlines())
+    for kept in ("k1: {connect: ssh", "data: /mnt/data", "{env: PASSWORD}", "record_size: 1 KB", "rate: 20K"):
+        assert kept in text, kept
+
+
+def test_the_same_machine_has_the_same_word_everywhere() -> None:
+    page = mask().of_page(
+        "b1.prod.example:9093 refused; b1.prod.example; b2.prod.example:9093; broker 10.0.1.7:9093; of k1; exec; version 1.10.0.1.12"
+    )
+    first, second, third, fourth, *rest = page.replace(" refused", "").split("; ")
+    assert first.startswith("masked-")
+    assert second != first
+    assert len({first, second, third, fourth.removeprefix("broker ")}) == 4
+    assert rest == ["of k1", "exec", "version 1.10.0.1.12"]
+
+
+def test_a_page_without_anything_to_hide_stays() -> None:
+    text = "name: x\nhosts: {here: {connect: local}}\nsystems: {kafka: {hosts: [here]}}\nworkloads: {w: {kind: kafka-produce}}\ntests: [isolated: [w]]\n"
+    plain = experiment_of(parse_document(text, Path("experiment.yaml")))
+    assert Mask(plain, {}).of_page("nothing at 10.0.1.1 is ours") == "nothing at 10.0.1.1 is ours"
