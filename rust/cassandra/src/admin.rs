@@ -21,6 +21,10 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// A node that serves takes a connection at once.
 const REACHED: Duration = Duration::from_secs(2);
 const PAGE_ROWS: i32 = 5_000;
+/// The end of the name of a canary's keyspace.
+const CANARY: &str = "_canary";
+/// A canary writes several times a second.
+const WRITES_WITHIN: Duration = Duration::from_millis(1_500);
 /// Parts of the token ring that are scanned one after the other.
 const SCAN_PARTS: i128 = 32;
 
@@ -65,6 +69,8 @@ pub enum AdminQuery {
     },
     /// What a ring says of itself; changes nothing.
     Contact { cluster: ClusterSettings },
+    /// The canaries of other runs that are under way.
+    Others { cluster: ClusterSettings },
     /// The identities of keyspaces by name, as `CreateTable` gives them; null for one that is not there, empty for one
     /// without tables.
     Ids {
@@ -157,6 +163,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 scan(&session, keyspace, *shape, *rows_per_s).await
             }
             AdminQuery::Contact { cluster } => contact(cluster).await,
+            AdminQuery::Others { cluster } => others(cluster).await,
             AdminQuery::Ids { cluster, keyspaces } => {
                 let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
                 let mut found = serde_json::Map::new();
@@ -244,6 +251,48 @@ async fn identity(session: &Session, keyspace: &str) -> Result<Option<String>> {
         ids.extend(id.and_then(|id| id.as_uuid()).map(|id| id.to_string()));
     }
     Ok(Some(ids.into_iter().min().unwrap_or_default()))
+}
+
+/// The keyspaces of other runs of hydrotest that are under way: of their canaries, which write all the time.
+async fn others(cluster: &ClusterSettings) -> Result<serde_json::Value> {
+    let session = connect(cluster, 1, TIMEOUT, Consistency::One, None).await?;
+    let named = session
+        .query_unpaged("SELECT keyspace_name FROM system_schema.keyspaces", ())
+        .await?
+        .into_rows_result()?;
+    let mut found = Vec::new();
+    for row in named.rows::<(String,)>()? {
+        let (name,) = row?;
+        if name.starts_with(OWN_PREFIX) && name.ends_with(CANARY) {
+            let written = last_written(&session, &name).await?;
+            found.push((name, written));
+        }
+    }
+    if !found.is_empty() {
+        tokio::time::sleep(WRITES_WITHIN).await;
+    }
+    let mut writing = Vec::new();
+    for (name, before) in found {
+        // One that is gone by now was at its end.
+        if last_written(&session, &name).await.is_ok_and(|now| now > before) {
+            writing.push(name);
+        }
+    }
+    Ok(serde_json::json!(writing))
+}
+
+/// The time of the last write to a canary's rows, microseconds; None where there are none.
+async fn last_written(session: &Session, keyspace: &str) -> Result<Option<i64>> {
+    let rows = session
+        .query_unpaged(format!("SELECT writetime(\"C0\") FROM {keyspace}.standard1"), ())
+        .await
+        .with_context(|| format!("{keyspace} cannot be read"))?
+        .into_rows_result()?;
+    let mut last = None;
+    for row in rows.rows::<(Option<i64>,)>()? {
+        last = last.max(row?.0);
+    }
+    Ok(last)
 }
 
 async fn contact(cluster: &ClusterSettings) -> Result<serde_json::Value> {

@@ -11,6 +11,7 @@ mod cql;
 mod driver_client;
 mod frame;
 pub mod load_driver;
+pub mod look;
 mod native_client;
 mod ring;
 mod row_values;

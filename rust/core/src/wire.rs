@@ -164,6 +164,8 @@ pub enum Event {
     Hello { protocol: u32 },
     /// The time of this host's clock.
     Clock { wall_s: f64 },
+    /// The state of a cluster; `error`, where it cannot be seen now.
+    Looked { result: serde_json::Value },
     /// Connected and prepared; waits for `go`.
     Ready { pid: u32, nice: i32, real_time: bool },
     /// Second 0 began at this wall time.

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::batch::Identity;
 use crate::connection::Connection;
-use crate::contact::{contact, ids};
+use crate::contact::{behind, contact, ids, others};
 use crate::protocol::{CONCURRENT_TRANSACTIONS, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
 /// Only topics that hydrotest made are deleted; their names begin with this.
@@ -69,6 +69,8 @@ pub enum AdminQuery {
     },
     /// What a cluster says of itself; changes nothing.
     Contact { cluster: ClusterSettings },
+    /// The canaries of other runs that are under way.
+    Others { cluster: ClusterSettings },
     /// The ids of topics by name; null for one that is not there.
     Ids {
         cluster: ClusterSettings,
@@ -84,9 +86,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
                 .open_any()?
                 .call(&MetadataRequest::default().with_topics(None))?;
             let brokers: Vec<String> = brokers(&metadata).into_values().collect();
-            let partitions = metadata.topics.iter().flat_map(|topic| &topic.partitions);
-            let behind = partitions.filter(|one| one.isr_nodes.len() < one.replica_nodes.len());
-            Ok(serde_json::json!({ "brokers": brokers, "behind": behind.count() }))
+            Ok(serde_json::json!({ "brokers": brokers, "behind": behind(&metadata) }))
         }
         AdminQuery::CreateTopic {
             cluster,
@@ -129,6 +129,7 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             Ok(serde_json::json!({}))
         }
         AdminQuery::Contact { cluster } => contact(&Access::new(cluster)?),
+        AdminQuery::Others { cluster } => Ok(serde_json::json!(others(&Access::new(cluster)?)?)),
         AdminQuery::Ids { cluster, topics } => Ok(serde_json::json!(ids(&Access::new(cluster)?, topics)?)),
     }
 }

@@ -1,14 +1,23 @@
 //! What a cluster that is there already says of itself. Nothing is changed by asking.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use hydrotest_core::cluster::ClusterSettings;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{DescribeLogDirsRequest, MetadataRequest, MetadataResponse};
 use serde_json::{Value, json};
 
 use crate::access::Access;
+use crate::admin::{END, OWN_PREFIX, ask_leaders, end_offsets};
+use crate::connection::Connection;
 use crate::protocol::{UNKNOWN_TOPIC_OR_PARTITION, error_name, topic_name};
+
+/// The end of the name of a canary's topic.
+const CANARY: &str = "-canary";
+/// A canary writes several times a second.
+const WRITES_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Brokers, topics, the state of their copies, and the free space of the disks.
 pub fn contact(access: &Access) -> Result<Value> {
@@ -30,9 +39,72 @@ pub fn contact(access: &Access) -> Result<Value> {
         "brokers": brokers,
         "topics": metadata.topics.len(),
         "partitions": partitions().count(),
-        "behind": partitions().filter(|one| one.isr_nodes.len() < one.replica_nodes.len()).count(),
+        "behind": behind(&metadata),
         "offline": partitions().filter(|one| one.leader_id.0 < 0).count(),
     }))
+}
+
+/// The topics of other runs of hydrotest that are under way: of their canaries, which write all the time.
+pub fn others(access: &Access) -> Result<Vec<String>> {
+    let metadata = access.open_any()?.call(&MetadataRequest::default().with_topics(None))?;
+    let mut found: Vec<(String, i64)> = Vec::new();
+    for topic in &metadata.topics {
+        let name = topic.name.as_ref().map(ToString::to_string).unwrap_or_default();
+        if error_name(topic.error_code).is_none() && name.starts_with(OWN_PREFIX) && name.ends_with(CANARY) {
+            let written = written(access, &name)?;
+            found.push((name, written));
+        }
+    }
+    if !found.is_empty() {
+        std::thread::sleep(WRITES_WITHIN);
+    }
+    let mut writing = Vec::new();
+    for (name, before) in found {
+        // One that is gone by now was at its end.
+        if written(access, &name).is_ok_and(|now| now > before) {
+            writing.push(name);
+        }
+    }
+    Ok(writing)
+}
+
+fn written(access: &Access, topic: &str) -> Result<i64> {
+    let leaders = ask_leaders(&mut access.open_any()?, topic)?;
+    Ok(end_offsets(access, &leaders, topic, END)?.values().sum())
+}
+
+/// Looks at a cluster again and again, over one connection while it lasts.
+pub struct Looking {
+    access: Access,
+    connection: Option<Connection>,
+}
+
+impl Looking {
+    /// Connects with the first look.
+    pub fn new(cluster: &ClusterSettings) -> Result<Self> {
+        Ok(Self {
+            access: Access::new(cluster)?,
+            connection: None,
+        })
+    }
+
+    /// The number of partitions with copies that are behind.
+    pub fn look(&mut self) -> Result<Value> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.access.open_any()?,
+        };
+        let metadata = connection.call(&MetadataRequest::default().with_topics(None))?;
+        // One that has failed is not used again.
+        self.connection = Some(connection);
+        Ok(json!({ "behind": behind(&metadata) }))
+    }
+}
+
+/// Partitions with copies that are behind.
+pub fn behind(metadata: &MetadataResponse) -> usize {
+    let partitions = metadata.topics.iter().flat_map(|topic| &topic.partitions);
+    partitions.filter(|one| one.isr_nodes.len() < one.replica_nodes.len()).count()
 }
 
 /// Total and free bytes of each disk of a broker, or why that is not known: `unreachable`, where nobody answers at its

@@ -6,6 +6,7 @@ mod ceiling;
 mod clock;
 mod cpu_hog;
 mod hub;
+mod look;
 mod namespace;
 mod sample;
 mod supervise;
@@ -54,6 +55,8 @@ enum Command {
     CpuHog,
     /// Send a system one admin query: readiness, set-up, the state of what was stored.
     Query,
+    /// Report the state of a cluster that others use, as often as asked.
+    Look,
     /// Carry all nodes, files and ports of this host over one stdin and stdout.
     Hub,
 }
@@ -86,6 +89,7 @@ fn main() {
             Command::ClockOffset => clock::offset(),
             Command::CpuHog => cpu_hog::run(),
             Command::Query => admin_query::run(),
+            Command::Look => look::run(),
             Command::Hub => hub::run(),
         });
     if let Err(error) = result {

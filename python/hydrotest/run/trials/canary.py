@@ -20,6 +20,11 @@ RETENTION_MS = 3_600_000
 IN_FLIGHT_MAX = 100_000
 
 
+def canary_name(system: str, run: str) -> str:
+    """What a run's canary writes to: by the end of this name other runs find it."""
+    return {"kafka": f"hydrotest-{run}-canary", "cassandra": f"hydrotest_{run}_canary"}[system]
+
+
 class Canary(Protocol):
     """Makes what it needs in a cluster; `OwnThings.clear` removes it."""
 
@@ -38,7 +43,7 @@ async def _kafka(system: AttachedSystem, host: Host, own: OwnThings, run: str, s
     """Records to a topic with a partition on each broker."""
     assert system.facts is not None
     nodes = len(system.facts.nodes)
-    topic = f"hydrotest-{run}-canary"
+    topic = canary_name("kafka", run)
     spec = KafkaProduce(kind="kafka-produce", partitions=nodes, replication=min(copies, nodes))
     await own.make_topic(host, system.cluster, topic, spec, {"retention.ms": str(RETENTION_MS)})
     (generator,) = load_kafka.producers("canary", spec, [host], system.cluster, topic, 0, _load(nodes, seconds), retries=True)
@@ -49,7 +54,7 @@ async def _cassandra(system: AttachedSystem, host: Host, own: OwnThings, run: st
     """Writes of rows that lie on all nodes."""
     assert system.facts is not None
     nodes = len(system.facts.nodes)
-    keyspace = f"hydrotest_{run}_canary"
+    keyspace = canary_name("cassandra", run)
     settings = {"kind": "cassandra", "mix": {"write": 1}, "keys": f"uniform(0, {1000 * nodes})", "replication": min(copies, nodes),
                 "consistency": "LOCAL_QUORUM"}  # fmt: skip
     spec = CassandraLoad.model_validate(settings)
