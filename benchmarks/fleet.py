@@ -1,0 +1,240 @@
+"""Machines of their own: how long first contact takes, what it costs, and what is left when the connection dies.
+
+Three emulated machines with real sshds on this one, as in tests/real/fleet.py. Needs root and Debian's packages.
+Writes OUT/fleet.json after each part, and prints tables.
+
+    python benchmarks/fleet.py [--parts contact,cost,errors,deaths] [--times 5] [--out DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.real.fleet import Fleet, Machine, open_fleet, settled  # noqa: E402
+from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, left, ssh_of  # noqa: E402
+
+from hydrotest.hosts.deadlines import Patience, until_here  # noqa: E402
+
+HYDROTEST = Path(sys.executable).parent / "hydrotest"
+STARTED = Patience.of(systems_on_a_slow_machine=180.0)
+EMPTY = Patience.of(brokers_in_good_order=60.0)
+LEASE_S = 5.0
+GONE_S_MAX = 40.0
+DEATHS = ("controller", "ssh", "session", "silence")
+CONTACT = """
+import asyncio, json, sys, tempfile, time
+from pathlib import Path
+from hydrotest.hosts.remote.make import remote_hosts
+from hydrotest.spec.hosts import SshHost
+async def main():
+    specs = {name: SshHost.model_validate(one) for name, one in json.loads(sys.argv[1]).items()}
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.monotonic()
+        group = await remote_hosts(specs, Path(folder))
+        print(time.monotonic() - begun)
+        nodes = [await next(iter(group.hosts.values())).node("clock", {"listen": None}) for _ in range(int(sys.argv[2]))]
+        for node in nodes:
+            await node.command("report")
+            await node.expect("clock")
+            await node.close()
+        await group.remove()
+asyncio.run(main())
+"""
+
+
+def main() -> None:
+    """Does the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default="contact,cost,errors,deaths")
+    parser.add_argument("--times", type=int, default=5, help="repetitions of each measurement")
+    parser.add_argument("--out", type=Path, default=Path("runs/fleet"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {}
+    parts: dict[str, Callable[[Fleet, Path, int], Any]] = {"contact": contact, "cost": cost, "errors": errors, "deaths": deaths}
+    with tempfile.TemporaryDirectory() as folder, open_fleet(Path(folder) / "fleet", Path(folder) / "sshd") as fleet:
+        for name in options.parts.split(","):
+            results[name] = parts[name](fleet, Path(folder), options.times)
+            (options.out / "fleet.json").write_text(json.dumps(results, indent=1))
+            print(f"## {name}")
+            print(json.dumps(results[name], indent=1))
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median, least and most."""
+    return {"median": round(statistics.median(values), 3), "min": round(min(values), 3), "max": round(max(values), 3), "n": len(values)}
+
+
+def contact(fleet: Fleet, _: Path, times: int) -> Any:
+    """Seconds until hosts are ready, with the binary to be sent and without; logins; 20 nodes on one host."""
+
+    def once(hosts: dict[str, Any], nodes: int = 0) -> float:
+        done = fleet.run([sys.executable, "-c", CONTACT, json.dumps(hosts), str(nodes)])
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout)
+
+    found: dict[str, Any] = {}
+    for name, host in HOSTS.items():
+        machine = fleet.machines[host["to"]]
+        cold, warm = [], []
+        for _ in range(times):
+            subprocess.run(["rm", "-rf", str(machine.root / "home/alice/.cache")], check=True)
+            cold.append(once({name: host}))
+            warm.append(once({name: host}))
+        found[host["to"]] = {"with upload, s": spread(cold), "without, s": spread(warm)}
+    before = {name: machine.logins() for name, machine in fleet.machines.items()}
+    found["all three at once, s"] = spread([once(HOSTS) for _ in range(times)])
+    # Jump also lets the way to beta through.
+    found["logins a contact"] = {name: (machine.logins() - before[name]) / times for name, machine in fleet.machines.items()}
+    once({"a": HOSTS["a"]}, nodes=20)
+    found["20 nodes on one host"] = "none refused"
+    return found
+
+
+def cost(fleet: Fleet, folder: Path, _: int) -> Any:
+    """Cores of the samplers with their hubs, of the controller, and bytes over ssh, while Kafka is loaded for half a minute."""
+    search = {"window": "30 s", "warm_up": "2 s"}
+    base = folder / "cost"
+    base.mkdir()
+    file = base / "experiment.yaml"
+    file.write_text(yaml.safe_dump({**KAFKA, "search": search}, sort_keys=False))
+    switch = ["ip", "netns", "exec", fleet.namespace("s"), "cat", f"/sys/class/net/{fleet.tag}aeth0/statistics/rx_bytes"]
+    process = begun(fleet, file, "level ingest at")
+    time.sleep(5)
+    first, at = int(subprocess.check_output(switch)), time.monotonic()
+    time.sleep(20)
+    bytes_per_s = (int(subprocess.check_output(switch)) - first) / (time.monotonic() - at)
+    assert process.wait(240) in (0, 1), (base / "said").read_text()
+    overhead = json.loads((base / "out/environment.json").read_text())["overhead"]
+    return {"samplers and hubs, cores a host": round(overhead["sampler_cores"] / len(HOSTS), 4), "controller, cores": round(overhead["controller_cores"], 4),
+            "bytes/s from one host over ssh": round(bytes_per_s)}  # fmt: skip
+
+
+def begun(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
+    """A run in the background that has come as far as this line."""
+    log = file.parent / "said"
+    with log.open("wb") as said:
+        argv = fleet.wrap([str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out")])
+        process = subprocess.Popen(argv, stdout=said, stderr=said, start_new_session=True)
+
+    def is_there() -> bool:
+        assert process.poll() is None, log.read_text()
+        return until in log.read_text()
+
+    until_here(is_there, STARTED, "the run", f"say {until!r}")
+    return process
+
+
+def errors(fleet: Fleet, folder: Path, times: int) -> Any:
+    """Seconds until a host that cannot be reached is named, with its cause."""
+    found = {}
+    for why, (changed, cause) in REFUSED.items():
+        took = []
+        for _ in range(times):
+            file = folder / "refused.yaml"
+            file.write_text(yaml.safe_dump({**KAFKA, "hosts": {**HOSTS, "a": {**HOSTS["a"], **changed}}}))
+            at = time.monotonic()
+            done = fleet.run([str(HYDROTEST), "run", str(file), "--out", str(folder / "refused")])
+            took.append(time.monotonic() - at)
+            assert done.returncode == 2, done.stderr
+            assert cause in " ".join(done.stderr.split())
+        found[why] = spread(took)
+    return found
+
+
+def deaths(fleet: Fleet, folder: Path, times: int) -> Any:
+    """What is left, and after how long, when the controller, ssh, the session there or the network dies."""
+    found = {}
+    for death in DEATHS:
+        cases = [_death(fleet, folder / f"{death}-{number}", death) for number in range(times)]
+        found[death] = {
+            "generators gone, s": spread([case["generators_s"] for case in cases]),
+            "all gone, s": spread([case["all_s"] for case in cases]),
+            "brokers ended in good order": sum(case["clean"] for case in cases),
+            "survivors": sum(case["survivors"] for case in cases),
+            "told as connection lost": None if death == "controller" else sum(case["told"] for case in cases),
+            "folders left after down": sum(case["folders"] for case in cases),
+        }
+        print(death, json.dumps(found[death]), flush=True)
+    return found
+
+
+def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
+    """The broker and a generator are on alpha, whose connection dies."""
+    base.mkdir()
+    file = base / "experiment.yaml"
+    hosts = {name: {**host, "lease": f"{LEASE_S:g} s"} for name, host in HOSTS.items()}
+    alone = {
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
+        "workloads": {"ingest": {"kind": "kafka-produce", "on": "a"}},
+    }
+    whole = {
+        **KAFKA,
+        **alone,
+        "hosts": hosts,
+        "tests": [{"levels": {"workload": "ingest", "rates": [500]}}],
+        "search": {"window": "60 s", "warm_up": "1 s"},
+    }
+    file.write_text(yaml.safe_dump(whole, sort_keys=False))
+    process = begun(fleet, file, "level ingest at")
+    alpha = fleet.machines["alpha"]
+    until_here(lambda: _generators(alpha), STARTED, "the generator", "be there")
+    at = time.monotonic()
+    try:
+        if death == "controller":
+            process.kill()
+        elif death == "ssh":
+            os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
+        elif death == "session":
+            os.kill(max(alpha.sessions()), signal.SIGKILL)
+        else:
+            fleet.cut("alpha")
+        generators_s = settled(lambda: not _generators(alpha), GONE_S_MAX)
+        settled(lambda: not alpha.pids(), GONE_S_MAX)
+        all_s = time.monotonic() - at
+    finally:
+        fleet.cut("alpha", is_up=True)
+        if death != "controller":
+            process.wait(120)
+    survivors = len(alpha.pids())
+    clean = bool(list((alpha.root / "home/alice/.cache/hydrotest/data").glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown")))
+    lines = [json.loads(line) for line in (base / "out/journal.jsonl").read_text().splitlines()]
+    told = any(line["what"] == "connection lost" for line in lines) and not any(line["what"] == "service died" for line in lines)
+    until_here(lambda: not any(machine.pids() for machine in fleet.machines.values()), EMPTY, "the machines", "be empty")
+    down = fleet.run([str(HYDROTEST), "down", str(file)])
+    assert down.returncode == 0, down.stderr
+    folders = sum(map(len, left(fleet).values()))
+    return {"generators_s": generators_s, "all_s": all_s, "clean": clean, "survivors": survivors, "told": told, "folders": folders}
+
+
+def _generators(machine: Machine) -> list[int]:
+    """Processes there that apply load."""
+    found = []
+    for pid in machine.pids():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"produce" in words:
+            found.append(pid)
+    return found
+
+
+if __name__ == "__main__":
+    main()
