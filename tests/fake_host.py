@@ -150,6 +150,12 @@ class FakeHost(MemoryFiles):
     async def close(self) -> str | None:
         return None
 
+    async def until_reopened(self) -> None:
+        await asyncio.Event().wait()
+
+    async def reopen(self) -> None:
+        pass
+
     async def until_lost(self) -> str:
         await asyncio.Event().wait()
         return ""

@@ -21,7 +21,7 @@ from hydrotest.run.lifecycle import owned
 from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
 from hydrotest.run.trials.guard import BAD_SECONDS, CanarySeconds, Watch
 from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import Guard, Secret, attached, only_seen
+from hydrotest.spec.attach import Guard, attached, only_seen
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
@@ -29,6 +29,7 @@ from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.secret import Secret
 from hydrotest.systems.attached import ClusterFacts, Disk, NodeFacts, check_whole
 from hydrotest.verdicts.guard import Breached
 
@@ -320,12 +321,19 @@ class Told:
     async def contact(self, _asker: Any) -> ClusterFacts:
         return self.said.pop(0) if len(self.said) > 1 else self.said[0]
 
-    async def look(self, asker: Any) -> int:
-        return (await self.contact(asker)).behind
+    def looking(self) -> dict[str, Any]:
+        return {}
+
+
+class Asker:
+    """A host on which nothing runs."""
+
+    async def node(self, subcommand: str, settings: Any) -> None:
+        assert subcommand == "look"
 
 
 def watch(system: Told) -> Watch:
-    return Watch(system, None, Guard.model_validate({"p99": "200 ms"}), lambda: 900.0)  # type: ignore[arg-type]
+    return Watch(system, Asker(), Guard.model_validate({"p99": "200 ms"}), lambda: 900.0, lambda look: None)  # type: ignore[arg-type]
 
 
 async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
@@ -386,11 +394,11 @@ async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
     guard = watch(Told(*said))
     ask, count = guard._ask, 0
 
-    async def asked(with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def asked(looker: Any, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
         nonlocal count
         count += 1
         guard._is_baseline = count == 1  # only the first answer is from before any load
-        return await ask(with_disks)
+        return await ask(looker, with_disks)
 
     monkeypatch.setattr(guard, "_ask", asked)
     await looked(guard, monkeypatch, 6)

@@ -80,7 +80,9 @@ DOUBTS = (
 )  # fmt: skip
 AGAINST = (b.Against(b.Caveat.NEAR_TOO, LINK), b.Against(b.Caveat.GENERATOR_NOT_SQUEEZED), b.Against(b.Caveat.MACHINE_FULL, MACHINE))
 CAUSES: tuple[b.Cause, ...] = (
-    b.NoRoom(LACKS[:2]), b.NotSampled(), b.NothingCompleted(), b.Unseen(("kafka",)), b.MachineFull(MACHINE), b.NearCeiling((CPU,)), b.NearCeiling((CPU, LINK)),
+    b.NoRoom(LACKS[:2]), b.NotSampled(), b.NothingCompleted(), b.NotSampled(("k1", "k2")), b.Unseen(("kafka",)),
+    b.Unseen(("cassandra",), gauges=8), b.HostsUnseen(("cassandra",)), b.Seen(("k1", "k2"), "exporter", 1.0, ("disk", "network")),
+    b.Seen(("k1",), "ssh", 1.0, ()), b.Sparse(("k1",), 15.0, 10.0, 60.0), b.MachineFull(MACHINE), b.NearCeiling((CPU,)), b.NearCeiling((CPU, LINK)),
     b.FullInside((FULL,), is_waited_for=True), b.NothingNear("latency", has_gauges=True, is_waited_for=False),
     b.NothingNear("closed-loop", has_gauges=False, is_waited_for=True), b.Provable(), b.Provable("here"), b.Together(("store", "drain"), ("drain",)),
     b.InFlight(CHANGE, b.Unmoved.SQUEEZED, (ONE, TWO)), b.InFlight(CHANGE, b.Unmoved.UNSQUEEZABLE, ()), b.Doubled(CHANGE), WHY_NOT[1],

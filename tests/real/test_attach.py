@@ -26,7 +26,9 @@ from hydrotest.run.lifecycle.testbed import open_testbed
 from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.choice import expected
+from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.samples import read_samples
 from hydrotest.systems.kafka.system import KafkaSystem
 from tests.real.conftest import HYDROTEST, SOON, files_with, own_processes
 
@@ -173,6 +175,10 @@ async def test_a_run_is_stopped_from_elsewhere(there: There, tmp_path: Path) -> 
     file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
     process = there.begun(file)
     await until_pressed(tmp_path / "out")
+    # Two at once would do more than either may.
+    second = there.hydrotest("check", file, "--contact")
+    assert second.returncode == 2
+    assert "hydrotest-" in second.stderr
     assert there.hydrotest("stop", tmp_path / "out").returncode == 0
     assert await asyncio.to_thread(process.wait, 60) == 3
     assert there.topics() == set(FOREIGN)
@@ -323,11 +329,16 @@ async def test_a_ring_is_left_as_it_was(tmp_path: Path) -> None:
         assert list((tmp_path / "cache/hydrotest/attached").iterdir()) == []
         assert await known_as("hydrotest_old") == [foreign]
         assert files_with(cluster.login.password, tmp_path / "out") == []
+        # The ring shows what waits in its thread pools itself.
+        gauges = read_samples(next((tmp_path / "out/trials").iterdir()), layout.GAUGE_SAMPLES)
+        assert any(name.startswith("cassandra_pending_tasks") for name in gauges["gauge"])
+        assert json.loads((tmp_path / "out/environment.json").read_text())["attached"]["gauges_unknown"] is None
 
         file = written("60 s")
         argv = [str(HYDROTEST), "run", str(file), "--out", str(tmp_path / "killed"), "--yes", agreed(file)]
         process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=(tmp_path / "said").open("wb"))
         await until_pressed(tmp_path / "killed")
+        assert hydrotest("check", file, "--contact").returncode == 2
         process.kill()
         process.wait()
         (noted,) = (tmp_path / "cache/hydrotest/attached").iterdir()

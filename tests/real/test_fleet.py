@@ -334,6 +334,22 @@ def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: st
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+@pytest.mark.long
+def test_a_lost_host_of_generators_costs_its_trial_only(fleet: Fleet, tmp_path: Path) -> None:
+    """Its ssh is killed while it applies load; it is reached again, and the trial repeated."""
+    process = started(fleet, written(tmp_path, {**KAFKA, "search": {"window": "8 s", "warm_up": "1 s"}}), "level ingest at")
+    os.kill(ssh_of(process, "jump"), signal.SIGKILL)
+    assert process.wait(240) in (0, 1), (tmp_path / "said").read_text()
+    assert [line["host"] for line in journalled(tmp_path / "out") if line["what"] == "connection lost"] == ["j"]
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["status"] == "complete"
+    assert [one["lost"] for one in summary["integrity"]] == [0]
+    statuses = [json.loads(file.read_text())["status"] for file in sorted((tmp_path / "out/trials").glob("*/trial.json"))]
+    assert statuses.count("failed") == 1
+    assert statuses[-1] == "done"
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 REFUSED = {
     "name": ({"to": "nowhere.invalid"}, "its name does not resolve"),
     "nobody": ({"to": "alice@10.214.1.99"}, "nobody answers there"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from hydrotest.analysis.bottleneck.windows import READINGS_MIN
+from hydrotest.hosts.monitored.source import Known
+from hydrotest.run.lifecycle.attached import Contact
 from hydrotest.spec.attach import attached
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.models import Experiment
-from hydrotest.systems.attached import ClusterFacts
 from hydrotest.units import show_bytes, show_count, show_duration, show_rate
 
 MADE = {"kafka": "topics hydrotest-RUN-…, one for each trial", "cassandra": "a keyspace hydrotest_RUN_…"}
@@ -15,10 +15,10 @@ LEFT = {"cassandra": "; where `auto_snapshot` is on, nodes keep a snapshot of wh
 """What stays, whatever hydrotest does."""
 
 
-def contact_lines(experiment: Experiment, facts: Iterable[ClusterFacts]) -> list[str]:
-    """Who is there, what will be made, how much at most, and what ends it."""
+def contact_lines(experiment: Experiment, contact: Contact) -> list[str]:
+    """Who is there, what is seen of it, what will be made, how much at most, and what ends it."""
     lines = []
-    for one in facts:
+    for one in contact.facts:
         spec = attached(experiment)[one.system]
         most, guard = spec.most, spec.guard
         assert most is not None
@@ -36,7 +36,21 @@ def contact_lines(experiment: Experiment, facts: Iterable[ClusterFacts]) -> list
             f"before, a disk has less than {guard.free:.0%} free, or nothing is heard for 5 s",
             "nothing of it is configured, restarted or stopped" + LEFT.get(one.system, ""),
         ]  # fmt: skip
-    return lines
+    return lines + [_seen(name, known, experiment.search.window) for name, known in contact.machines.items()]
+
+
+def _seen(name: str, known: Known, window_s: float) -> str:
+    """What somebody's monitoring shows of a machine."""
+    link = known.hardware.link_bytes_per_s
+    parts = [
+        f"{name} is seen every {known.every_s:g} s: {show_count(known.hardware.cores, 'core')}, {show_bytes(known.hardware.memory_bytes)} of memory",
+        "the speed of its link is not known" if link is None else f"a link of {link * 8 / 1e9:.3g} Gbit/s",
+        f"gauges: {', '.join(known.gauges)}" if known.gauges else "no gauge of what runs there",
+    ]
+    needed_s = known.every_s * READINGS_MIN
+    if needed_s > window_s:
+        parts.append(f"what it uses is only known in windows of {show_duration(needed_s)}; `search.window` is {show_duration(window_s)}")
+    return "; ".join(parts)
 
 
 def _pressed(experiment: Experiment, system: str) -> list[str]:

@@ -75,6 +75,17 @@ class Host(Files, Protocol):
         """Waits until it cannot be reached any more, be it for good; returns why."""
         ...
 
+    async def until_reopened(self) -> None:
+        """Waits until it is reached anew."""
+        ...
+
+    async def reopen(self) -> None:
+        """Reaches it anew after it was lost; what ran there is gone.
+
+        Raises `TrialFailedError` or `OSError` where it cannot be reached.
+        """
+        ...
+
     async def close(self) -> str | None:
         """Gives up the connection, which ends all that still runs there for us. Returns the problem, if any."""
         ...

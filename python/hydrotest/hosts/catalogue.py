@@ -14,6 +14,7 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.group import Group
 from hydrotest.hosts.lab.lab import Lab
 from hydrotest.hosts.local import LocalHost
+from hydrotest.hosts.monitored.source import Source
 from hydrotest.kinds.registry import HOSTS
 from hydrotest.spec.hosts import LocalHost as LocalSpec
 from hydrotest.spec.hosts import NetnsHost as NetnsSpec
@@ -31,6 +32,11 @@ class HostPool:
     groups: Sequence[Group] = ()
     _without_cpu_quota: int = 0
     """Number of open `without_cpu_quota` blocks, nested."""
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the readings of machines come from on which nothing runs."""
+        return {name: source for group in self.groups for name, source in group.sources.items()}
 
     @property
     def lab(self) -> Lab | None:
@@ -87,7 +93,7 @@ async def make_host_pool(experiment: Experiment, scratch: Path) -> HostPool:
         await HostPool({}, groups).clear()
         raise
     made = {name: host for group in groups for name, host in group.hosts.items()}
-    return HostPool({name: made[name] for name in experiment.hosts}, groups)
+    return HostPool({name: made[name] for name in experiment.hosts if name in made}, groups)
 
 
 async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:

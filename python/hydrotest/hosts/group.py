@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.lab.lab import Lab
+from hydrotest.hosts.monitored.source import Source
 
 
 async def nothing() -> Sequence[str]:
@@ -25,3 +26,5 @@ class Group:
     """Removes what was made, and returns what could not be removed."""
     lab: Lab | None = None
     """The lab, where they are emulated."""
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    """Machines on which nothing runs: where their readings come from."""

@@ -23,6 +23,7 @@ class Reached(ABC):
         self.name = name
         self._hub: Hub | None = None
         self._opening = asyncio.Lock()
+        self._reopened = asyncio.Event()
 
     @abstractmethod
     def hub_command(self) -> Sequence[str]:
@@ -56,6 +57,17 @@ class Reached(ABC):
     async def until_lost(self) -> str:
         """Waits until the host cannot be reached any more; returns why."""
         return await asyncio.shield((await self.hub()).lost)
+
+    async def until_reopened(self) -> None:
+        """See `Host`."""
+        self._reopened.clear()
+        await self._reopened.wait()
+
+    async def reopen(self) -> None:
+        """See `Host`."""
+        await self.close()
+        await self.hub()
+        self._reopened.set()
 
     async def close(self) -> str | None:
         """Ends the hub, and all that it still runs. Returns the problem, if any."""

@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 from hydrotest.errors import BadInputError
-from hydrotest.spec.attach import Secret
+from hydrotest.spec.secret import Secret
 
 
 def secret_text(secret: Secret, what: str) -> str:

@@ -3,7 +3,8 @@ that bounds it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -32,6 +33,19 @@ class Internal:
     """The gauge by which its value is multiplied at each reading."""
     unit: str | None = None
     """The unit of its value; None for a share, empty where `what` names the counted things."""
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A series of an exporter that is widely used, which shows what one of hydrotest's gauges shows."""
+
+    name: str
+    gauge: str
+    """Ours, as an `Internal` names it."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the series must have."""
+    scale: float = 1.0
+    """Ours is so many times theirs."""
 
 
 # All collectors of a JVM; G1's pauses stop every thread.

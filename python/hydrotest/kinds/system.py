@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hydrotest.kinds.internal import Internal
+from hydrotest.kinds.internal import Internal, Theirs
 from hydrotest.kinds.ref import Ref
 
 Advice = tuple[str, str]
@@ -30,6 +30,8 @@ class SystemKind:
     """`systems.fetch.Bundle`s of `hydrotest fetch`."""
     limits: tuple[Internal, ...] = ()
     """Limits inside it that its gauges show."""
+    exported: tuple[Theirs, ...] = ()
+    """Where exporters that others use have these gauges."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
     """Advice about a bottleneck, by resource, or by the setting that costs CPU."""
     needs_java: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
@@ -59,19 +59,6 @@ def _hours(value: object) -> object:
 
 
 HoursField = Annotated[Hours, BeforeValidator(_hours), written(_HOURS.pattern, "01:00-05:00")]
-
-
-class Secret(Model):
-    """A secret text, by the place where it is: an environment variable, or a file. The text itself is in no file of hydrotest."""
-
-    env: str | None = Field(None, description="The environment variable that holds it.")
-    file: str | None = Field(None, description="The file that holds it, in its first line.")
-
-    @model_validator(mode="after")
-    def _is_at_one_place(self) -> Secret:
-        if (self.env is None) == (self.file is None):
-            raise ValueError("write where the secret is: {env: NAME} or {file: PATH}")
-        return self
 
 
 class ClientSecurity(Security):
@@ -195,9 +182,14 @@ class Attachable(Model):
 
 
 def only_seen(experiment: Experiment) -> set[str]:
-    """Hosts of clusters that are there already and carry no generator: their counters are read, and nothing else is done there."""
+    """Hosts of clusters that are there already and carry no generator: their counters are read there, and nothing else is done."""
     seen = {host for system in attached(experiment).values() for host in system.hosts}
-    return seen - {host for name in experiment.workloads for host in experiment.generator_hosts(name)}
+    return seen - monitored(experiment) - {host for name in experiment.workloads for host in experiment.generator_hosts(name)}
+
+
+def monitored(experiment: Experiment) -> set[str]:
+    """Hosts on which nothing runs, not even a sampler: somebody else's monitoring is asked."""
+    return {name for name, host in experiment.hosts.items() if host.is_monitored}
 
 
 def attached(experiment: Experiment) -> dict[str, Attachable]:

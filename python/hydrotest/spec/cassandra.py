@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from hydrotest.spec.attach import Attachable, ClientSecurity, Secret
+from hydrotest.spec.attach import Attachable, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import KeysField, MakerField
 from hydrotest.spec.fields import Count, DurationS, Name, SizeBytes, TextsField
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.secret import Secret
 from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import Scheduled
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from hydrotest.errors import BadInputError
-from hydrotest.spec.attach import only_seen
+from hydrotest.spec.attach import attached, monitored, only_seen
 from hydrotest.spec.check_attached import check_attached
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import Remote
@@ -28,6 +28,7 @@ EMULATED_RESERVE_BYTES = 128 << 20
 def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = Checker(document)
+    _check_monitored(experiment, checker)
     _check_networks(experiment, checker)
     _check_hosts(experiment, checker)
     _check_remote(experiment, checker)
@@ -43,13 +44,29 @@ def check_references(experiment: Experiment, document: Document) -> None:
     check_attached(experiment, checker)
 
 
+def _check_monitored(experiment: Experiment, checker: Checker) -> None:
+    """Machines that are only looked at are part of a cluster that is there already, and nothing else is asked of them."""
+    of_clusters = {host for system in attached(experiment).values() for host in system.hosts}
+    generating = {host: name for name in experiment.workloads for host in experiment.generator_hosts(name)}
+    for name in experiment.hosts:
+        if name not in monitored(experiment):
+            continue
+        place: Path_ = ("hosts", name, "connect")
+        if name in generating:
+            raise checker.fail(place, f"{name} is only looked at: {generating[name]} cannot be carried out there",
+                               "Name another host for it by `on`, or let hydrotest reach this one: `connect: ssh`.")  # fmt: skip
+        if name not in of_clusters:
+            raise checker.fail(place, f"{name} is only looked at, and belongs to no cluster that is there already",
+                               f"Write `hosts: [{name}]` beside `attach`, or let hydrotest reach it: `connect: ssh`.")  # fmt: skip
+
+
 def _check_networks(experiment: Experiment, checker: Checker) -> None:
     """All hosts reach each other."""
     for name, host in experiment.hosts.items():
-        if experiment.lab is not None and host.type is not None:
+        if experiment.lab is not None and host.type is not None and host.is_emulated:
             checker.known(host.type, experiment.lab.types, "the type", ("hosts", name, "type"))
     by_network: dict[str, str] = {}
-    seen = only_seen(experiment)
+    seen = only_seen(experiment) | monitored(experiment)
     for name, host in experiment.hosts.items():
         if name not in seen:
             by_network.setdefault(host.reach, name)
@@ -129,7 +146,11 @@ def _check_windows(experiment: Experiment, checker: Checker) -> None:
 
 def memory_needed(experiment: Experiment) -> dict[str, int]:
     """Bytes that the experiment needs on each host: heaps, JVM overhead, a reserve."""
-    needed = {name: RESERVE_BYTES if not host.is_emulated else EMULATED_RESERVE_BYTES for name, host in experiment.hosts.items()}
+    needed = {
+        name: RESERVE_BYTES if not host.is_emulated else EMULATED_RESERVE_BYTES
+        for name, host in experiment.hosts.items()
+        if not host.is_monitored
+    }
     for system in experiment.systems.present().values():
         for host, heap in system.heaps():
             needed[host] += heap + JVM_OVERHEAD_BYTES

@@ -12,6 +12,7 @@ from hydrotest.spec.fields import Name
 from hydrotest.spec.hosts import CommandHost, Host, SshHost
 from hydrotest.spec.lines import read_document
 from hydrotest.spec.load import translated
+from hydrotest.spec.monitored import Monitored
 
 
 class Fleet(Model):
@@ -22,7 +23,11 @@ class Fleet(Model):
     hosts: dict[Name, Host] = Field(min_length=1)
 
 
-def read_fleet(file: Path) -> dict[str, SshHost | CommandHost]:
+Machine = SshHost | CommandHost | Monitored
+"""A machine of a fleet."""
+
+
+def read_fleet(file: Path) -> dict[str, Machine]:
     """The machines of a fleet file. Raises `BadInputError` with file and line."""
     document = read_document(file)
     if not isinstance(document.value, dict):
@@ -33,9 +38,9 @@ def read_fleet(file: Path) -> dict[str, SshHost | CommandHost]:
         hosts = Fleet.model_validate(document.value).hosts
     except ValidationError as error:
         raise translated(error, document) from error
-    found: dict[str, SshHost | CommandHost] = {}
+    found: dict[str, Machine] = {}
     for name, host in hosts.items():
-        if not isinstance(host, SshHost | CommandHost):
+        if not isinstance(host, Machine):
             raise BadInputError(f"{name} is on this machine: `hydrotest doctor` without `--hosts` looks at it", "Leave it out.", file=file,
                                 line=document.line(("hosts", name)))  # fmt: skip
         found[name] = host

@@ -40,6 +40,8 @@ class Placed(Model):
     """A part of this machine, with a network that does not include the machine itself. Needs root."""
     is_remote: ClassVar[bool] = False
     """Another machine, with files of its own."""
+    is_monitored: ClassVar[bool] = False
+    """A machine that nothing runs on for hydrotest: its counters are somebody else's."""
     reach: ClassVar[Literal["loopback", "emulated", "real"]] = "loopback"
     """Hosts in different networks do not reach each other."""
 

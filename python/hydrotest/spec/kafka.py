@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from hydrotest.spec.attach import Attachable, ClientSecurity, Secret
+from hydrotest.spec.attach import Attachable, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, Share, SizeBytes
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.secret import Secret
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import LimitBy, RatedWorkload, Refusal, Scheduled

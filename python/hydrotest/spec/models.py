@@ -179,7 +179,8 @@ class Experiment(Model):
         """The host of each of the workload's generators; of a job or a command, the one that it is started
         from."""
         spec = self.workloads[workload]
-        hosts = spec.on or [next(iter(self.hosts))]
+        first = next((name for name, host in self.hosts.items() if not host.is_monitored), next(iter(self.hosts)))
+        hosts = spec.on or [first]
         return [hosts[number % len(hosts)] for number in range(spec.generator_count or len(hosts))]
 
     def generators_apart(self, workload: str) -> list[str]:

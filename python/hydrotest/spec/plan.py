@@ -56,6 +56,6 @@ def make_plan(experiment: Experiment) -> Plan:
         seconds=seconds,
         memory_bytes=needed,
         disk_bytes=BYTES_PER_TRIAL + rows * 1024,
-        machine_memory_bytes=sum(max(needed[name], round(host.shares.get("memory") or 0)) for name, host in experiment.hosts.items()),
+        machine_memory_bytes=sum(max(size, round(experiment.hosts[name].shares.get("memory") or 0)) for name, size in needed.items()),
         needs_root=experiment.needs_root,
     )

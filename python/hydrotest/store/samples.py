@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,9 @@ class SampleBuffer:
         """Takes one `sample` event of rust/node/src/sample.rs."""
         key = {"host": host, "wall_s": event["wall_s"]}
         own = {"sampler_cpu_us": event["sampler_cpu_us"], "speed_ns": event["speed_ns"]}
-        self._hosts.append({**key, **event["host"], **own})
-        self._newest[host].append(self._hosts[-1])
+        if event["host"]:  # what monitors a machine may read its services apart
+            self._hosts.append({**key, **event["host"], **own})
+            self._newest[host].append(self._hosts[-1])
         for service, counters in event["services"].items():
             self._services.append({**key, "service": service, **counters})
             self.service_cpu_us[service] = counters["cpu_user_us"] + counters["cpu_system_us"]
@@ -41,6 +43,13 @@ class SampleBuffer:
         for service, gauges in event["gauges"].items():
             self._gauges.extend({**key, "service": service, "gauge": name, "value": value} for name, value in gauges.items())
         self.gauge_errors.update(event["gauge_errors"])
+
+    def add_gauges(self, wall_s: float, gauges: Mapping[str, Mapping[str, float]]) -> None:
+        """Takes gauges that a cluster shows of its own nodes, by node: of which host each is, it does not say."""
+        for service, own in gauges.items():
+            self._gauges.extend(
+                {"host": "", "wall_s": wall_s, "service": service, "gauge": name, "value": value} for name, value in own.items()
+            )
 
     def newest_hosts(self, host: str) -> list[dict[str, Any]]:
         """The two newest readings of a host, older first, for the live display; fewer at first."""

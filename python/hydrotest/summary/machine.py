@@ -38,7 +38,9 @@ class Host(Row):
     """A host of the experiment."""
 
     name: str = Field(description="Its name in the experiment.")
-    connect: Literal["local", "netns", "ssh", "command"] = Field(description="How it is reached.")
+    connect: Literal["local", "netns", "ssh", "command", "exporter", "prometheus"] = Field(
+        description="How it is reached, or who reads its counters."
+    )
     cores: Number = Field(description="Cores.")
     memory_bytes: Count = Field(description="Memory.")
     kernel: str | None = Field(None, description="Release of its Linux kernel.")
@@ -48,6 +50,9 @@ class Host(Row):
     machine_cores: Number | None = Field(None, description="For an emulated host: the cores of the machine that emulates it.")
     dirty_pages_bounded: bool | None = Field(
         None, description="For an emulated disk: false if the kernel does not bound the pages that wait for it."
+    )
+    every_s: Number | None = Field(
+        None, description="For a host of a cluster that is there already, which is only looked at: the time between two readings."
     )
     ceilings: Ceilings = Field(description="The most that its resources give.")
 

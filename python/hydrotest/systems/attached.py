@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 from hydrotest.errors import BadInputError, TrialFailedError
-from hydrotest.hosts.base import Host
+from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
 from hydrotest.hosts.secrets import authorities, file_text
 from hydrotest.spec.attach import ClientSecurity
@@ -66,6 +66,18 @@ class ClusterFacts:
                 "counts": self.counts, "behind": self.behind, "offline": self.offline}  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a cluster shows of itself while it is watched."""
+
+    behind: int
+    """As in `ClusterFacts`."""
+    gauges: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Gauges by broker or node, named as those that hydrotest's own exporters show."""
+    unknown: str | None = None
+    """Why there are none."""
+
+
 class AttachedSystem(System):
     """A cluster that is there already: nothing of it is started, configured or stopped."""
 
@@ -96,13 +108,29 @@ class AttachedSystem(System):
             raise BadInputError(f"{self.name} at {', '.join(self.endpoints)} cannot be used from {asker.name}: {error.message}",
                                 "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
 
+    async def check_alone(self, asker: Host, own: str | None = None) -> None:
+        """Raises `BadInputError` where another run of hydrotest is under way: both together would exceed what is allowed. `own`:
+        what this run's canary writes to."""
+        found = [name for name in await self.others(asker) if name != own]
+        if found:
+            raise BadInputError(f"another run of hydrotest is under way on {self.name}: {', '.join(found)}",
+                                "Wait until it has ended, or end it with `hydrotest stop`.")  # fmt: skip
+
     @abstractmethod
     async def _ask(self, asker: Host) -> ClusterFacts:
         """What it says of itself. Raises `TrialFailedError` where it does not answer, `BadInputError` where a node is out of reach."""
 
+    async def others(self, asker: Host) -> list[str]:
+        """What the canaries of other runs of hydrotest write to that are under way there."""
+        return list(await ask(asker, "query", {self.name: {"query": "others", "cluster": self._access.wire()}}))
+
+    def looking(self) -> dict[str, Any]:
+        """The settings of `hydrotest-node look`."""
+        return {self.name: {"cluster": self._access.wire()}}
+
     @abstractmethod
-    async def look(self, asker: Host) -> int:
-        """How much is behind or away now (`ClusterFacts.behind`). Raises `TrialFailedError` where it does not answer."""
+    def seen(self, looked: Mapping[str, Any]) -> Look:
+        """What a look shows (the event `looked`)."""
 
     @property
     def data_center(self) -> str | None:
@@ -115,6 +143,7 @@ class AttachedSystem(System):
             self.facts = self.facts or found
         assert self.facts is not None
         check_whole(self.facts)
+        await self.check_alone(self.askers[0])
         say(f"{self.name}: {len(self.facts.nodes)} nodes are there")
 
     def ready(self) -> list[Ready]:

@@ -75,8 +75,8 @@ class Placement:
     on_death: OnDeath
 
     def at(self, names: Sequence[str]) -> list[Host]:
-        """Hosts by name."""
-        return [self.hosts[name] for name in names]
+        """Hosts by name; those on which nothing runs are left out."""
+        return [self.hosts[name] for name in names if name in self.hosts]
 
     def askers(self, system: str) -> list[Host]:
         """The hosts from which load comes on a system, each once."""

@@ -40,8 +40,9 @@ class NoRoom:
 
 @dataclass(frozen=True)
 class NotSampled:
-    """The hosts were not sampled at the limit."""
+    """The hosts were not sampled at the limit: all, or these."""
 
+    hosts: tuple[str, ...] = ()
     code: Literal["not-sampled"] = "not-sampled"
 
 
@@ -57,7 +58,40 @@ class Unseen:
     """The limit is that of systems whose hosts were not seen: what binds inside them is not known."""
 
     systems: tuple[str, ...]
+    gauges: int = 0
+    """Gauges that the system shows of itself, none of which was full."""
     code: Literal["unseen"] = "unseen"
+
+
+@dataclass(frozen=True)
+class HostsUnseen:
+    """What these systems show of themselves is all that is known of them: what their hosts used was not seen."""
+
+    systems: tuple[str, ...]
+    code: Literal["hosts-unseen"] = "hosts-unseen"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How hosts were seen that nothing was tried on, and the resources of which it is not known how much they give."""
+
+    hosts: tuple[str, ...]
+    by: str
+    """How they are reached, or who reads their counters (`connect`)."""
+    every_s: float
+    no_ceiling: tuple[str, ...]
+    code: Literal["seen"] = "seen"
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """These hosts are read too seldom for windows of this length."""
+
+    hosts: tuple[str, ...]
+    every_s: float
+    window_s: float
+    needed_s: float
+    code: Literal["sparse"] = "sparse"
 
 
 @dataclass(frozen=True)
@@ -343,9 +377,9 @@ class Against:
 
 
 Cause = (
-    NoRoom | NotSampled | NothingCompleted | Unseen | MachineFull | NearCeiling | FullInside | NothingNear | Provable | Together | InFlight | Doubled
-    | NotSqueezed | NotTried | Collapsed | NotSeparated | Unthrottled | HadRoom | LowerBound | RoomLeft | ObjectiveMissed | Binds | Relieved
-    | NothingMoves | AlsoFull | NoGauge | Doubt | Against
+    NoRoom | NotSampled | NothingCompleted | Unseen | HostsUnseen | Seen | Sparse | MachineFull | NearCeiling | FullInside | NothingNear
+    | Provable | Together | InFlight | Doubled | NotSqueezed | NotTried | Collapsed | NotSeparated | Unthrottled | HadRoom | LowerBound
+    | RoomLeft | ObjectiveMissed | Binds | Relieved | NothingMoves | AlsoFull | NoGauge | Doubt | Against
 )  # fmt: skip
 """The reasons of a verdict; several in a row make one explanation."""
 

@@ -46,7 +46,7 @@ class Gauged:
 
 def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed: Collection[str] | None = None) -> list[Gauged]:
     """What the gauges of each service showed over some windows (trial, begin, end; wall time); `needed`: only
-    services on these hosts."""
+    services on these hosts, and nodes that a cluster shows of itself, whose hosts are not known."""
     frames = []
     for trial, begin, end in windows:
         samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
@@ -63,7 +63,7 @@ def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed
             own = own.join(other, on=["trial", "host", "service", "wall_s"]).with_columns(pl.col("value") * pl.col("times"))
         for (host, service), readings in own.group_by("host", "service", maintain_order=True):
             value = _read(limit, readings)
-            if value is not None and (needed is None or host in needed):
+            if value is not None and (needed is None or not host or host in needed):
                 found.append(Gauged(limit, str(host), str(service), value))
     return found
 

@@ -14,6 +14,9 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 
+READINGS_MIN = 4
+"""Readings of a host that it takes to know its use, where they are not taken each second."""
+
 Window = tuple[Trial, float, float]
 """A trial with begin and end, wall time."""
 
@@ -36,7 +39,9 @@ def uses_in(
     for host in (host for host in hosts if host["name"] in stated):
         frames = [trial_host_rates(run, trial, host["name"], begin, end) for trial, begin, end in windows]
         frames = [frame for frame in frames if not frame.is_empty()]
-        if frames:
+        # Between so many readings there is one interval less.
+        least = READINGS_MIN - 1 if host.get("every_s") else 1
+        if sum(map(len, frames)) >= least:
             uses += resource_uses(host["name"], pl.concat(frames, how="diagonal"), host["ceilings"])
     kept = [use for use in uses if needed is None or not set(stated[use.host]).isdisjoint(needed)]
     return kept + _machine_use(uses, hosts)

@@ -10,6 +10,7 @@ from typing import Any
 from hydrotest.analysis.bottleneck.gauges import gauged
 from hydrotest.analysis.bottleneck.outcome import squeezed
 from hydrotest.analysis.bottleneck.proof import proven
+from hydrotest.analysis.bottleneck.seen import seen_by
 from hydrotest.analysis.bottleneck.suspicion import bound_by
 from hydrotest.analysis.bottleneck.windows import uses_in
 from hydrotest.analysis.limits.decided import Decided
@@ -32,7 +33,7 @@ from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit as LimitRow
-from hydrotest.verdicts.binding import BoundBy, Kind, NothingCompleted, Unseen
+from hydrotest.verdicts.binding import BoundBy, HostsUnseen, Kind, NothingCompleted, Unseen
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
 
@@ -158,8 +159,13 @@ class Limits:
         internals = gauged(self.run, windows, needed)
         found = bound_by(uses, lacks if stopped_by == "generator" else [], stopped_by, internals)
         using = {name for m in trials for name in self.experiment.workloads[m.load.workload].uses}
-        unseen = tuple(name for name, system in attached(self.experiment).items() if name in using and not system.hosts)
-        return replace(found, because=(Unseen(unseen),)) if unseen and found.kind == Kind.UNKNOWN else found
+        there = {name: system for name, system in attached(self.experiment).items() if name in using}
+        unseen = tuple(name for name, system in there.items() if not system.hosts)
+        if unseen and found.kind == Kind.UNKNOWN:
+            return replace(found, because=(Unseen(unseen, len(internals)),))
+        if unseen:
+            return replace(found, because=(*found.because, HostsUnseen(unseen))) if found.kind == Kind.SYSTEM else found
+        return replace(found, because=(*found.because, *seen_by(there, self.hosts, uses, windows)))
 
     def proven(self, index: int, workload: str, suspicion: BoundBy, generators: Sequence[str], stopped_by: str | None = None) -> BoundBy:
         """The verdict after what squeezes showed. `generators`: hosts of nothing else. `stopped_by`: where the limit may be below what

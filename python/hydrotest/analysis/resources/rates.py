@@ -40,8 +40,12 @@ SIGNS = [
 expression."""
 
 
+EDGE_S = 0.5
+"""By so much a reading's time may be outside a window: it is taken once a second."""
+
 RATES = [
     pl.col("wall_s"),
+    pl.col("wall_s").shift().alias("since_s"),
     (pl.sum_horizontal(*CPU_BUSY).diff() / 1e6 / pl.col("wall_s").diff()).alias("cpu_cores"),
     (_per_s("cpu_steal_us") / 1e6).alias("steal_cores"),
     (_per_s("cpu_iowait_us") / 1e6).alias("iowait_cores"),
@@ -152,8 +156,10 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
 def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, end_s: float) -> pl.DataFrame:
     """A host's rates inside a window."""
     rates = read_host_rates(run.folder_of(trial), host)
-    # A reading covers the second before it.
-    return rates if rates.is_empty() else rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 0.5))
+    if rates.is_empty():
+        return rates
+    # A reading covers the time since the one before it.
+    return rates.filter((pl.col("since_s") > start_s - EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S)).drop("since_s")
 
 
 def summarise(rates: pl.DataFrame) -> HostUsage | None:

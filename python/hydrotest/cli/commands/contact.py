@@ -24,7 +24,7 @@ def check_with_contact(experiment: Path, hosts: Path | None, as_json: bool) -> i
         print_json({**plan_data(spec, experiment), "contact": [one.data() for one in contact.facts], "hash": contact.digest})
         return EXIT_DONE
     print_plan(spec, experiment)
-    for line in contact_lines(spec, contact.facts):
+    for line in contact_lines(spec, contact):
         print(line)
     print(f"to run it: hydrotest run {experiment} --yes {contact.digest}")
     return EXIT_DONE

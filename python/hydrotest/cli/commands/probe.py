@@ -183,7 +183,7 @@ def probe(cluster: str, asked: Asked, write: Path | None, out: Path | None, yes:
         text = made.text(nodes)
         contact = _contact(made, text)
         console = err_console()
-        for line in (*contact_lines(made.experiment(text), contact.facts), f"it takes about {show_duration(duration_s(asked.time))}"):
+        for line in (*contact_lines(made.experiment(text), contact), f"it takes about {show_duration(duration_s(asked.time))}"):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         if write is not None:
             write_whole(write, text)

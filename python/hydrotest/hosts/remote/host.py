@@ -89,6 +89,12 @@ class RemoteHost(Reached):
         self._is_claimed = True
         self._facts = await facts_of(self, hub.hello.arch)
 
+    async def reopen(self) -> None:
+        await self.close()
+        # The folder is claimed anew: the hub that had it is gone, at the latest with its lease.
+        await self.prepare()
+        self._reopened.set()
+
     async def leave(self) -> str | None:
         """Removes the run's folder and gives the host up. Returns the problem, if any."""
         problem = None

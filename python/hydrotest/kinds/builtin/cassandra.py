@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.kinds.internal import Internal
+from hydrotest.kinds.internal import Internal, Theirs
 from hydrotest.kinds.ref import Ref
 from hydrotest.kinds.system import SystemKind
 from hydrotest.kinds.workload import StockTool, WorkloadKind
@@ -27,6 +27,15 @@ LIMITS = (
              "concurrent_writes", CASSANDRA_DOCS + "concurrent_writes", unit=""),
 )  # fmt: skip
 
+# Names of DataStax's metric collector (MCAC).
+EXPORTED = tuple(
+    Theirs("mcac_thread_pools_pending_tasks", f'cassandra_pending_tasks{{pool="{ours}"}}', {"pool_name": theirs})
+    for ours, theirs in {
+        "Native-Transport-Requests": "native_transport_requests", "MutationStage": "mutation_stage", "ReadStage": "read_stage",
+        "MemtableFlushWriter": "memtable_flush_writer",
+    }.items()
+)  # fmt: skip
+
 KINDS = (
     SystemKind(
         name="cassandra",
@@ -36,6 +45,7 @@ KINDS = (
         services=r"cassandra-\d+$",
         bundles=(Ref("hydrotest.systems.fetch:CASSANDRA"), Ref("hydrotest.systems.fetch:STRESS"), Ref("hydrotest.systems.fetch:EXPORTER")),
         limits=LIMITS,
+        exported=EXPORTED,
         advice={
             "cpu": ("add cores or nodes: writes and cached reads are bound by CPU before anything else", HARDWARE),
             "disk": ("give the nodes faster disks, and the commit log one of its own", HARDWARE),

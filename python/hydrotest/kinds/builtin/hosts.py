@@ -10,4 +10,6 @@ KINDS = (
     HostKind("netns", Ref("hydrotest.spec.hosts:NetnsHost"), Ref("hydrotest.hosts.catalogue:emulated_hosts")),
     HostKind("ssh", Ref("hydrotest.spec.hosts:SshHost"), Ref("hydrotest.hosts.remote.make:remote_hosts")),
     HostKind("command", Ref("hydrotest.spec.hosts:CommandHost"), Ref("hydrotest.hosts.remote.make:remote_hosts")),
+    HostKind("exporter", Ref("hydrotest.spec.monitored:ExporterHost"), Ref("hydrotest.hosts.monitored.make:monitored_hosts")),
+    HostKind("prometheus", Ref("hydrotest.spec.monitored:PrometheusHost"), Ref("hydrotest.hosts.monitored.make:monitored_hosts")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.kinds.internal import Internal
+from hydrotest.kinds.internal import Internal, Theirs
 from hydrotest.kinds.ref import Ref
 from hydrotest.kinds.system import SystemKind
 from hydrotest.kinds.workload import StockTool, WorkloadKind
@@ -29,7 +29,20 @@ LIMITS = (
     Internal("seconds of flushes a second", "kafka_log_flushes_total", "growth", "above", 0.9, "log.flush.interval.messages",
              KAFKA_DOCS + "log.flush.interval.messages", 1e-3, times="kafka_log_flush_mean_ms",
              remedy="leave it unset, so that the system decides when to flush, or give the log a faster disk"),
+    # Of brokers that are there already: shares as their exporter has them, over half a minute or more.
+    Internal("request handlers idle, smoothed", "kafka_request_handlers_idle_share", "mean", "below", 0.3, "num.io.threads",
+             KAFKA_DOCS + "num.io.threads"),
+    Internal("network threads idle, smoothed", "kafka_network_threads_idle_share", "mean", "below", 0.3, "num.network.threads",
+             KAFKA_DOCS + "num.network.threads"),
 )  # fmt: skip
+
+# Names by the rules of Strimzi, which many jmx_exporters of brokers follow. `broker…` is there since Kafka 4.2 (KIP-1207).
+EXPORTED = (
+    Theirs("kafka_server_kafkarequesthandlerpool_brokerrequesthandleravgidle_percent", "kafka_request_handlers_idle_share"),
+    Theirs("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", "kafka_request_handlers_idle_share"),
+    Theirs("kafka_network_socketserver_networkprocessoravgidle_percent", "kafka_network_threads_idle_share"),
+    Theirs("kafka_server_replicamanager_underreplicatedpartitions", "kafka_under_replicated_partitions"),
+)
 
 KINDS = (
     SystemKind(
@@ -40,6 +53,7 @@ KINDS = (
         services=r"kafka-\d+$",
         bundles=(Ref("hydrotest.systems.fetch:KAFKA"), Ref("hydrotest.systems.fetch:EXPORTER")),
         limits=LIMITS,
+        exported=EXPORTED,
         advice={
             "cpu": ("give the brokers more cores, or fewer and larger requests (`linger`, `batch_size`)", f"{DOCS}#producerconfigs_linger.ms"),
             "disk": ("give the brokers faster disks, or several (`log.dirs`), or compress", f"{DOCS}#diskandfs"),

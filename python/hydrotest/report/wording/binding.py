@@ -31,6 +31,10 @@ COUNTED = {
 """Of what the shares of services are."""
 
 
+READERS = {"exporter": "node_exporter", "prometheus": "Prometheus"}
+"""Who reads the counters of hosts, where that is not hydrotest."""
+
+
 def worded(bound: b.BoundBy) -> b.BoundBy:
     """The verdict with its texts."""
     there = explained(bound.because)
@@ -83,10 +87,18 @@ def cause_words(cause: b.Cause) -> str:
     match cause:
         case b.NoRoom(lacks):
             return f"it had no headroom: {lacks_words(lacks)}"
-        case b.NotSampled():
-            return "the hosts were not sampled at the limit"
-        case b.Unseen(systems):
-            return f"the generator had room: it is {' and '.join(systems)}; what binds inside was not seen, since its hosts are not in the experiment"
+        case b.NotSampled(hosts):
+            return "the hosts were not sampled at the limit" if not hosts else f"nothing was seen of {_and(hosts)} at the limit"
+        case b.Unseen(systems, gauges):
+            own = f" ({gauges} gauges that it shows of itself were not full)" if gauges else ""
+            return f"the generator had room: it is {_and(systems)}{own}; what binds inside was not seen, since its hosts are not in the experiment"
+        case b.HostsUnseen(systems):
+            return f"what the hosts of {_and(systems)} used was not seen, since they are not in the experiment"
+        case b.Seen(hosts, by, every_s, no_ceiling):
+            unknown = f", and how much {_and(no_ceiling)} can give is not known" if no_ceiling else ""
+            return f"{_and(hosts)}: seen by {READERS.get(by, 'hydrotest')} every {every_s:g} s; nothing was tried there{unknown}"
+        case b.Sparse(hosts, every_s, window_s, needed_s):
+            return f"{_and(hosts)}: read every {every_s:g} s only, so that use is known in windows of {needed_s:g} s; these have {window_s:g} s"
         case b.NothingCompleted():
             return "nothing was completed without a rate limit"
         case b.MachineFull(usage):
@@ -154,6 +166,10 @@ def cause_words(cause: b.Cause) -> str:
             return doubt_words(cause)
         case b.Against():
             return against_words(cause)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def doubt_words(doubt: b.Doubt) -> str:

@@ -15,11 +15,12 @@ from pathlib import Path
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.catalogue import make_host_pool
-from hydrotest.hosts.clocks import Comparison
+from hydrotest.hosts.monitored.source import Known
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.owned import Leftover, Owned, leftovers
+from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.run.trials.guard import Watch
 from hydrotest.run.workloads.own import OwnThings
@@ -47,6 +48,8 @@ class Contact:
 
     facts: tuple[ClusterFacts, ...]
     digest: str
+    machines: Mapping[str, Known]
+    """Those that somebody else monitors."""
 
 
 async def make_contact(experiment: Experiment, text: str) -> Contact:
@@ -60,10 +63,11 @@ async def make_contact(experiment: Experiment, text: str) -> Contact:
             facts = [await _contact(system) for system in _systems(experiment, site.hosts).values()]
             for one in facts:
                 _check_room(experiment, one)
+            machines = {name: await source.known() for name, source in site.sources.items()}
         finally:
             await site.clear()
     named = [(one.system, one.identity, sorted(node.address for node in one.nodes)) for one in facts]
-    return Contact(tuple(facts), hashlib.sha256(json.dumps([text, named]).encode()).hexdigest()[:DIGITS])
+    return Contact(tuple(facts), hashlib.sha256(json.dumps([text, named]).encode()).hexdigest()[:DIGITS], machines)
 
 
 def _systems(experiment: Experiment, hosts: Mapping[str, Host]) -> dict[str, AttachedSystem]:
@@ -119,6 +123,7 @@ def check_hours(experiment: Experiment, now: datetime) -> None:
 async def _contact(system: AttachedSystem) -> ClusterFacts:
     found = [await system.contact(asker) for asker in system.askers]
     check_whole(found[0])
+    await system.check_alone(system.askers[0])
     return found[0]
 
 
@@ -137,9 +142,10 @@ def _copies(experiment: Experiment, system: str) -> int:
 
 
 async def guard_attached(
-    experiment: Experiment, systems: Mapping[str, System], run: str, listener: Listener, teardown: Teardown, clocks: Comparison
+    experiment: Experiment, systems: Mapping[str, System], run: str, listener: Listener, teardown: Teardown, sampling: Sampling
 ) -> Guarded | None:
-    """Watches the cluster of an experiment that is there already, and notes what is made in it; None without one.
+    """Watches the cluster of an experiment that is there already, and notes what is made in it; None without one. `sampling` takes
+    what it shows of itself.
 
     Raises `GuardBreachedError` where it is not fit for load.
     """
@@ -156,10 +162,10 @@ async def guard_attached(
 
         teardown.add(f"closing the list of what was made in {name}", close)
         teardown.add(f"removing what was made in {name}", partial(own.clear, asker, system.cluster))
-        watch = Watch(system, asker, spec.guard, partial(_allowed_now, spec))
+        watch = Watch(system, asker, spec.guard, partial(_allowed_now, spec), sampling.looked)
         teardown.add(f"ending the guard of {name}", watch.end)
         listener.phase(f"watching {name} alone for {spec.guard.baseline:.0f} s")
-        await watch.begin(clocks, own, run, _copies(experiment, name))
+        await watch.begin(sampling.clocks, own, run, _copies(experiment, name))
         worst = max(watch.baseline.p99_ms, default=None)
         listener.say(f"{name} before any load: p99 of a few requests a second {'unknown' if worst is None else f'{worst:.1f} ms'}")
         return Guarded(watch, own)

@@ -28,18 +28,20 @@ from hydrotest.hosts.java import find_java, java_major
 from hydrotest.report.wording.summary import worded
 from hydrotest.run.lifecycle.attached import guard_attached
 from hydrotest.run.lifecycle.events import Listener, Planned
+from hydrotest.run.lifecycle.recovery import Recovery
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
 from hydrotest.run.lifecycle.startup import (
     check_memory_there,
     linked_hosts,
     remove_data,
+    spared_hosts,
     start_systems,
     watch_connections,
     watch_services,
     watched_clocks,
 )
-from hydrotest.run.lifecycle.survey import seen_host, survey
+from hydrotest.run.lifecycle.survey import monitored_host, seen_host, survey
 from hydrotest.run.lifecycle.teardown import Teardown, each
 from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
@@ -159,7 +161,8 @@ class Controller:
 
         def on_loss(host: str, why: str) -> None:
             self.folder.journal("connection lost", host=host, how=why)
-            if not died.done() and not self._is_measured:
+            is_spared = self.runner is not None and self.runner.recovery is not None and self.runner.recovery.spares(host)
+            if not died.done() and not self._is_measured and not is_spared:
                 died.set_result(why)
 
         watch_connections(self.site, self.teardown, on_loss)
@@ -176,7 +179,10 @@ class Controller:
         ]
         self._write_environment()
         links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
-        sampling = Sampling(self.site.hosts, self.listener, links, linked_hosts(self.experiment), only_seen(self.experiment))
+        spared = spared_hosts(self.experiment, self.systems, self.site.hosts)
+        sampling = Sampling(
+            self.site.hosts, self.listener, links, linked_hosts(self.experiment), only_seen(self.experiment), self.site.sources, spared
+        )
         self.teardown.add("stopping the samplers", sampling.stop)
         clocks = watched_clocks(self.site, self.teardown, self.experiment)
         sampling.clocks = await clocks.compare()
@@ -184,7 +190,8 @@ class Controller:
         await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1, clocks=clocks)
-        guarded = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling.clocks)
+        self.runner.recovery = Recovery(self.site.hosts, sampling, self.listener, spared)
+        guarded = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling)
         if guarded is not None:
             watch = guarded.watch
             self.runner.breached, self._own, self._ends_s = watch.breached, guarded.own, watch.ends_s
@@ -197,6 +204,9 @@ class Controller:
         loaded = {name: host for name, host in self.site.hosts.items() if name not in seen}
         hosts = await survey(self.experiment.hosts, loaded, self.run_id, self.listener.say, self.listener.warn)
         hosts += [await seen_host(self.site.hosts[name], self.experiment.hosts[name].connect) for name in sorted(seen)]
+        hosts += [
+            monitored_host(name, self.experiment.hosts[name].connect, await source.known()) for name, source in self.site.sources.items()
+        ]
         self.environment = {
             "hosts": hosts, "systems": [], "overhead": None,
             "versions": {"hydrotest": __version__, "python": platform.python_version(), "java": self._java()},

@@ -9,18 +9,21 @@ from contextlib import AsyncExitStack
 from itertools import permutations
 from pathlib import Path, PurePath
 
-from hydrotest.errors import HydrotestError, MissingToolError, TrialFailedError
+from hydrotest.errors import BadInputError, HydrotestError, MissingToolError, TrialFailedError
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.clocks import ClockOffset, clock_offset
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import Patience
+from hydrotest.hosts.monitored.make import source_of
 from hydrotest.hosts.node import Node
 from hydrotest.hosts.remote.host import RemoteHost
 from hydrotest.hosts.remote.make import known_hosts
 from hydrotest.hosts.remote.ssh import meaning_of
 from hydrotest.run.lifecycle.doctor import DISK_MIN, MEMORY_MIN, OPEN_FILES_MIN, Finding
+from hydrotest.spec.fleet_file import Machine
 from hydrotest.spec.hosts import CommandHost, SshHost
+from hydrotest.spec.monitored import Monitored
 from hydrotest.units import show_bytes
 
 RUN = "hydrotest-doctor"
@@ -33,8 +36,25 @@ LIMITS = PurePath("/proc/self/limits")
 SWAPS = PurePath("/proc/swaps")
 
 
-async def examine_fleet(specs: Mapping[str, SshHost | CommandHost]) -> list[Finding]:
-    """Does all checks on all machines at once. Nothing is started there, and nothing stays but `hydrotest-node`."""
+async def examine_fleet(fleet: Mapping[str, Machine]) -> list[Finding]:
+    """Does all checks on all machines at once. Nothing is started there, and nothing stays but `hydrotest-node`. Of those that
+    somebody else monitors, what is seen of them."""
+    specs = {name: one for name, one in fleet.items() if not isinstance(one, Monitored)}
+    seen = [_seen(name, one) for name, one in fleet.items() if isinstance(one, Monitored)]
+    return [*await asyncio.gather(*seen), *await _examine_reached(specs)]
+
+
+async def _seen(name: str, spec: Monitored) -> Finding:
+    try:
+        known = await source_of(name, spec).known()
+    except BadInputError as error:
+        return Finding(f"{name}, counters", "missing", error.message.removeprefix(f"{name}: "), error.hint)
+    gauges = f"{len(known.gauges)} gauges of its services" if known.gauges else "no gauge of its services"
+    has = f"{known.hardware.cores} cores, {show_bytes(known.hardware.memory_bytes)}"
+    return Finding(f"{name}, counters", "ok", f"every {known.every_s:g} s; {has}; {gauges}")
+
+
+async def _examine_reached(specs: Mapping[str, SshHost | CommandHost]) -> list[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         made = {name: RemoteHost(name, spec, f"{RUN}-{name}", known_hosts(name, spec, Path(folder))) for name, spec in specs.items()}
         try:

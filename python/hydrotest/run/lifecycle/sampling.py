@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from hydrotest.analysis.resources.rates import CPU_BUSY
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Counting, Host
 from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.hosts.monitored.source import Reading, Source
 from hydrotest.hosts.node import Node
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.store.samples import SampleBuffer
+from hydrotest.systems.attached import Look
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}
 NETWORK_WAYS = (("net_out_bytes", "lo_out_bytes"), ("net_in_bytes", "lo_in_bytes"))
@@ -37,21 +41,30 @@ class Sampling:
         links: Mapping[str, float | None] | None = None,
         linked: Collection[str] = (),
         seen: Collection[str] = (),
+        sources: Mapping[str, Source] | None = None,
+        spared: Collection[str] = (),
     ) -> None:
         """`links`: the ceiling of each host's link, bytes/s each way, where it is known. `linked`: hosts with a link to others.
-        `seen`: hosts whose counters are read, and on which nothing is measured."""
+        `seen`: hosts whose counters are read, and on which nothing is measured. `sources`: machines that others monitor.
+        `spared`: hosts whose sampler may end (`ended`); where another one does, all is lost."""
         self.buffer = SampleBuffer()
         self.clocks = Comparison()
         """The hosts' clocks; readings are stamped by the controller's."""
         self._links = links or {}
         self._linked = frozenset(linked)
         self._seen = frozenset(seen)
+        self._sources = sources or {}
         self._hosts = hosts
         self._listener = listener
         self._nodes: dict[str, Node] = {}
         self._drops: dict[str, Counting] = {}
+        self._timed: set[str] = set()
+        """Hosts that run the speed reference."""
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
+        self._spared = frozenset(spared)
+        self.ended: dict[str, str] = {}
+        """Why the sampler of a spared host has ended."""
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Resolved with the reason when a sampler has ended unasked, or can no longer be read."""
 
@@ -60,20 +73,52 @@ class Sampling:
         machines: set[str] = set()
         for name, host in self._hosts.items():
             # The speed of a machine is measured once, however many hosts it has.
-            speed_ms = None if host.machine in machines or name in self._seen else SPEED_MS
+            if host.machine not in machines and name not in self._seen:
+                self._timed.add(name)
             machines.add(host.machine)
-            own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": speed_ms}
-            node = await host.node("sample", SETTINGS | own)
-            self._nodes[name] = node
-            if (drops := await asyncio.to_thread(host.queue_drops)) is not None:
-                self._drops[name] = drops
+            await self._start(name, host)
+        for name, source in self._sources.items():
+            self._tasks.append(asyncio.create_task(source.follow(partial(self._add, name), self._listener.warn)))
+
+    async def restart(self, name: str) -> None:
+        """Samples a host again whose sampler has ended. Raises `RunFailedError` where it does not start."""
+        await self._start(name, self._hosts[name])
+        self.ended.pop(name, None)
+
+    async def _start(self, name: str, host: Host) -> None:
+        own = {"directory": str(host.data_directory), "emulated": host.emulated(), "speed_ms": SPEED_MS if name in self._timed else None}
+        node = await host.node("sample", SETTINGS | own)
+        self._nodes[name] = node
+        if (drops := await asyncio.to_thread(host.queue_drops)) is not None:
+            self._drops[name] = drops
+        try:
+            await node.expect("ready")
+        except TrialFailedError as error:
+            raise RunFailedError(
+                f"the sampler on {name} did not start: {error.message}", "`hydrotest doctor` shows what this machine lacks."
+            ) from error
+        self._tasks.append(asyncio.create_task(self._follow(name, node)))
+
+    async def collect(self, begin_s: float, end_s: float) -> None:
+        """Takes in what others have kept of a trial. What cannot be had is a warning: the trial itself is done."""
+        for name, source in self._sources.items():
             try:
-                await node.expect("ready")
+                for reading in await source.kept(begin_s, end_s):
+                    self._add(name, reading)
             except TrialFailedError as error:
-                raise RunFailedError(
-                    f"the sampler on {name} did not start: {error.message}", "`hydrotest doctor` shows what this machine lacks."
-                ) from error
-            self._tasks.append(asyncio.create_task(self._follow(name, node)))
+                self._listener.warn(f"{name} is not seen in this trial: {error.message}")
+
+    def looked(self, look: Look) -> None:
+        """Takes what a cluster that is there already shows of itself."""
+        self.buffer.add_gauges(time.time(), look.gauges)
+
+    def _add(self, name: str, reading: Reading) -> None:
+        """A reading whose time is the controller's."""
+        if reading["host"] and name in self._linked:
+            reading["host"] |= NOT_ON_THE_LINK
+        self.buffer.add(name, reading)
+        if reading["host"]:
+            self._show(name)
 
     async def watch(self, host: str, service: str, pid: int, gauges_url: str | None = None) -> None:
         """Follows a process tree under a service's name."""
@@ -102,18 +147,19 @@ class Sampling:
             while (event := await node.next_event(SILENCE)) is not None:
                 if event["event"] == "sample":
                     event["wall_s"] -= self.clocks.ahead_s(self._hosts[name])
-                    if name in self._linked:
-                        event["host"] |= NOT_ON_THE_LINK
                     if name in self._drops:
                         event["host"] |= await within(self._drops[name].read(), DROPS, f"the counter of {name}'s queues", "answer")
-                    self.buffer.add(name, event)
-                    self._show(name)
+                    self._add(name, event)
                 elif event["event"] == "failed":
                     raise RunFailedError(event["error"])
             reason = await node.exit_status_text()
         except Exception as error:  # noqa: BLE001 - see above
             reason = str(error) if isinstance(error, HydrotestError) else f"{type(error).__name__}: {error}"
-        if not self._stopping and not self.lost.done():
+        if self._stopping:
+            return
+        if name in self._spared:
+            self.ended[name] = reason
+        elif not self.lost.done():
             self.lost.set_result(f"the sampler on {name} is lost: {reason}")
 
     def _show(self, name: str) -> None:

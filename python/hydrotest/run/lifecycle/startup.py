@@ -19,7 +19,7 @@ from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.teardown import Teardown
-from hydrotest.spec.attach import only_seen
+from hydrotest.spec.attach import attached, only_seen
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
@@ -64,13 +64,15 @@ async def check_memory_there(experiment: Experiment, site: HostPool) -> None:
 
 
 def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str, str], None]) -> None:
-    """Calls `on_loss` with a host's name and the reason when it cannot be reached any more; until `teardown`.
+    """Calls `on_loss` with a host's name and the reason each time that it cannot be reached any more; until `teardown`.
 
     What runs there ends by itself, and nobody else can say so.
     """
 
     async def watch(host: Host) -> None:
-        on_loss(host.name, await host.until_lost())
+        while True:
+            on_loss(host.name, await host.until_lost())
+            await host.until_reopened()
 
     watching = [asyncio.create_task(watch(host)) for host in site.hosts.values()]
 
@@ -78,6 +80,15 @@ def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str
         return [str(error) for task in watching if (error := await cancelled(task)) is not None]
 
     teardown.add("watching the connections", stop)
+
+
+def spared_hosts(experiment: Experiment, systems: Mapping[str, System], hosts: Mapping[str, Host]) -> set[str]:
+    """Hosts of generators only, on machines of their own: their loss costs a trial. Beside a cluster that others use any loss ends
+    the run."""
+    if attached(experiment):
+        return set()
+    serving = {host.machine for system in systems.values() for host in system.hosts}
+    return {name for name, host in hosts.items() if host.machine and host.machine not in serving}
 
 
 def linked_hosts(experiment: Experiment) -> list[str]:

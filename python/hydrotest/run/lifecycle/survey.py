@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Any
 
 from hydrotest.errors import RunFailedError, TrialFailedError
@@ -12,6 +13,7 @@ from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
+from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.lifecycle.events import Silent, Warn
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import Placed
@@ -124,12 +126,38 @@ async def _one(host: Host, connect: str, run: str, neighbour: Host | None, is_fi
             "ceilings": {key: value for key, value in ceilings.items() if value is not None}}  # fmt: skip
 
 
+LINKS = PurePath("/sys/class/net")
+
+
 async def seen_host(host: Host, connect: str) -> dict[str, Any]:
     """A host of a cluster that others use, as in environment.json: what it has is counted, and nothing is tried."""
     facts, clock = await host.facts(), await clock_offset(host)
     return {"name": host.name, "connect": connect, "cores": facts.cores, "memory_bytes": facts.memory_bytes, "kernel": facts.kernel,
             "cpu_model": facts.cpu_model, "clock": asdict(clock), "disk_device": None,
-            "ceilings": {"cpu_cores": float(facts.cores), "memory_bytes": facts.memory_bytes}}  # fmt: skip
+            "every_s": 1.0, "ceilings": {"cpu_cores": float(facts.cores), "memory_bytes": facts.memory_bytes, **await _nominal_link(host)}}  # fmt: skip
+
+
+async def _nominal_link(host: Host) -> dict[str, float]:
+    """What the host's links are said to carry: nothing is sent to find out. What a virtual one says is not its speed."""
+    speeds = []
+    devices = (await host.get(PurePath("/proc/net/dev"))).decode().splitlines()[2:]
+    for name in (line.partition(":")[0].strip() for line in devices):
+        try:
+            if await host.size(LINKS / name / "device/uevent") is not None:
+                speeds.append(int((await host.get(LINKS / name / "speed")).decode()) * 1e6 / 8)
+        except (OSError, ValueError):  # one that is down cannot be read
+            continue
+    known = [speed for speed in speeds if speed > 0]
+    return {"network_bytes_per_s": sum(known)} if known else {}
+
+
+def monitored_host(name: str, connect: str, known: Known) -> dict[str, Any]:
+    """A machine that somebody else monitors, as in environment.json."""
+    has = known.hardware
+    link = {} if has.link_bytes_per_s is None else {"network_bytes_per_s": has.link_bytes_per_s}
+    return {"name": name, "connect": connect, "cores": has.cores, "memory_bytes": has.memory_bytes, "kernel": has.kernel,
+            "cpu_model": has.cpu_model, "clock": None, "disk_device": None, "every_s": known.every_s,
+            "ceilings": {"cpu_cores": float(has.cores), "memory_bytes": has.memory_bytes, **link}}  # fmt: skip
 
 
 def _neighbour(host: Host, linked: list[Host]) -> Host | None:

@@ -13,16 +13,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydrotest.errors import HydrotestError, RunFailedError
+from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.hosts.node import Node
 from hydrotest.load.native import RunningGenerator
 from hydrotest.report.wording.guard import breach_words
-from hydrotest.run.trials.canary import CANARIES
+from hydrotest.run.trials.canary import CANARIES, canary_name
 from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import Guard
-from hydrotest.systems.attached import AttachedSystem
+from hydrotest.systems.attached import AttachedSystem, Look
 from hydrotest.verdicts.guard import Breach, Breached
 
 BAD_SECONDS = 3
@@ -87,8 +88,10 @@ class CanarySeconds:
 class Watch:
     """The guard of one cluster."""
 
-    def __init__(self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: Callable[[], float]) -> None:
-        """`allowed_s`: how long load is allowed from the moment on at which it is called."""
+    def __init__(
+        self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: Callable[[], float], looked: Callable[[Look], None]
+    ) -> None:
+        """`allowed_s`: how long load is allowed from the moment on at which it is called; `looked`: takes each look."""
         self.baseline = Baseline()
         self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
         self.ends_s = math.inf
@@ -97,6 +100,9 @@ class Watch:
         self._host = host
         self._guard = guard
         self._allowed_s = allowed_s
+        self._looked = looked
+        self._looker: Node | None = None
+        self._unknown: str | None = None
         self._canary: RunningGenerator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._bad_seconds = 0
@@ -116,6 +122,8 @@ class Watch:
         await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
         self._tasks = [asyncio.create_task(self._guarded(self._follow())), asyncio.create_task(self._guarded(self._look()))]
         await asyncio.wait([self.breached], timeout=self._guard.baseline)
+        if not self.breached.done():
+            await self._system.check_alone(self._host, canary_name(self._system.name, run))  # one that began at the same moment
         self._is_baseline = False
         self.baseline.seconds = self._guard.baseline
         if self.breached.done():
@@ -127,14 +135,14 @@ class Watch:
     def data(self) -> dict[str, Any]:
         """The cluster, and how it was before any load, as in environment.json."""
         assert self._system.facts is not None
-        return {**self._system.facts.data(), "baseline": self.baseline.data()}
+        return {**self._system.facts.data(), "baseline": self.baseline.data(), "gauges_unknown": self._unknown}
 
     async def end(self) -> list[str]:
         """Ends the watch. Returns the problems."""
         for task in self._tasks:
             await cancelled(task)
-        problem = None if self._canary is None else await self._canary.node.close()
-        return [] if problem is None else [problem]
+        nodes = [self._canary.node if self._canary is not None else None, self._looker]
+        return [problem for node in nodes if node is not None and (problem := await node.close()) is not None]
 
     def _breach(self, breach: Breach) -> None:
         if not self.breached.done():
@@ -171,10 +179,11 @@ class Watch:
 
     async def _look(self) -> None:
         """Asks the cluster how its copies and disks are."""
+        self._looker = looker = await self._host.node("look", self._system.looking())
         bad, number, heard_s = 0, 0, time.monotonic()
         while True:
             try:
-                behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+                behind, disks = await within(self._ask(looker, number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
             except HydrotestError:
                 # One that is elected, or restarted, may not answer for a moment.
                 if time.monotonic() - heard_s >= SILENT_S:
@@ -195,11 +204,18 @@ class Watch:
             number += 1
             await asyncio.sleep(LOOK_S)
 
-    async def _ask(self, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def _ask(self, looker: Node, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
         if with_disks:
             facts = await self._system.contact(self._host)
             return facts.behind, facts.free_share
-        return await self._system.look(self._host), None
+        await looker.command("report")
+        looked = (await looker.expect("looked", HEARD))["result"]
+        if "error" in looked:
+            raise TrialFailedError(looked["error"])
+        look = self._system.seen(looked)
+        self._unknown = look.unknown
+        self._looked(look)
+        return look.behind, None
 
     async def _until_late(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

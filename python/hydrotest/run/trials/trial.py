@@ -20,6 +20,7 @@ from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
 from hydrotest.report.wording.guard import breach_words
 from hydrotest.run.lifecycle.events import Listener, TrialStart
+from hydrotest.run.lifecycle.recovery import Recovery
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.teardown import each
 from hydrotest.run.trials.guard import breach_error
@@ -188,6 +189,8 @@ class TrialRunner:
     overhead: Overhead = field(default_factory=Overhead)
     next_number: int = 1
     clocks: Clocks = field(default_factory=Clocks)
+    recovery: Recovery | None = None
+    """Brings back hosts whose loss costs a trial only."""
     breached: asyncio.Future[Breach] | None = None
     """Resolved when a cluster that others use is no longer as its owner wants it."""
 
@@ -218,6 +221,8 @@ class TrialRunner:
             begun.set()
 
         async def body() -> list[Load]:
+            if self.recovery is not None:
+                await self.recovery.restore()
             for part in parts:
                 if part.set_up is not None:
                     await part.set_up()
@@ -263,6 +268,10 @@ class TrialRunner:
         death: str | None = None
         try:
             loads = await self._unless_dead(body())
+            if self.sampling.ended:
+                name, why = next(iter(self.sampling.ended.items()))
+                raise TrialFailedError(f"{name} is lost: {why}")
+            await self.sampling.collect(prepared, time.time())
         except TrialFailedError as error:
             reason = error.message
             # A service's death shows first as its clients' failure; its supervisor needs time to report it.

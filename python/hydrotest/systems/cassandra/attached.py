@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login
 from hydrotest.hosts.secrets import secret_text
-from hydrotest.spec.attach import Secret
 from hydrotest.spec.cassandra import Cassandra, CassandraSecurity
 from hydrotest.spec.choice import narrowed
-from hydrotest.systems.attached import AttachedSystem, ClusterFacts, NodeFacts, client_access
+from hydrotest.spec.secret import Secret
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Look, NodeFacts, client_access
 
 
 def access(spec: Cassandra) -> Cluster:
@@ -31,8 +32,15 @@ class AttachedCassandra(AttachedSystem):
     def __init__(self, spec: Cassandra, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
         super().__init__(access(spec), askers, seen)
 
-    async def look(self, asker: Host) -> int:
-        return (await self._ask(asker)).behind
+    def looking(self) -> dict[str, Any]:
+        return {"cassandra": {"cluster": self._access.wire(), "data_center": self.data_center}}
+
+    def seen(self, looked: Mapping[str, Any]) -> Look:
+        gauges = {
+            f"cassandra {node}": {f'cassandra_pending_tasks{{pool="{pool}"}}': float(tasks) for pool, tasks in pools.items()}
+            for node, pools in looked["pools"].items()
+        }
+        return Look(looked["behind"], gauges, looked["unknown"])
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         found = await ask(asker, "query", {"cassandra": {"query": "contact", "cluster": self._access.wire()}})

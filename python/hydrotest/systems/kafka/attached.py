@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login
 from hydrotest.hosts.secrets import secret_text
 from hydrotest.spec.kafka import Kafka, KafkaSecurity
-from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, NodeFacts, client_access
+from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, Look, NodeFacts, client_access
 
 
 def access(spec: Kafka) -> Cluster:
@@ -29,8 +30,8 @@ class AttachedKafka(AttachedSystem):
     def __init__(self, spec: Kafka, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
         super().__init__(access(spec), askers, seen)
 
-    async def look(self, asker: Host) -> int:
-        return int((await ask(asker, "query", {"kafka": {"query": "brokers", "cluster": self._access.wire()}}))["behind"])
+    def seen(self, looked: Mapping[str, Any]) -> Look:
+        return Look(looked["behind"], {"kafka": {"kafka_under_replicated_partitions": looked["behind"]}})
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         found = await ask(asker, "query", {"kafka": {"query": "contact", "cluster": self._access.wire()}})
