@@ -93,13 +93,13 @@ def contact(fleet: Fleet, _: Path, times: int) -> Any:
     for name, host in HOSTS.items():
         machine = fleet.machines[host["to"]]
         cold, warm = [], []
-        for _ in range(times):
+        for _cold in range(times):
             subprocess.run(["rm", "-rf", str(machine.root / "home/alice/.cache")], check=True)
             cold.append(once({name: host}))
             warm.append(once({name: host}))
         found[host["to"]] = {"with upload, s": spread(cold), "without, s": spread(warm)}
     before = {name: machine.logins() for name, machine in fleet.machines.items()}
-    found["all three at once, s"] = spread([once(HOSTS) for _ in range(times)])
+    found["all three at once, s"] = spread([once(HOSTS) for _once in range(times)])
     # Jump also lets the way to beta through.
     found["logins a contact"] = {name: (machine.logins() - before[name]) / times for name, machine in fleet.machines.items()}
     once({"a": HOSTS["a"]}, nodes=20)

@@ -270,7 +270,9 @@ def prometheus(every_s: float, ahead_s: float) -> Answer:
         for one in parse(PAGE, NAMES):
             is_busy = one.name == "node_cpu_seconds_total" and one.labels == {"cpu": "0", "mode": "user"}
             values = [[at, str(one.value + (at if is_busy else 0.0))] for at in times]
-            result.append({"metric": {"__name__": one.name, **one.labels, "instance": "b2:9100", "job": "node"}, "values": values})
+            metric: dict[str, str] = {"__name__": one.name, "instance": "b2:9100", "job": "node"}
+            metric.update(one.labels)
+            result.append({"metric": metric, "values": values})
         return 200, json.dumps({"data": {"result": result}})
 
     return answer
@@ -318,7 +320,7 @@ def test_a_reading_counts_if_all_that_it_covers_is_in_the_window(tmp_path: Path)
     assert len(host_rates(read_samples(tmp_path, layout.HOST_SAMPLES), "k1")) == 6
 
 
-HOSTS = [
+HOSTS: list[dict[str, Any]] = [
     {"name": "k1", "connect": "exporter", "every_s": 1.0},
     {"name": "k2", "connect": "prometheus", "every_s": 15.0},
     {"name": "here", "connect": "local"},

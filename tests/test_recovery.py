@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hydrotest.errors import RunFailedError, TrialFailedError
-from hydrotest.run.lifecycle import recovery
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.recovery import WAITS_S, Recovery
 
@@ -43,7 +42,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(recovery.asyncio, "sleep", sleep)
+    monkeypatch.setattr("hydrotest.run.lifecycle.recovery.asyncio.sleep", sleep)
     return waited
 
 

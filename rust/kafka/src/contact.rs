@@ -49,7 +49,7 @@ pub fn others(access: &Access) -> Result<Vec<String>> {
     let metadata = access.open_any()?.call(&MetadataRequest::default().with_topics(None))?;
     let mut found: Vec<(String, i64)> = Vec::new();
     for topic in &metadata.topics {
-        let name = topic.name.as_ref().map(ToString::to_string).unwrap_or_default();
+        let name = topic.name.as_ref().map(|name| name.to_string()).unwrap_or_default();
         if error_name(topic.error_code).is_none() && name.starts_with(OWN_PREFIX) && name.ends_with(CANARY) {
             let written = written(access, &name)?;
             found.push((name, written));
@@ -104,7 +104,9 @@ impl Looking {
 /// Partitions with copies that are behind.
 pub fn behind(metadata: &MetadataResponse) -> usize {
     let partitions = metadata.topics.iter().flat_map(|topic| &topic.partitions);
-    partitions.filter(|one| one.isr_nodes.len() < one.replica_nodes.len()).count()
+    partitions
+        .filter(|one| one.isr_nodes.len() < one.replica_nodes.len())
+        .count()
 }
 
 /// Total and free bytes of each disk of a broker, or why that is not known: `unreachable`, where nobody answers at its

@@ -36,7 +36,9 @@ pub fn run() -> Result<(), String> {
                 if open.is_none() {
                     open = Some(LookingAtRing::open(&cluster, data_center.clone())?);
                 }
-                open.as_ref().map(LookingAtRing::look).ok_or_else(|| anyhow::anyhow!("not open"))
+                open.as_ref()
+                    .map(LookingAtRing::look)
+                    .ok_or_else(|| anyhow::anyhow!("not open"))
             })
         }
     };

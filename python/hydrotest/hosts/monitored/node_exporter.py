@@ -136,7 +136,7 @@ def read_hardware(series: Sequence[Series]) -> HostHardware:
 
 
 def _sum(by_name: dict[str, list[Series]], plain: _Plain, chosen: dict[str, Callable[[str], bool]]) -> int:
-    counts = chosen.get(plain.of or "", lambda _: True)
+    counts = chosen.get(plain.of or "", _every)
     values = [one.value for name in plain.theirs for one in by_name[name] if counts(one.labels.get("device", ""))]
     return round(sum(values) * plain.scale)
 
@@ -152,6 +152,10 @@ def _devices(by_name: dict[str, list[Series]]) -> dict[str, Callable[[str], bool
         return not name.startswith(VIRTUAL_DISKS) and not is_part
 
     return {"disk": is_disk, "lo": lambda name: name == "lo", "net": lambda name: _is_link(name) if plain else name != "lo"}
+
+
+def _every(_: str) -> bool:
+    return True
 
 
 def _is_link(name: str) -> bool:

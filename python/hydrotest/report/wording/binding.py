@@ -89,8 +89,8 @@ def cause_words(cause: b.Cause) -> str:
             return f"it had no headroom: {lacks_words(lacks)}"
         case b.NotSampled(hosts):
             return "the hosts were not sampled at the limit" if not hosts else f"nothing was seen of {_and(hosts)} at the limit"
-        case b.Unseen(systems, gauges):
-            own = f" ({gauges} gauges that it shows of itself were not full)" if gauges else ""
+        case b.Unseen(systems, shown):
+            own = f" ({shown} gauges that it shows of itself were not full)" if shown else ""
             return f"the generator had room: it is {_and(systems)}{own}; what binds inside was not seen, since its hosts are not in the experiment"
         case b.HostsUnseen(systems):
             return f"what the hosts of {_and(systems)} used was not seen, since they are not in the experiment"
