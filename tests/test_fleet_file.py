@@ -46,6 +46,16 @@ def files(tmp_path: Path, experiment: str = EXPERIMENT, fleet: str = FLEET) -> t
     return made
 
 
+def test_what_is_proven_in_the_lab_does_not_keep_a_file_from_a_fleet(tmp_path: Path) -> None:
+    squeezed = EXPERIMENT.replace("levels: {workload: ingest, rates: [1K]}", "isolated: {workloads: [ingest], squeeze: 60 s}")
+    file, fleet = files(tmp_path, squeezed)
+    run, document = load_experiment(file, fleet)
+    assert experiment_of(parse_document(document.text, file)) == run
+    file.write_text(squeezed.replace("cores: 0.5", "rack: r1"))
+    with pytest.raises(BadInputError):
+        load_experiment(file)
+
+
 def test_an_experiment_is_rehearsed_and_run_on_a_fleet_by_one_file(tmp_path: Path) -> None:
     file, fleet = files(tmp_path)
     rehearsed, _ = load_experiment(file)
