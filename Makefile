@@ -8,7 +8,7 @@ TOLD := --instafail --durations=25
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CARGO_TARGET_DIR
 
-.PHONY: demo test test-full test-fast test-real lint bench docs install wheel node-aarch64 tools build-tools browser-tools clean
+.PHONY: demo test test-full test-rare test-fast test-real lint bench docs install wheel node-aarch64 tools build-tools browser-tools clean
 
 demo: install ## build, fetch the systems, run the quickstart, print the answers and the report's path
 	$(BIN)/hydrotest doctor || true
@@ -19,7 +19,11 @@ test: lint test-fast test-real ## what every change must pass: at most 35 minute
 
 test-full: install ## the rest of the real tests: for whoever touches their subject, and before a release; at most 60 minutes
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest $(TOLD) -m "real and long"
+	$(BIN)/pytest $(TOLD) -m "real and long and not rare"
+
+test-rare: install ## on a virtual machine with a kernel, systemd and control groups of its own (Debian: apt-get install qemu-system-x86 debootstrap)
+	$(BIN)/hydrotest fetch kafka
+	$(BIN)/pytest $(TOLD) -m rare
 
 test-fast: install browser-tools ## Python and Rust without the real systems
 	cd rust && cargo test --locked --quiet
@@ -27,7 +31,7 @@ test-fast: install browser-tools ## Python and Rust without the real systems
 
 test-real: install ## a real test of each system and of each kind of test
 	$(BIN)/hydrotest fetch
-	$(BIN)/pytest $(TOLD) -m "real and not long"
+	$(BIN)/pytest $(TOLD) -m "real and not long and not rare"
 
 lint: install
 	$(BIN)/ruff check python tests benchmarks

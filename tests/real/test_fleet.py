@@ -150,7 +150,7 @@ def test_a_fleet_is_examined_before_a_run(fleet: Fleet, tmp_path: Path) -> None:
     findings = json.loads(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [one for one in findings if one["state"] == "missing"] == []
-    assert {one["name"] for one in findings} >= {"a, login", "b, Java", "j, clock", "network"}
+    assert {one["name"] for one in findings} >= {"a, login", "a, priority", "b, Java", "j, clock", "network"}
     # A host whose address is another's is not reached there.
     file.write_text(yaml.safe_dump({"hosts": {**HOSTS, "b": {**HOSTS["b"], "address": "10.214.3.99"}}}))
     done = fleet.run([str(HYDROTEST), "doctor", "--hosts", str(file), "--json"])
@@ -373,3 +373,50 @@ def test_a_host_that_cannot_be_reached_is_named_with_cause_and_remedy(fleet: Fle
     assert "a: " in said
     assert "Traceback" not in said
     assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+CACHE = "/home/alice/.cache"
+UNFIT = {
+    "not executable": (("mount", "-t", "tmpfs", "-o", "noexec,mode=777", "tmpfs", CACHE), "hydrotest-node does not run there"),
+    "full": (("mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "tmpfs", CACHE), "the disk of your home there is full"),
+}
+
+
+@pytest.mark.parametrize("why", UNFIT)
+def test_a_home_that_cannot_have_the_binary_is_named_with_cause_and_remedy(fleet: Fleet, tmp_path: Path, why: str) -> None:
+    mounted, cause = UNFIT[why]
+    alpha = fleet.machines["alpha"]
+    alpha.inside("mkdir", "-p", CACHE)
+    alpha.inside(*mounted)
+    try:
+        done = run(fleet, written(tmp_path, KAFKA))
+        said = " ".join(done.stderr.split())
+        assert done.returncode == 2, said
+        assert cause in said
+        assert "a: " in said
+    finally:
+        alpha.inside("umount", "-l", CACHE)
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+def test_a_host_without_java_is_named_before_anything_is_started(fleet: Fleet, tmp_path: Path) -> None:
+    hosts = {**HOSTS, "b": {**HOSTS["b"], "java_home": "/opt/nowhere"}}
+    done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, said
+    assert "b: /opt/nowhere there has no bin/java" in said
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+def test_a_login_that_chatters_does_no_harm(fleet: Fleet, tmp_path: Path) -> None:
+    """What a shell prints before our first byte is passed over."""
+    alpha = fleet.machines["alpha"]
+    alpha.inside("sh", "-c", "printf 'echo hello\\necho world >&2\\n' > /home/alice/.ssh/rc")
+    try:
+        fleet_file = tmp_path / "fleet.yaml"
+        fleet_file.write_text(yaml.safe_dump({"hosts": {"a": HOSTS["a"]}}))
+        done = fleet.run([str(HYDROTEST), "doctor", "--hosts", str(fleet_file), "--json"])
+        findings = {one["name"]: one["state"] for one in json.loads(done.stdout)}
+        assert findings["a, login"] == "ok"
+    finally:
+        alpha.inside("rm", "/home/alice/.ssh/rc")

@@ -88,7 +88,7 @@ async def _of_host(host: RemoteHost) -> list[Finding]:
         Finding(f"{host.name}, cores", "ok", f"{facts.cores}, {facts.cpu_model}"),
         _at_least(f"{host.name}, memory", facts.memory_bytes, MEMORY_MIN, "Give it more; brokers and nodes take more than that."),
     ]
-    checks = (_java, _disk, _open_files, _swap, _huge_pages, _clock)
+    checks = (_java, _disk, _open_files, _priority, _swap, _huge_pages, _clock)
     for one in await asyncio.gather(*(check(host) for check in checks)):
         found += [one] if one is not None else []
     return found
@@ -118,13 +118,29 @@ async def _disk(host: RemoteHost) -> Finding:
 
 
 async def _open_files(host: RemoteHost) -> Finding | None:
-    line = next((one for one in (await _text(host, LIMITS)).splitlines() if one.startswith("Max open files")), "")
-    words = line.split()
-    if len(words) < 5 or not words[4].isdigit() or int(words[4]) >= OPEN_FILES_MIN:
+    most = await _limit(host, "Max open files")
+    if most is None or most >= OPEN_FILES_MIN:
         return None
     return Finding(
-        f"{host.name}, open files", "warning", f"at most {words[4]}", f"Raise it there to {OPEN_FILES_MIN:,} (`ulimit -n`, limits.conf)."
+        f"{host.name}, open files", "warning", f"at most {most}", f"Raise it there to {OPEN_FILES_MIN:,} (`ulimit -n`, limits.conf)."
     )
+
+
+async def _priority(host: RemoteHost) -> Finding | None:
+    """What root would add: generators that go first where a JVM is busy beside them."""
+    if (await host.hub()).hello.uid == 0 or await _limit(host, "Max realtime priority") != 0:
+        return None
+    return Finding(
+        f"{host.name}, priority", "warning", "generators have no real-time priority there; beside a busy JVM they may wait for a core",
+        "Put them on a host of their own, or allow it: `USER - rtprio 10` in /etc/security/limits.d there.",
+    )  # fmt: skip
+
+
+async def _limit(host: RemoteHost, name: str) -> int | None:
+    """A soft limit of the processes there; None where there is none."""
+    line = next((one for one in (await _text(host, LIMITS)).splitlines() if one.startswith(name)), "")
+    soft = line.removeprefix(name).split()[:1]
+    return int(soft[0]) if soft and soft[0].isdigit() else None
 
 
 async def _swap(host: RemoteHost) -> Finding | None:
