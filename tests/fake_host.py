@@ -150,6 +150,10 @@ class FakeHost(MemoryFiles):
     async def close(self) -> str | None:
         return None
 
+    @property
+    def lease_s(self) -> None:
+        return None
+
     async def until_reopened(self) -> None:
         await asyncio.Event().wait()
 

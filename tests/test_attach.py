@@ -394,11 +394,11 @@ async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
     guard = watch(Told(*said))
     ask, count = guard._ask, 0
 
-    async def asked(looker: Any, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def asked(with_disks: bool) -> tuple[int, tuple[float, str] | None]:
         nonlocal count
         count += 1
         guard._is_baseline = count == 1  # only the first answer is from before any load
-        return await ask(looker, with_disks)
+        return await ask(with_disks)
 
     monkeypatch.setattr(guard, "_ask", asked)
     await looked(guard, monkeypatch, 6)

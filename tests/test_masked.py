@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hydrotest.analysis.summary import summarise_run
 from hydrotest.report.masked import Mask
+from hydrotest.report.wording.summary import worded
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
+from hydrotest.store import layout
+from tests.synthetic import SyntheticRun
 
 TEXT = """\
 # our ring at 192.0.2.9
@@ -34,7 +38,7 @@ def mask() -> Mask:
 
 
 def test_the_experiment_keeps_its_form_and_its_own_names() -> None:
-    text = mask().of_experiment(TEXT)
+    text = mask().of_text(TEXT)
     for secret in ("prod.example", "10.0.1.1", "192.0.2.9", "alice", "bob", "hydro,", "9093"):
         assert secret not in text, secret
     assert len(text.splitlines()) == len(TEXT.splitlines())
@@ -56,4 +60,21 @@ def test_the_same_machine_has_the_same_word_everywhere() -> None:
 def test_a_page_without_anything_to_hide_stays() -> None:
     text = "name: x\nhosts: {here: {connect: local}}\nsystems: {kafka: {hosts: [here]}}\nworkloads: {w: {kind: kafka-produce}}\ntests: [isolated: [w]]\n"
     plain = experiment_of(parse_document(text, Path("experiment.yaml")))
-    assert Mask(plain, {}).of_page("nothing at 10.0.1.1 is ours") == "nothing at 10.0.1.1 is ours"
+    assert Mask(plain, {}).of_page("nothing here; .exec(x); M0.5.5.5.5") == "nothing here; .exec(x); M0.5.5.5.5"
+    assert Mask(plain, {}).of_text("listens on 127.0.0.1, reached 203.0.113.7 and fe80::1:2, at 10:20:30") == (
+        "listens on 127.0.0.1, reached masked and masked, at 10:20:30"
+    )
+
+
+def test_a_report_that_is_masked_has_no_address_in_it(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.search()
+    summary = worded(summarise_run(run.folder, run.experiment, "complete", "2026-01-01T00:00:00+00:00"))
+    said = "connection to 203.0.113.7 closed; k9.prod.example:9093 refuses the login of hydro"
+    summary = summary.model_copy(update={"problems": [said], "error": said})
+    (run.folder.path / layout.EXPERIMENT).write_text(TEXT)
+    experiment = experiment_of(parse_document(TEXT, Path("experiment.yaml")))
+    masked = Mask(experiment, ENVIRONMENT).of_summary(summary)
+    assert "203.0.113.7" not in masked.model_dump_json()
+    assert "hydro " not in masked.problems[0] + " "
+    assert masked.limits == summary.limits

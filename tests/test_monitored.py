@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from hydrotest.analysis.bottleneck.seen import seen_by
 from hydrotest.analysis.bottleneck.use import Use
 from hydrotest.analysis.resources.rates import host_rates, trial_host_rates
 from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.monitored import source
 from hydrotest.hosts.monitored.exporter import Exporter
 from hydrotest.hosts.monitored.gauges import known, read_gauges
@@ -76,6 +78,7 @@ WRONG = {
     "two logins": (('instance: "b2:9100"', 'instance: "b2:9100", user: u, password: {env: P}, token: {env: T}'), 4),
     "data there": (('instance: "b2:9100"', 'instance: "b2:9100", data: /mnt'), 4),
     "a series that is none": (('instance: "b2:9100"', 'instance: "b2:9100", map: {kafka_under_replicated_partitions: "a b"}'), 4),
+    "a gauge that is none": (('instance: "b2:9100"', 'instance: "b2:9100", map: {kafka_underreplicated: behind}'), 4),
     "of no cluster": (("hosts: [k1, k2]", "hosts: [k1]"), 4),
     "a generator there": (("record_size: 1 KB", "record_size: 1 KB, on: [k1]"), 3),
     "nobody else": (("  here: {connect: local}\n", ""), 3),
@@ -226,22 +229,22 @@ async def test_an_exporter_is_read_until_it_is_cancelled_and_its_silence_is_said
         assert known_of.gauges == ("kafka_under_replicated_partitions",)
         await _until_four(exporter, readings, warnings)
     assert len(warnings) == 1
-    assert readings[0]["host"]["cpu_count"] == 2
+    assert next(one for one in readings if one["host"])["host"]["cpu_count"] == 2
     assert any(reading["gauges"] for reading in readings)
     assert await exporter.kept(0.0, 1.0) == ()
 
 
 async def _until_four(exporter: Exporter, readings: list[Reading], warnings: list[str]) -> None:
-    class EnoughError(Exception):
-        pass
+    enough = asyncio.Event()
 
     def add(reading: Reading) -> None:
         readings.append(reading)
-        if len(readings) == 4:
-            raise EnoughError
+        if sum(bool(one["host"]) for one in readings) == 4:
+            enough.set()
 
-    with pytest.raises(EnoughError):
-        await exporter.follow(add, warnings.append)
+    following = asyncio.create_task(exporter.follow(add, warnings.append))
+    await within(enough.wait(), Patience.of(a_slow_machine=60.0), "the exporter", "be read")
+    assert await cancelled(following) is None
 
 
 async def test_what_is_no_exporter_is_bad_input() -> None:
@@ -257,12 +260,14 @@ def prometheus(every_s: float, ahead_s: float) -> Answer:
     """A Prometheus whose clock is ahead, and that has had a scrape each `every_s`; one core is busy throughout."""
 
     def answer(path: str, _: dict[str, str]) -> tuple[int, str]:
-        query = parse_qs(urlsplit(path).query)["query"][0]
+        asked = parse_qs(urlsplit(path).query)
+        query = asked["query"][0]
         now = time.time() + ahead_s
-        if query == "time()":
-            return 200, json.dumps({"data": {"result": [now, str(now)]}})
+        if query == "vector(time())":
+            return 200, json.dumps({"data": {"result": [{"metric": {}, "value": [now, str(now)]}]}})
         assert 'instance="b2:9100"' in query
-        back_s = float(query.rpartition("[")[2].rstrip("s]"))
+        now = float(asked["time"][0])
+        back_s = float(query.rpartition("[")[2].removesuffix("ms]")) / 1e3
         # As scrapes are: at fixed times, whoever asks.
         first = int((now - back_s) / every_s) + 1
         times = [number * every_s for number in range(first, int(now / every_s) + 1)]
@@ -285,19 +290,27 @@ def host(url: str) -> Prometheus:
 async def test_what_prometheus_has_kept_is_by_the_controllers_clock() -> None:
     begin = time.time() - 60
     with serving(prometheus(every_s=5.0, ahead_s=1_000.0)) as url:
-        known_of = await host(url).known()
-        readings = await host(url).kept(begin, begin + 40)
+        own = host(url)
+        known_of = await own.known()
+        readings = await own.kept(begin, begin + 40)
     assert known_of.every_s == pytest.approx(5.0)
     assert known_of.hardware.cores == 2
     buffer = SampleBuffer()
     for reading in readings:
         buffer.add("k2", reading)
-    inside = [reading["wall_s"] for reading in readings if begin <= reading["wall_s"] <= begin + 60]
-    assert 11 <= len(inside) <= 13
+    times = [reading["wall_s"] for reading in readings]
+    # Forty seconds of them, and the two before, by which the first interval begins.
+    assert 9 <= len(times) <= 11
+    assert begin - 11 <= times[0]
+    assert times[-1] <= begin + 40
 
 
 async def test_an_instance_that_is_not_scraped_is_bad_input() -> None:
-    with serving(lambda path, _: (200, json.dumps({"data": {"result": []}}))) as url, pytest.raises(BadInputError) as caught:
+    def nothing(path: str, _: dict[str, str]) -> tuple[int, str]:
+        is_time = "time" in parse_qs(urlsplit(path).query)["query"][0] and "instance" not in path
+        return 200, json.dumps({"data": {"result": [{"metric": {}, "value": [0, str(time.time())]}] if is_time else []}})
+
+    with serving(nothing) as url, pytest.raises(BadInputError) as caught:
         await host(url).known()
     assert "b2:9100" in caught.value.message
     with serving(lambda path, _: (200, "<html>")) as url, pytest.raises(BadInputError):
@@ -311,7 +324,7 @@ def test_a_reading_counts_if_all_that_it_covers_is_in_the_window(tmp_path: Path)
     """One each 15 s covers 14 s before a window that begins just before it."""
     buffer = SampleBuffer()
     for at in range(0, 100, 15):
-        buffer.add("k1", source.reading(float(at), read_host(parse(PAGE, NAMES)).counters, {}, {}))
+        buffer.add("k1", source.reading(float(at), read_host(parse(PAGE, NAMES)).counters, {}))
     (tmp_path / layout.HOST_SAMPLES).parent.mkdir()
     buffer.flush(tmp_path)
     run: Any = SimpleNamespace(folder_of=lambda trial: tmp_path)

@@ -707,7 +707,7 @@ def hint_of(tmp_path: Path, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "choices"),
     [
-        ("{connect: local}", "{}", {"local", "netns", "ssh", "command"}),
+        ("{connect: local}", "{}", {"local", "netns", "ssh", "command", "exporter", "prometheus"}),
         (
             "kind: kafka-consume, ",
             "",

@@ -72,6 +72,7 @@ FAILURES = (*CHECKS, TooLong(6), ClocksDiffer(20.3, 41.2, 50.0, "p99"), Throttle
 WHY_NOT = (
     b.NotSqueezed(b.Unsqueezed.NOTHING_TO_TAKE), b.NotSqueezed(b.Unsqueezed.TOO_SHORT, 5, 20.0, 125.0),
     b.NotSqueezed(b.Unsqueezed.TEST_FAILS, detail="sort-by-key"), b.NotSqueezed(b.Unsqueezed.REFUSED, detail="the cgroup is read-only"),
+    b.NotSqueezed(b.Unsqueezed.NO_SHARE),
 )  # fmt: skip
 DOUBTS = (
     b.Doubt(b.Doubted.USE_UNKNOWN, (CPU,)), b.Doubt(b.Doubted.ROOM, (CPU,)), b.Doubt(b.Doubted.IDLE_MEMBER, (LINK,)),

@@ -12,8 +12,10 @@ variable "allow_ssh_from" {
   type        = list(string)
   description = "The networks that you come from, e.g. [\"198.51.100.7/32\"]. Nobody else reaches the machines."
   validation {
-    condition     = length(var.allow_ssh_from) > 0 && alltrue([for one in var.allow_ssh_from : can(cidrhost(one, 0)) && tonumber(split("/", one)[1]) >= 16])
-    error_message = "Name the networks that you come from, in CIDR notation, none larger than /16: ssh is not open to the world."
+    condition = length(var.allow_ssh_from) > 0 && alltrue([
+      for one in var.allow_ssh_from : can(regex("^[0-9.]+/[0-9]+$", one)) && can(cidrhost(one, 0)) && try(tonumber(split("/", one)[1]) >= 16, false)
+    ])
+    error_message = "Name the IPv4 networks that you come from, in CIDR notation, none larger than /16: ssh is not open to the world."
   }
 }
 

@@ -108,6 +108,8 @@ def test_a_module_makes_the_fleet_of_its_experiment(tool: Tool, tmp_path: Path, 
         assert told["users"][0]["ssh_authorized_keys"] == [KEY]
         assert told["ssh_keys"]["ed25519_private"].startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
         assert "sudo" not in told["users"][0]
+        (boot,) = (one["content"] for one in told["write_files"] if one["path"].endswith("per-boot/hydrotest"))
+        subprocess.run(["sh", "-n"], input=boot, text=True, check=True)
 
 
 def started_with(name: str, state: dict[str, object]) -> list[str]:
@@ -122,7 +124,8 @@ def started_with(name: str, state: dict[str, object]) -> list[str]:
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize(
     "variables",
-    [{"allow_ssh_from": ["0.0.0.0/0"]}, {"allow_ssh_from": []}, {"allow_ssh_from": ["10.0.0.0/8"]}, {"ssh_public_key": "secret"}, {"user": "root"}],
+    [{"allow_ssh_from": ["0.0.0.0/0"]}, {"allow_ssh_from": []}, {"allow_ssh_from": ["10.0.0.0/8"]}, {"allow_ssh_from": ["198.51.100.7"]},
+     {"allow_ssh_from": ["2001:db8::/32"]}, {"ssh_public_key": "secret"}, {"user": "root"}],
 )  # fmt: skip
 def test_what_would_be_open_to_the_world_is_refused(tool: Tool, tmp_path: Path, name: str, variables: dict[str, object]) -> None:
     module = copied(name, tmp_path)

@@ -16,12 +16,16 @@ from hydrotest.hosts.command import run_here
 from hydrotest.hosts.java import find_java
 from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.lifecycle.testbed import open_testbed
 from hydrotest.run.trials.stock import run_stock_level
 from hydrotest.run.trials.trial import TrialPlan
-from hydrotest.run.workloads.base import Bench, Rated
+from hydrotest.run.workloads.base import Rated
+from hydrotest.run.workloads.catalogue import make_workloads
 from hydrotest.run.workloads.kafka import Consume
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import StockResult
+from tests.real.conftest import SMALL
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 GERMAN = "-Duser.language=de -Duser.country=DE -Duser.language.format=de -Duser.country.format=DE"
@@ -76,26 +80,24 @@ async def test_a_supervised_command_runs_in_our_locale(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("german")
-async def test_a_german_jvm_prints_as_ours_all_the_same(bench: Bench, load_workloads: dict[str, Rated]) -> None:
-    drain = load_workloads["drain"]
-    assert isinstance(drain, Consume)
-    await drain.prepare()
-    try:
-        drained = await run_stock_level(bench, drain, TrialPlan("de-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
-    finally:
-        await drain.finish()
-    stressed = await run_stock_level(bench, load_workloads["store"], TrialPlan("de-stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
+async def test_a_german_jvm_prints_as_ours_all_the_same(tmp_path: Path) -> None:
+    # Systems of its own: what a host starts has the environment in which its hub was opened.
+    async with open_testbed(SMALL, tmp_path, Silent()) as bench:
+        load_workloads = {name: one for name, one in make_workloads(bench).items() if isinstance(one, Rated)}
+        drain = load_workloads["drain"]
+        assert isinstance(drain, Consume)
+        await drain.prepare()
+        try:
+            drained = await run_stock_level(bench, drain, TrialPlan("de-drain", Purpose.LEVEL, 1.0, 3.0), None, None)
+        finally:
+            await drain.finish()
+        stressed = await run_stock_level(bench, load_workloads["store"], TrialPlan("de-stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
+        folder = bench.runner.folder
     logs = {}
     for trial, workload in ((drained, "drain"), (stressed, "store")):
         assert trial.status == "done", trial.reason
-        found = list((bench.runner.folder.folder_of(trial)).rglob(f"*{workload}*.out"))
+        found = list(folder.folder_of(trial).rglob(f"*{workload}*.out"))
         logs[workload] = found[0].read_text()
         assert GERMAN in logs[workload]  # the JVM got the option
     assert re.search(r"^2\S+ \S+, \S+ \S+, [0-9]+\.[0-9]{4}, ", logs["drain"], re.MULTILINE)
     assert re.search(r"^Latency mean +: +[0-9]+\.[0-9] ms", logs["store"], re.MULTILINE)
-    stock = stressed.load("store").stock
-    assert stock is not None
-    # Eight in flight: by Little's law the rate and the mean belong together.
-    assert stock.latency_ms is not None
-    assert stock.latency_ms["mean"] is not None
-    assert 1 < stock.rate_per_s * stock.latency_ms["mean"] / 1e3 < 16

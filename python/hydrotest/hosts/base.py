@@ -75,6 +75,12 @@ class Host(Files, Protocol):
         """Waits until it cannot be reached any more, be it for good; returns why."""
         ...
 
+    @property
+    def lease_s(self) -> float | None:
+        """Time without a word from us after which all that runs there ends; None where the end of the connection always shows
+        there."""
+        ...
+
     async def until_reopened(self) -> None:
         """Waits until it is reached anew."""
         ...

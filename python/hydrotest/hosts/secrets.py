@@ -17,11 +17,18 @@ def secret_text(secret: Secret, what: str) -> str:
         if not value:
             raise BadInputError(f"{what} is not in the environment: {secret.env} is {'empty' if value == '' else 'not set'}",
                                 f"Set it without writing it into your shell's history: `read -rs {secret.env} && export {secret.env}`.")  # fmt: skip
-        return value
+        return _plain(value, what, f"in {secret.env}")
     lines = file_text(secret.file or "", what).splitlines()
     if not lines or not lines[0]:
         raise BadInputError(f"{what} is not in its file: the first line is empty", "Write it there.", file=secret.file)
-    return lines[0]
+    return _plain(lines[0], what, f"in {secret.file}")
+
+
+def _plain(text: str, what: str, where: str) -> str:
+    """The secret. Raises `BadInputError`, which does not show it, where it has more than one line, or signs that cannot be sent."""
+    if not text.isprintable():
+        raise BadInputError(f"{what} {where} has a line break, or another sign that cannot be sent", "Write it there without.")
+    return text
 
 
 def file_text(name: str, what: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from hydrotest.errors import BadInputError
+from hydrotest.kinds.registry import internal_limits
 from hydrotest.spec.attach import attached, monitored, only_seen
 from hydrotest.spec.check_attached import check_attached
 from hydrotest.spec.checker import Checker
@@ -52,6 +53,8 @@ def _check_monitored(experiment: Experiment, checker: Checker) -> None:
         if name not in monitored(experiment):
             continue
         place: Path_ = ("hosts", name, "connect")
+        for gauge in getattr(experiment.hosts[name], "map", {}):
+            checker.known(gauge, [limit.gauge for limit in internal_limits()], "the gauge", ("hosts", name, "map", gauge))
         if name in generating:
             raise checker.fail(place, f"{name} is only looked at: {generating[name]} cannot be carried out there",
                                "Name another host for it by `on`, or let hydrotest reach this one: `connect: ssh`.")  # fmt: skip

@@ -65,12 +65,14 @@ class Monitored(Placed):
         'e.g. `{kafka_under_replicated_partitions: broker_behind{kind="urp"}}`.',
     )
 
+    refused: ClassVar[frozenset[str]] = frozenset({"data", "data_center", "rack"})
+    """Settings of other hosts."""
     is_monitored: ClassVar[bool] = True
     reach: ClassVar[Literal["loopback", "emulated", "real"]] = "real"
 
     @model_validator(mode="after")
     def _is_only_looked_at(self) -> Monitored:
-        if given := sorted(self.model_fields_set & {"data", "data_center", "rack"}):
+        if given := sorted(self.model_fields_set & self.refused):
             raise ValueError(f"nothing is placed on a machine that is only looked at; leave `{given[0]}` out")
         if (self.user is None) != (self.password is None):
             raise ValueError("a login needs both `user` and `password`")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
-from hydrotest.spec import base, fields, kafka, models, scale
+from hydrotest.spec import base, fields, kafka, models, monitored, scale
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.choice import Kind
 from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
@@ -31,6 +31,7 @@ _QUANTITIES = {
     MakerField: "`row`, a distribution of numbers, or a size",
     kafka.Acks: "`all`, `1` or `0`",
     SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
+    monitored.SeriesField: 'series, e.g. `broker_idle{pool="requests"}`',
 }  # fmt: skip
 
 
@@ -69,7 +70,12 @@ def _parts_of(model: type[base.Model]) -> list[type[base.Model]]:
 def _under() -> dict[type[base.Model], str]:
     """Where the settings belong that are part of other settings."""
     owners = [("lab", scale.Lab), *((name, kind.model.load()) for kinds in (SYSTEMS, WORKLOADS, TESTS) for name, kind in kinds.items())]
-    return {part: path for owner, model in owners for part, path in _paths(owner, model)}
+    found: dict[type[base.Model], str] = {}
+    for owner, model in owners:
+        for part, path in _paths(owner, model):
+            # What several have is known by its own name.
+            found[part] = path if found.get(part, path) == path else part.__name__.lower()
+    return found
 
 
 def _paths(owner: str, model: type[base.Model]) -> Iterator[tuple[type[base.Model], str]]:
@@ -87,9 +93,11 @@ def reference() -> str:
     out = ["# The experiment file", "", _paragraph("YAML without anchors, aliases and tags. Unknown keys, wrong units and unknown names are errors, "
            "with their line. This page is generated from the models (`make docs`). Editors complete and explain "
            "the keys by [a JSON Schema](../how-to/start-an-experiment.md#let-your-editor-help)."), ""]  # fmt: skip
+    described: set[type[base.Model]] = set()
     for title, usage, parts in _sections():
         out += [f"## {title}", *([usage, ""] if usage else [""])]
-        for part in parts:
+        for part in (one for one in dict.fromkeys(parts) if one not in described):
+            described.add(part)
             out += _table(part, named=len(parts) > 1)
     return "\n".join(out)
 
@@ -103,7 +111,7 @@ def _table(model: type[base.Model], named: bool) -> list[str]:
     rows = [
         f"| `{name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()
-        if name not in ("kind", "test", "connect")
+        if name not in ("kind", "test", "connect") and name not in getattr(model, "refused", ())
     ]
     return [*head, "| key | what | default | meaning |", "|---|---|---|---|", *rows, ""] if rows else [*head, ""]
 
@@ -141,7 +149,8 @@ def _words(kind: Any) -> str:
     if origin is dict:
         return f"mapping to {_words(args[1])}"
     if isinstance(kind, type) and issubclass(kind, base.Model):
-        return "settings, see below"
+        shared = kind.__name__.lower()
+        return f"a `{shared}`" if _under().get(kind) == shared else "settings, see below"
     return {bool: "true or false", int: "number", float: "number", str: "text", Any: "any"}.get(kind, "see below")
 
 

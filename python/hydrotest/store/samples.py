@@ -63,7 +63,11 @@ class SampleBuffer:
             (self._gauges, layout.GAUGE_SAMPLES),
         ):
             if rows:
-                pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / name)
+                table = pl.DataFrame(rows, infer_schema_length=None)
+                if name == layout.GAUGE_SAMPLES:
+                    # Whole numbers only, in one trial, would make a table that does not go with those of the others.
+                    table = table.with_columns(pl.col("value").cast(pl.Float64))
+                table.write_parquet(folder / name)
         self._hosts, self._services, self._gauges = [], [], []
 
 

@@ -183,6 +183,8 @@ class Doubled:
 class Unsqueezed(StrEnum):
     """Why nothing was squeezed, or no further."""
 
+    NO_SHARE = "no-share"
+    """None of its hosts has anything that can be taken away in part: they are machines of their own."""
     NOTHING_TO_TAKE = "nothing-to-take"
     """No resource that can be taken away in part was used enough to bind."""
     TOO_SHORT = "too-short"

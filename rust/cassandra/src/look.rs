@@ -33,8 +33,11 @@ pub struct Looking {
 impl Looking {
     /// Connects to a ring. Of all its nodes without a `data_center`.
     pub fn open(cluster: &ClusterSettings, data_center: Option<String>) -> Result<Self> {
-        // Between two looks nothing of it runs; a second is no time for a connection.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // A thread of its own mends connections also while nobody asks.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
         let session = runtime.block_on(connect(cluster, 1, ANSWER, Consistency::One, None))?;
         Ok(Self {
             runtime,

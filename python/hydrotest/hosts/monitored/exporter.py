@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
 from hydrotest.errors import BadInputError, TrialFailedError
@@ -17,8 +17,8 @@ from hydrotest.hosts.monitored.web import Web
 from hydrotest.spec.monitored import ExporterHost
 
 EVERY_S = 1.0
-SERVICES_EVERY = 2
-"""The pages of JVMs are long: they are read with every second reading."""
+SERVICES_EVERY_S = 2.0
+"""The pages of JVMs are long."""
 PAGE = Patience.of(a_reading_each_second=5.0)
 
 
@@ -42,7 +42,7 @@ class Exporter:
         """See `source.Source`."""
         try:
             series = await self._node()
-            gauges = [gauge for page in self._services.values() for gauge in await self._gauges(page)]
+            gauges = {service: await self._gauges(page) for service, page in self._services.items()}
         except TrialFailedError as error:
             raise BadInputError(
                 f"{self._name}: {error.message}", "Correct its `metrics` or `services`, or what the network lets pass."
@@ -50,48 +50,68 @@ class Exporter:
         if missing := read_host(series).missing:
             raise BadInputError(f"{self._name}: {self._spec.metrics} is not node_exporter's page, or lacks {', '.join(missing)}",
                                 "Turn on its collectors cpu, meminfo, vmstat, diskstats, netdev, netstat and stat.")  # fmt: skip
-        return Known(read_hardware(series), EVERY_S, tuple(sorted(gauges)))
+        for service, found in gauges.items():
+            if not found:
+                raise BadInputError(f"{self._name}: the page of {service} has no gauge that hydrotest knows",
+                                    "Correct `services`, or map its own names with `map`.")  # fmt: skip
+        return Known(read_hardware(series), EVERY_S, tuple(sorted({gauge for found in gauges.values() for gauge in found})))
 
     async def follow(self, add: Callable[[Reading], None], warn: Callable[[str], None]) -> None:
-        """See `source.Source`."""
-        number, is_silent, due = 0, False, time.monotonic()
-        while True:
-            try:
-                add(await self._read(with_services=number % SERVICES_EVERY == 0))
-                is_silent = False
-            except TrialFailedError as error:
-                if not is_silent:
-                    warn(f"{self._name} is not seen: {error.message}")
-                is_silent = True
-            number += 1
-            # Seconds that were missed are gone.
-            due = max(due + EVERY_S, time.monotonic())
-            await asyncio.sleep(due - time.monotonic())
+        """See `source.Source`. A page that does not come holds up no other."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_each(EVERY_S, self._name, self._read, add, warn))
+            for service, page in self._services.items():
+                read = _bound(self._read_service, service, page)
+                group.create_task(_each(SERVICES_EVERY_S, f"{service} of {self._name}", read, add, warn))
 
     async def kept(self, begin_s: float, end_s: float) -> Sequence[Reading]:
         """None: an exporter keeps nothing."""
         return ()
 
-    async def _read(self, *, with_services: bool) -> Reading:
+    async def _read(self) -> Reading:
         asked = time.time()
         series = await self._node()
         wall_s = (asked + time.time()) / 2
         host = read_host(series)
         if host.missing:
             raise TrialFailedError(f"{self._spec.metrics} lacks {', '.join(host.missing)}")
-        gauges, errors = {}, {}
-        for service, page in self._services.items() if with_services else ():
-            try:
-                gauges[service] = await self._gauges(page)
-            except TrialFailedError as error:
-                errors[service] = error.message
-        return reading(wall_s, host.counters, gauges, errors)
+        return reading(wall_s, host.counters, {})
+
+    async def _read_service(self, service: str, page: str) -> Reading:
+        asked = time.time()
+        gauges = await self._gauges(page)
+        return reading((asked + time.time()) / 2, {}, {service: gauges})
 
     async def _node(self) -> list[Series]:
         return parse(await self._web.get(self._spec.metrics, PAGE), NAMES)
 
     async def _gauges(self, page: str) -> dict[str, float]:
         return read_gauges(parse(await self._web.get(page, PAGE), names(self._theirs)), self._theirs)
+
+
+def _bound(read: Callable[[str, str], Awaitable[Reading]], service: str, page: str) -> Callable[[], Awaitable[Reading]]:
+    return lambda: read(service, page)
+
+
+async def _each(
+    every_s: float, what: str, read: Callable[[], Awaitable[Reading]], add: Callable[[Reading], None], warn: Callable[[str], None]
+) -> None:
+    """Reads something again and again. When it begins to fail, that is said once."""
+    is_silent, due = False, time.monotonic()
+    while True:
+        try:
+            one = await read()
+        except Exception as error:  # noqa: BLE001 - whatever a foreign page does, the next one may be whole
+            if not is_silent:
+                said = error.message if isinstance(error, TrialFailedError) else f"{type(error).__name__}: {error}"
+                warn(f"{what} is not seen: {said}")
+            is_silent = True
+        else:
+            is_silent = False
+            add(one)
+        # Times that were missed are gone.
+        due = max(due + every_s, time.monotonic())
+        await asyncio.sleep(due - time.monotonic())
 
 
 def service_name(page: str) -> str:

@@ -76,8 +76,11 @@ NAMES: frozenset[str] = frozenset(
 
 _PART = re.compile(r"^p?[0-9]+$")
 VIRTUAL_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr")
-STACKED = ("bond", "br-", "br0", "docker", "dummy", "tap", "team", "tun", "veth", "virbr", "vlan")
-"""As in rust/sampler/src/host.rs: their traffic also passes a device below them."""
+STACKED = (
+    "bond", "br-", "br0", "cali", "cilium", "cni", "docker", "dummy", "eni", "flannel", "genev", "gre",
+    "kube-", "lxc", "ovs", "tap", "team", "tun", "veth", "virbr", "vlan", "vxlan", "wg",
+)  # fmt: skip
+"""As in rust/sampler/src/host.rs: their traffic also passes a device below them. Those of pods are among them."""
 
 
 @dataclass(frozen=True)

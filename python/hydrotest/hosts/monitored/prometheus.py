@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.monitored.gauges import known, names, read_gauges
@@ -21,8 +22,12 @@ from hydrotest.spec.monitored import PrometheusHost
 
 LOOKED_BACK_S = 300.0
 """To see how often it scrapes."""
-MARGIN_S = 120.0
-"""Before a window: its first interval begins with the scrape before it."""
+PIECE_S = 600.0
+"""The longest time that is asked for at once: a node with many cores has thousands of series."""
+SCRAPES_BEFORE = 2
+"""So many before a window: its first interval begins with the last one of them."""
+
+Moments = list[tuple[float, list[Series]]]
 
 
 @dataclass(frozen=True)
@@ -32,19 +37,27 @@ class _Server:
     url: str
     web: Web
 
-    async def ask(self, query: str) -> Any:
-        """The result of a query (`/api/v1/query`, which gives raw samples of a range selector). Raises `TrialFailedError`."""
-        page = await self.web.get(f"{self.url.rstrip('/')}/api/v1/query?{urlencode({'query': query})}")
+    async def ask(self, query: str, at_s: float | None = None) -> Any:
+        """The result of a query (`/api/v1/query`, which gives raw samples of a range selector), at a time of its clock. Raises
+        `TrialFailedError`."""
+        asked = {"query": query} | ({} if at_s is None else {"time": f"{at_s:.3f}"})
+        page = await self.web.get(f"{self.url.rstrip('/')}/api/v1/query?{urlencode(asked)}")
         try:
-            return json.loads(page)["data"]["result"]
+            # Megabytes: other work goes on meanwhile.
+            return (await asyncio.to_thread(json.loads, page))["data"]["result"]
         except (ValueError, LookupError, TypeError) as error:
-            raise TrialFailedError(f"{self.url} is no Prometheus: it answers {page[:80]!r}") from error
+            raise TrialFailedError(f"{urlsplit(self.url).netloc} is no Prometheus: it answers {page[:80]!r}") from error
 
     async def ahead_s(self) -> float:
         """How far its clock is ahead of the controller's."""
         asked = time.time()
-        at, _ = await self.ask("time()")
-        return float(at) - (asked + time.time()) / 2
+        result = await self.ask("vector(time())")
+        heard = time.time()
+        try:
+            stated = float(result[0]["value"][1])
+        except (ValueError, LookupError, TypeError) as error:
+            raise TrialFailedError(f"{urlsplit(self.url).netloc} does not say what time it is") from error
+        return stated - (asked + heard) / 2
 
 
 class Prometheus:
@@ -56,6 +69,8 @@ class Prometheus:
         self._spec = spec
         self._server = _Server(spec.server, Web.of(name, spec))
         self._theirs = known(spec.map)
+        self._every_s = 0.0
+        """Time between two scrapes; `known` finds it."""
 
     @property
     def name(self) -> str:
@@ -66,8 +81,9 @@ class Prometheus:
         """See `source.Source`."""
         spec = self._spec
         try:
-            moments = await self._range(spec.instance, NAMES, LOOKED_BACK_S)
-            services = {service: await self._gauges(service, LOOKED_BACK_S) for service in spec.services}
+            now = time.time() + await self._server.ahead_s()
+            moments = await self._range(spec.instance, NAMES, now - LOOKED_BACK_S, now)
+            services = {service: await self._gauges(service, now - LOOKED_BACK_S, now) for service in spec.services}
         except TrialFailedError as error:
             raise BadInputError(f"{self._name}: {error.message}", "Correct its `server`, or what the network lets pass.") from error
         if len(moments) < 2:
@@ -77,14 +93,13 @@ class Prometheus:
             if not seen:
                 raise BadInputError(f"{self._name}: {spec.server} has no gauges that hydrotest knows with instance={service!r}",
                                     "Correct `services`, or map its own names with `map`.")  # fmt: skip
-        times, newest = [at for at, _ in moments], moments[-1][1]
+        newest = moments[-1][1]
         if missing := read_host(newest).missing:
             raise BadInputError(f"{self._name}: {spec.server} lacks {', '.join(missing)} with instance={spec.instance!r}",
                                 "Turn on the collectors cpu, meminfo, vmstat, diskstats, netdev, netstat and stat of its node_exporter.")  # fmt: skip
-        every_s = median(later - sooner for sooner, later in pairwise(times))
-        return Known(
-            read_hardware(newest), every_s, tuple(sorted({gauge for seen in services.values() for _, found in seen for gauge in found}))
-        )
+        self._every_s = median(later - sooner for sooner, later in pairwise(at for at, _ in moments))
+        gauges = {gauge for seen in services.values() for _, found in seen for gauge in found}
+        return Known(read_hardware(newest), self._every_s, tuple(sorted(gauges)))
 
     async def follow(self, add: Callable[[Reading], None], warn: Callable[[str], None]) -> None:
         """Nothing comes while it is looked at."""
@@ -92,21 +107,30 @@ class Prometheus:
     async def kept(self, begin_s: float, end_s: float) -> Sequence[Reading]:
         """See `source.Source`."""
         ahead_s = await self._server.ahead_s()
-        back_s = time.time() - begin_s + MARGIN_S
+        begin, end = begin_s + ahead_s - SCRAPES_BEFORE * self._every_s, end_s + ahead_s
         readings = [
-            reading(at - ahead_s, host.counters, {}, {})
-            for at, series in await self._range(self._spec.instance, NAMES, back_s)
+            reading(at - ahead_s, host.counters, {})
+            for at, series in await self._range(self._spec.instance, NAMES, begin, end)
             if not (host := read_host(series)).missing
         ]
         for service in self._spec.services:
-            readings += [reading(at - ahead_s, {}, {service: gauges}, {}) for at, gauges in await self._gauges(service, back_s)]
-        return [one for one in readings if begin_s - MARGIN_S <= one["wall_s"] <= end_s + MARGIN_S]
+            readings += [reading(at - ahead_s, {}, {service: gauges}) for at, gauges in await self._gauges(service, begin, end)]
+        return readings
 
-    async def _gauges(self, instance: str, back_s: float) -> list[tuple[float, dict[str, float]]]:
-        found = [(at, read_gauges(series, self._theirs)) for at, series in await self._range(instance, names(self._theirs), back_s)]
+    async def _gauges(self, instance: str, begin: float, end: float) -> list[tuple[float, dict[str, float]]]:
+        found = [(at, read_gauges(series, self._theirs)) for at, series in await self._range(instance, names(self._theirs), begin, end)]
         return [(at, gauges) for at, gauges in found if gauges]
 
-    async def _range(self, instance: str, wanted: frozenset[str], back_s: float) -> list[tuple[float, list[Series]]]:
-        selector = f'{{instance="{instance}",__name__=~"{"|".join(sorted(wanted))}"}}[{round(back_s)}s]'
-        found: list[Mapping[str, Any]] = await self._server.ask(selector)
-        return list(by_moment([dict(one) for one in found]))
+    async def _range(self, instance: str, wanted: frozenset[str], begin: float, end: float) -> Moments:
+        """All samples of some series after `begin` until `end`, by its clock."""
+        moments: Moments = []
+        while begin < end:
+            piece_s = min(PIECE_S, end - begin)
+            selector = f'{{instance="{instance}",__name__=~"{"|".join(sorted(wanted))}"}}[{max(1, round(piece_s * 1e3))}ms]'
+            found = await self._server.ask(selector, begin + piece_s)
+            try:
+                moments += await asyncio.to_thread(lambda one: list(by_moment(one)), found)
+            except (ValueError, LookupError, TypeError) as error:
+                raise TrialFailedError(f"{urlsplit(self._spec.server).netloc} answers in another form than Prometheus does") from error
+            begin += piece_s
+        return moments

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
 
 from hydrotest.errors import TrialFailedError
 
@@ -39,22 +41,23 @@ def parse(page: str, wanted: Collection[str]) -> list[Series]:
         families = list(text_string_to_metric_families(kept + "\n"))
     except ValueError as error:
         raise TrialFailedError(f"its page cannot be read: {error}") from error
-    return [Series(sample.name, float(sample.value), sample.labels) for family in families for sample in family.samples]
+    samples = [sample for family in families for sample in family.samples]
+    return [Series(sample.name, float(sample.value), sample.labels) for sample in samples if isfinite(sample.value)]
 
 
 def _name(line: str) -> str:
     return line.partition(" ")[0].partition("{")[0]
 
 
-def by_moment(answer: list[dict[str, object]]) -> Iterator[tuple[float, list[Series]]]:
+def by_moment(answer: list[dict[str, Any]]) -> Iterator[tuple[float, list[Series]]]:
     """(wall time by the server's clock, all series then) of a range of Prometheus (`matrix` of its HTTP API). All series of a
-    scrape have the same time."""
+    scrape have the same time. Values that are no numbers are left out. Raises `LookupError`, `TypeError` or `ValueError` where
+    it has another form."""
     moments: dict[float, list[Series]] = {}
     for one in answer:
-        metric, values = one["metric"], one["values"]
-        assert isinstance(metric, dict)
-        assert isinstance(values, list)
+        metric = one["metric"]
         labels = {key: value for key, value in metric.items() if key != "__name__" and key not in ADDED}
-        for at, value in values:
-            moments.setdefault(float(at), []).append(Series(metric["__name__"], float(value), labels))
+        for at, value in one["values"]:
+            if isfinite(number := float(value)):
+                moments.setdefault(float(at), []).append(Series(metric["__name__"], number, labels))
     yield from sorted(moments.items(), key=lambda moment: moment[0])

@@ -12,9 +12,9 @@ Reading = dict[str, Any]
 """As a `sample` event of rust/node/src/sample.rs, with the controller's wall time."""
 
 
-def reading(wall_s: float, host: dict[str, int], gauges: dict[str, dict[str, float]], errors: dict[str, str]) -> Reading:
-    """One reading: a host's counters, its services' gauges, and what could not be read. Looking costs nothing there."""
-    return {"wall_s": wall_s, "host": host, "services": {}, "gauges": gauges, "gauge_errors": errors, "speed_ns": [], "sampler_cpu_us": 0}
+def reading(wall_s: float, host: dict[str, int], gauges: dict[str, dict[str, float]]) -> Reading:
+    """One reading: a host's counters, or its services' gauges. What looking costs there is not known."""
+    return {"wall_s": wall_s, "host": host, "services": {}, "gauges": gauges, "gauge_errors": {}, "speed_ns": [], "sampler_cpu_us": 0}
 
 
 @dataclass(frozen=True)

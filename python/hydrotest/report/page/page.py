@@ -79,7 +79,7 @@ def render(folder: RunFolder, experiment: Experiment, summary: Summary, masked: 
     if not masked:
         return _rendered(folder, experiment, summary, text)
     mask = Mask(experiment, folder.environment())
-    return mask.of_page(_rendered(folder, experiment, summary, mask.of_experiment(text)))
+    return mask.of_page(_rendered(folder, experiment, mask.of_summary(summary), mask.of_text(text)))
 
 
 def _rendered(folder: RunFolder, experiment: Experiment, summary: Summary, text: str) -> str:

@@ -206,6 +206,8 @@ def against_words(against: b.Against) -> str:
 def not_squeezed_words(why: b.NotSqueezed) -> str:
     """Why nothing was squeezed, or no further."""
     match why.reason:
+        case b.Unsqueezed.NO_SHARE:
+            return "nothing is taken away from machines of their own; emulated hosts (`connect: netns`) can show what binds"
         case b.Unsqueezed.NOTHING_TO_TAKE:
             return "nothing of which part can be taken away was used enough to bind it"
         case b.Unsqueezed.TOO_SHORT:

@@ -190,7 +190,7 @@ class Controller:
         await watch_services(sampling, self.systems)
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1, clocks=clocks)
-        self.runner.recovery = Recovery(self.site.hosts, sampling, self.listener, spared)
+        self.runner.recovery = Recovery(self.site.hosts, sampling, clocks, self.listener, spared)
         guarded = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling)
         if guarded is not None:
             watch = guarded.watch

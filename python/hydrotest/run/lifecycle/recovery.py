@@ -7,20 +7,22 @@ from collections.abc import Collection, Mapping
 
 from hydrotest.errors import HydrotestError, RunFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.hosts.clocks import Clocks
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.sampling import Sampling
 
 WAITS_S = (1.0, 4.0, 16.0)
-"""Before each attempt. Together they are longer than the lease of a host that fell silent, which ends what still runs there."""
+"""Before each attempt; the last one waits at least for the host's lease, which ends what still runs there."""
 
 
 class Recovery:
     """Brings hosts back whose loss costs a trial, not the run: those of generators, on machines of their own."""
 
-    def __init__(self, hosts: Mapping[str, Host], sampling: Sampling, listener: Listener, spared: Collection[str]) -> None:
+    def __init__(self, hosts: Mapping[str, Host], sampling: Sampling, clocks: Clocks, listener: Listener, spared: Collection[str]) -> None:
         """`spared`: hosts without a service."""
         self._hosts = hosts
         self._sampling = sampling
+        self._clocks = clocks
         self._listener = listener
         self._spared = frozenset(spared)
 
@@ -33,11 +35,12 @@ class Recovery:
         for name, why in list(self._sampling.ended.items()):
             self._listener.warn(f"{name} is lost, and is tried to be reached again: {why}")
             await self._restore(name, why)
+            await self._clocks.close()  # the one that the others are compared with may have been there
             self._listener.say(f"{name} is reached again")
 
     async def _restore(self, name: str, why: str) -> None:
         last = why
-        for wait_s in WAITS_S:
+        for wait_s in (*WAITS_S[:-1], max(WAITS_S[-1], self._hosts[name].lease_s or 0.0)):
             await asyncio.sleep(wait_s)
             try:
                 await self._hosts[name].reopen()

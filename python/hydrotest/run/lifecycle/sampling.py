@@ -27,6 +27,7 @@ SPEED_MS = 500
 of a core."""
 SILENCE = Patience.of(a_reading_each_second=60.0)
 DROPS = Patience.of(a_question_to_the_kernel=30.0)
+KEPT = Patience.of(all_that_was_kept_of_a_trial=30.0)
 HEARD_S_MAX = 5.0
 """From the end of a sampler until its last readings have been taken in."""
 
@@ -61,6 +62,8 @@ class Sampling:
         self._timed: set[str] = set()
         """Hosts that run the speed reference."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._following: list[asyncio.Task[None]] = []
+        """Of sources, which do not end by themselves."""
         self._stopping = False
         self._spared = frozenset(spared)
         self.ended: dict[str, str] = {}
@@ -78,7 +81,7 @@ class Sampling:
             machines.add(host.machine)
             await self._start(name, host)
         for name, source in self._sources.items():
-            self._tasks.append(asyncio.create_task(source.follow(partial(self._add, name), self._listener.warn)))
+            self._following.append(asyncio.create_task(source.follow(partial(self._add, name), self._listener.warn)))
 
     async def restart(self, name: str) -> None:
         """Samples a host again whose sampler has ended. Raises `RunFailedError` where it does not start."""
@@ -101,12 +104,15 @@ class Sampling:
 
     async def collect(self, begin_s: float, end_s: float) -> None:
         """Takes in what others have kept of a trial. What cannot be had is a warning: the trial itself is done."""
-        for name, source in self._sources.items():
+
+        async def of(name: str, source: Source) -> None:
             try:
-                for reading in await source.kept(begin_s, end_s):
+                for reading in await within(source.kept(begin_s, end_s), KEPT, name, "give what it has kept of the trial"):
                     self._add(name, reading)
             except TrialFailedError as error:
                 self._listener.warn(f"{name} is not seen in this trial: {error.message}")
+
+        await asyncio.gather(*(of(name, source) for name, source in self._sources.items()))
 
     def looked(self, look: Look) -> None:
         """Takes what a cluster that is there already shows of itself."""
@@ -131,6 +137,8 @@ class Sampling:
     async def stop(self) -> list[str]:
         """Ends all samplers, each even if others fail; returns their problems."""
         self._stopping = True
+        for task in self._following:
+            await cancelled(task)
         problems = [problem for node in self._nodes.values() if (problem := await node.close()) is not None]
         for task in self._tasks:
             await cancelled(task, HEARD_S_MAX)

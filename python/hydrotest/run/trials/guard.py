@@ -33,6 +33,7 @@ LOOK_S = 1.0
 DISKS_EVERY = 10
 SILENT_S = 5.0
 """Without an answer for so long the guard no longer guards."""
+LOOKED = Patience.of(a_node_that_hangs_is_left_for_another=2.5)
 HEARD = Patience.of(a_canary_that_reports_each_second=SILENT_S)
 MARGIN_S = 120.0
 """The canary outlives the time that is allowed, so that it is there while the last trial is accounted for."""
@@ -179,11 +180,10 @@ class Watch:
 
     async def _look(self) -> None:
         """Asks the cluster how its copies and disks are."""
-        self._looker = looker = await self._host.node("look", self._system.looking())
         bad, number, heard_s = 0, 0, time.monotonic()
         while True:
             try:
-                behind, disks = await within(self._ask(looker, number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+                behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
             except HydrotestError:
                 # One that is elected, or restarted, may not answer for a moment.
                 if time.monotonic() - heard_s >= SILENT_S:
@@ -204,18 +204,31 @@ class Watch:
             number += 1
             await asyncio.sleep(LOOK_S)
 
-    async def _ask(self, looker: Node, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def _ask(self, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
         if with_disks:
             facts = await self._system.contact(self._host)
             return facts.behind, facts.free_share
-        await looker.command("report")
-        looked = (await looker.expect("looked", HEARD))["result"]
+        looked = await self._look_once()
         if "error" in looked:
             raise TrialFailedError(looked["error"])
         look = self._system.seen(looked)
         self._unknown = look.unknown
         self._looked(look)
         return look.behind, None
+
+    async def _look_once(self) -> Mapping[str, Any]:
+        """What a node of ours sees that stays; another one is asked the next time where it does not answer."""
+        if self._looker is None:
+            self._looker = await self._host.node("look", self._system.looking())
+        try:
+            await self._looker.command("report")
+            return (await self._looker.expect("looked", LOOKED))["result"]  # type: ignore[no-any-return]
+        except BaseException as error:
+            looker, self._looker = self._looker, None
+            await looker.kill()
+            if isinstance(error, OSError):
+                raise TrialFailedError(f"what looks at it has ended: {error}") from error
+            raise
 
     async def _until_late(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

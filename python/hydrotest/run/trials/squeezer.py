@@ -85,6 +85,9 @@ class Squeezer:
         A workload that cannot run this way costs its proof, not the run.
         """
         name = self.workload.name
+        if not any(self.bench.hosts[host].squeezable for host in self._needed):
+            self._skip(NotSqueezed(Unsqueezed.NO_SHARE))
+            return
         try:
             decision = await self._prove()
             binds = decision.binds

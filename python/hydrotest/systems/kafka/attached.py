@@ -31,7 +31,7 @@ class AttachedKafka(AttachedSystem):
         super().__init__(access(spec), askers, seen)
 
     def seen(self, looked: Mapping[str, Any]) -> Look:
-        return Look(looked["behind"], {"kafka": {"kafka_under_replicated_partitions": looked["behind"]}})
+        return Look(looked["behind"])
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         found = await ask(asker, "query", {"kafka": {"query": "contact", "cluster": self._access.wire()}})
