@@ -25,12 +25,13 @@ from hydrotest.spec.attach import Guard, attached, only_seen
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka import Kafka, KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.secret import Secret
-from hydrotest.systems.attached import ClusterFacts, Disk, NodeFacts, check_whole
+from hydrotest.systems.attached import ClusterFacts, Disk, Look, NodeFacts, check_whole
+from hydrotest.systems.kafka.attached import AttachedKafka
 from hydrotest.verdicts.guard import Breached
 
 ATTACH = """\
@@ -403,6 +404,70 @@ async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
     monkeypatch.setattr(guard, "_ask", asked)
     await looked(guard, monkeypatch, 6)
     assert (guard.breached.result().code if guard.breached.done() else None) is code
+
+
+class Looking:
+    """A node that looks at a cluster, and answers what it is given to answer."""
+
+    def __init__(self, *said: Any) -> None:
+        self.said = list(said)
+        self.is_killed = False
+
+    async def command(self, name: str) -> None:
+        assert name == "report"
+
+    async def expect(self, wanted: str, _: Any) -> dict[str, Any]:
+        assert wanted == "looked"
+        answer = self.said.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return {"result": answer}
+
+    async def kill(self) -> None:
+        self.is_killed = True
+
+
+async def test_a_node_that_looks_in_vain_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging, good = Looking(TrialFailedError("no answer")), Looking({"behind": 2}, {"error": "nobody there"}, {"behind": 0})
+    nodes: list[Any] = [hanging, good]
+
+    class Starting(Asker):
+        async def node(self, subcommand: str, settings: Any) -> Any:
+            await super().node(subcommand, settings)
+            return nodes.pop(0)
+
+    seen: list[Look] = []
+    system = Told(facts())
+    monkeypatch.setattr(system, "seen", lambda looked: Look(looked["behind"]), raising=False)
+    guard = Watch(system, Starting(), Guard(), lambda: 900.0, seen.append)  # type: ignore[arg-type]
+    with pytest.raises(TrialFailedError, match="no answer"):
+        await guard._ask(with_disks=False)
+    assert hanging.is_killed
+    assert await guard._ask(with_disks=False) == (2, None)
+    # What it says of itself is an answer: it is asked again.
+    with pytest.raises(TrialFailedError, match="nobody there"):
+        await guard._ask(with_disks=False)
+    assert await guard._ask(with_disks=False) == (0, None)
+    assert not good.is_killed
+    assert [look.behind for look in seen] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("others", "own", "is_refused"),
+    [([], None, False), (["hydrotest-a-canary"], None, True), (["hydrotest-a-canary"], "hydrotest-a-canary", False)],
+)
+async def test_a_second_run_is_refused(others: list[str], own: str | None, is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = AttachedKafka(Kafka.model_validate({"attach": ["b1:9092"], "most": {"rate": 1, "bytes": "1 MB/s", "disk": "1 GB"}}), [])
+
+    async def found(_: Any) -> list[str]:
+        return others
+
+    monkeypatch.setattr(system, "others", found)
+    if is_refused:
+        with pytest.raises(BadInputError):
+            await system.check_alone(None, own)  # type: ignore[arg-type]
+    else:
+        await system.check_alone(None, own)  # type: ignore[arg-type]
 
 
 async def test_a_guard_that_hears_nothing_is_a_breach() -> None:
