@@ -10,11 +10,9 @@ use hydrotest_core::cluster::ClusterSettings;
 use kafka_protocol::messages::alter_user_scram_credentials_request::ScramCredentialUpsertion;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
-use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
-use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    AlterUserScramCredentialsRequest, BrokerId, CreateTopicsRequest, DeleteTopicsRequest, InitProducerIdRequest,
-    ListOffsetsRequest, MetadataRequest, MetadataResponse, ProducerId, TransactionalId,
+    AlterUserScramCredentialsRequest, CreateTopicsRequest, DeleteTopicsRequest, InitProducerIdRequest, MetadataRequest,
+    ProducerId, TransactionalId,
 };
 use kafka_protocol::protocol::StrBytes;
 use serde::{Deserialize, Serialize};
@@ -23,17 +21,12 @@ use crate::access::Access;
 use crate::batch::Identity;
 use crate::connection::Connection;
 use crate::contact::{behind, contact, ids, others};
-use crate::protocol::{CONCURRENT_TRANSACTIONS, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
+use crate::partitions::{TOPIC_WAIT, await_ends, brokers};
+use crate::protocol::{CONCURRENT_TRANSACTIONS, OWN_PREFIX, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
-/// Only topics that hydrotest made are deleted; their names begin with this.
-pub const OWN_PREFIX: &str = "hydrotest";
-const TOPIC_WAIT: Duration = Duration::from_secs(30);
 const SERVER_TIMEOUT_MS: i32 = 20_000;
 /// Time after which a coordinator aborts an abandoned transaction; Kafka's own `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
-
-/// The leaders of a topic's partitions: partition → broker address.
-pub type Leaders = BTreeMap<i32, String>;
 
 /// The admin queries of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,35 +127,6 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
     }
 }
 
-/// The leaders of all partitions of a topic; waits for missing ones, with a bound.
-pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
-    let give_up = Instant::now() + TOPIC_WAIT;
-    loop {
-        match leaders_of(&metadata_of(connection, topic)?) {
-            Ok(leaders) => return Ok(leaders),
-            Err(reason) if Instant::now() > give_up => {
-                bail!("topic {topic}: {reason} after {} s", TOPIC_WAIT.as_secs())
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(50)),
-        }
-    }
-}
-
-/// The leaders as the broker knows them now. An error if any partition has none.
-pub fn ask_leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
-    leaders_of(&metadata_of(connection, topic)?).map_err(anyhow::Error::msg)
-}
-
-fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataResponse> {
-    connection.call(
-        &MetadataRequest::default()
-            .with_allow_auto_topic_creation(false)
-            .with_topics(Some(vec![
-                MetadataRequestTopic::default().with_name(Some(topic_name(topic))),
-            ])),
-    )
-}
-
 /// A new identity for an idempotent producer; waits for a broker that cannot give one yet, with a bound. With
 /// a transactional id, its coordinator is asked, and an open transaction of an earlier producer with that id
 /// is aborted.
@@ -192,51 +156,6 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
             Some(name) => bail!("the broker assigns no producer id: {name}"),
         }
     }
-}
-
-/// Which end of a partition (`isolation_level`): of all records, or of those that no undecided transaction
-/// holds back.
-pub const END: i8 = 0;
-pub const COMMITTED_END: i8 = 1;
-
-/// The offset behind the last record of each partition, from its leader. `which` is `END` or `COMMITTED_END`.
-pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -> Result<BTreeMap<i32, i64>> {
-    let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
-    for (&partition, address) in leaders {
-        by_leader.entry(address).or_default().push(partition);
-    }
-    let mut ends = BTreeMap::new();
-    for (address, partitions) in by_leader {
-        const LATEST: i64 = -1;
-        let wanted = partitions.iter().map(|&partition| {
-            ListOffsetsPartition::default()
-                .with_partition_index(partition)
-                .with_current_leader_epoch(-1)
-                .with_timestamp(LATEST)
-        });
-        let request = ListOffsetsRequest::default()
-            .with_replica_id(BrokerId(-1))
-            .with_isolation_level(which)
-            .with_topics(vec![
-                ListOffsetsTopic::default()
-                    .with_name(topic_name(topic))
-                    .with_partitions(wanted.collect()),
-            ]);
-        let response = access.open(address)?.call(&request)?;
-        for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
-            if let Some(name) = error_name(found.error_code) {
-                bail!("the end of {topic}-{} is unknown: {name}", found.partition_index);
-            }
-            ends.insert(found.partition_index, found.offset);
-        }
-    }
-    ensure!(
-        ends.len() == leaders.len(),
-        "brokers reported the ends of {} of {} partitions",
-        ends.len(),
-        leaders.len()
-    );
-    Ok(ends)
 }
 
 fn create_topic(
@@ -282,19 +201,6 @@ fn create_topic(
     Ok(id.filter(|id| !id.is_nil()).map(|id| id.to_string()))
 }
 
-/// The leaders and the ends of a topic's partitions; waits for missing or lost ones, with a bound.
-pub fn await_ends(access: &Access, topic: &str) -> Result<(Leaders, BTreeMap<i32, i64>)> {
-    let give_up = Instant::now() + TOPIC_WAIT;
-    loop {
-        let leaders = leaders(&mut access.open_any()?, topic)?;
-        match end_offsets(access, &leaders, topic, END) {
-            Ok(ends) => return Ok((leaders, ends)),
-            Err(error) if Instant::now() > give_up => return Err(error.context(format!("topic {topic} is not usable"))),
-            Err(_) => std::thread::sleep(Duration::from_millis(50)),
-        }
-    }
-}
-
 fn delete_topic(access: &Access, topic: &str, id: Option<&str>) -> Result<()> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
@@ -320,38 +226,4 @@ fn delete_topic(access: &Access, topic: &str, id: Option<&str>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn brokers(metadata: &MetadataResponse) -> BTreeMap<i32, String> {
-    metadata
-        .brokers
-        .iter()
-        .map(|broker| (broker.node_id.0, format!("{}:{}", broker.host, broker.port)))
-        .collect()
-}
-
-fn leaders_of(metadata: &MetadataResponse) -> std::result::Result<Leaders, String> {
-    let brokers = brokers(metadata);
-    let mut leaders = Leaders::new();
-    for topic in &metadata.topics {
-        if let Some(name) = error_name(topic.error_code) {
-            return Err(name);
-        }
-        for partition in &topic.partitions {
-            let index = partition.partition_index;
-            match (error_name(partition.error_code), brokers.get(&partition.leader_id.0)) {
-                (None, Some(address)) => leaders.insert(index, address.clone()),
-                (name, _) => {
-                    return Err(format!(
-                        "partition {index} has no leader ({})",
-                        name.unwrap_or_default()
-                    ));
-                }
-            };
-        }
-    }
-    if leaders.is_empty() {
-        return Err("it has no partitions".into());
-    }
-    Ok(leaders)
 }

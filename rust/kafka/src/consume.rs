@@ -20,12 +20,12 @@ use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::admin::{COMMITTED_END, Leaders, await_ends, end_offsets};
 use crate::batch_reader::Aborted;
 use crate::checker::{Checked, Flaws, Partition, Stopped};
 use crate::connection_pool::ConnectionPool;
 use crate::lag::count_followed;
 use crate::metadata_refresher::MetadataRefresher;
+use crate::partitions::{COMMITTED_END, Leaders, await_ends, end_offsets};
 use crate::payload::{Level, Stamp, level};
 use crate::protocol::{error_name, topic_name};
 use crate::settings::{ConsumeSettings, Reading};

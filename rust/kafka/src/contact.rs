@@ -10,9 +10,9 @@ use kafka_protocol::messages::{DescribeLogDirsRequest, MetadataRequest, Metadata
 use serde_json::{Value, json};
 
 use crate::access::Access;
-use crate::admin::{END, OWN_PREFIX, ask_leaders, end_offsets};
 use crate::connection::Connection;
-use crate::protocol::{UNKNOWN_TOPIC_OR_PARTITION, error_name, topic_name};
+use crate::partitions::{END, ask_leaders, end_offsets};
+use crate::protocol::{OWN_PREFIX, UNKNOWN_TOPIC_OR_PARTITION, error_name, topic_name};
 
 /// The end of the name of a canary's topic.
 const CANARY: &str = "-canary";

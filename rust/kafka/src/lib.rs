@@ -16,6 +16,7 @@ mod flight;
 mod lag;
 mod metadata_refresher;
 mod murmur;
+pub mod partitions;
 pub mod payload;
 pub mod produce;
 mod producer;

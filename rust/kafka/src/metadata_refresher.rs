@@ -6,8 +6,8 @@ use std::time::Duration;
 use hydrotest_core::background::{BackgroundTask, Finished};
 
 use crate::access::Access;
-use crate::admin::{Leaders, ask_leaders};
 use crate::connection::Connection;
+use crate::partitions::{Leaders, ask_leaders};
 
 /// Interval between two rounds; Kafka's own `reconnect.backoff.ms`.
 const BACKOFF: Duration = Duration::from_millis(50);

@@ -11,7 +11,7 @@ use hydrotest_core::trial::{Finished, Prepared, Window, conduct};
 use hydrotest_core::wire::Outcome;
 
 use crate::access::Access;
-use crate::admin::leaders;
+use crate::partitions::leaders;
 use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
 use crate::settings::ProduceSettings;

@@ -14,10 +14,10 @@ use hydrotest_core::trial::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::admin::Leaders;
 use crate::compression::Codec;
 use crate::flight::{Op, Records, record_span};
 use crate::murmur::partition_of;
+use crate::partitions::Leaders;
 use crate::payload::tagged;
 use crate::record::RecordGenerator;
 use crate::record_accumulator::{End, RecordAccumulator};

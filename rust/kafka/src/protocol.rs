@@ -21,6 +21,8 @@ const CLIENT_ID: &str = "hydrotest";
 /// Length, key, version, correlation id, client id, tagged fields: 24 bytes, and some reserve.
 const HEADER_BYTES_MAX: usize = 64;
 
+/// Only topics that hydrotest made are deleted; their names begin with this.
+pub const OWN_PREFIX: &str = "hydrotest";
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
 pub const DUPLICATE_SEQUENCE: i16 = 46;

@@ -13,12 +13,13 @@ use kafka_protocol::messages::{ProduceRequest, TopicName};
 
 use crate::access::Access;
 use crate::acked_offsets::AckedOffsets;
-use crate::admin::{Leaders, identity};
+use crate::admin::identity;
 use crate::batch::Identity;
 use crate::compression::Codec;
 use crate::connection_pool::ConnectionPool;
 use crate::flight::{Batch, Op, Partition, Records};
 use crate::metadata_refresher::MetadataRefresher;
+use crate::partitions::Leaders;
 use crate::protocol::topic_name;
 use crate::record::NewRecord;
 use crate::settings::ProduceSettings;

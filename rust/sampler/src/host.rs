@@ -74,7 +74,8 @@ fn memory(root: &Path, out: &mut Counters) -> Result<(), String> {
 
 /// Those of pods and their networks are among them.
 const STACKED: [&str; 23] = [
-    "bond", "br-", "br0", "cali", "cilium", "cni", "docker", "dummy", "eni", "flannel", "genev", "gre", "kube-", "lxc", "ovs", "tap", "team", "tun", "veth", "virbr", "vlan", "vxlan", "wg",
+    "bond", "br-", "br0", "cali", "cilium", "cni", "docker", "dummy", "eni", "flannel", "genev", "gre", "kube-", "lxc",
+    "ovs", "tap", "team", "tun", "veth", "virbr", "vlan", "vxlan", "wg",
 ];
 
 /// Loopback is kept separate: its bytes are not load on a link.

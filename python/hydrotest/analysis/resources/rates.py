@@ -42,6 +42,8 @@ expression."""
 
 EDGE_S = 0.5
 """By so much a reading's time may be outside a window: it is taken once a second."""
+EACH_SECOND_S = 2.0
+"""Between two readings of our own sampler there is less, unless the machine stalls."""
 
 RATES = [
     pl.col("wall_s"),
@@ -158,8 +160,10 @@ def trial_host_rates(run: RunFolder, trial: Trial, host: str, start_s: float, en
     rates = read_host_rates(run.folder_of(trial), host)
     if rates.is_empty():
         return rates
-    # A reading covers the time since the one before it.
-    return rates.filter((pl.col("since_s") > start_s - EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S)).drop("since_s")
+    # A reading covers the time since the one before it. Of one that is due each second the rest of it may be before the window.
+    is_inside = (pl.col("since_s") > start_s - EDGE_S) | (pl.col("wall_s") - pl.col("since_s") < EACH_SECOND_S)
+    is_due = (pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S)
+    return rates.filter(is_due & is_inside).drop("since_s")
 
 
 def summarise(rates: pl.DataFrame) -> HostUsage | None:
