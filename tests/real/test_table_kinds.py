@@ -36,11 +36,10 @@ def test_what_cannot_be_checked_is_not_and_the_rest_is(tmp_path: Path, start_run
     text = EXPERIMENT.read_text().replace("{connect: local}", f"{{connect: local, data: {tmp_path / 'data'}}}")
     process = start_run(text)
     _, err = process.communicate(timeout=600)
-    # A machine that is busy may miss a rate; what is checked of each kind is the same.
-    assert process.returncode in (0, 1), err
+    assert process.returncode == 0, err
     summary: dict[str, Any] = json.loads((tmp_path / "run" / "summary.json").read_text())
     jsonschema.validate(summary, SCHEMA)
-    assert {row["workload"] for row in summary["levels"] if row["op"] == "mix"} == set(UNCHECKED)
+    assert {row["workload"]: row["accepted"] for row in summary["levels"] if row["op"] == "mix"} == dict.fromkeys(UNCHECKED, True)
     accounts = {row["workload"]: row for row in summary["integrity"]}
     assert set(accounts) == set(UNCHECKED)
     for name, row in accounts.items():
