@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -27,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.real.fleet import Fleet, Machine, open_fleet, settled  # noqa: E402
-from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, left, ssh_of  # noqa: E402
+from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, started  # noqa: E402
 
 from hydrotest.hosts.deadlines import Patience, until_here  # noqa: E402
 
@@ -115,7 +113,7 @@ def cost(fleet: Fleet, folder: Path, _: int) -> Any:
     file = base / "experiment.yaml"
     file.write_text(yaml.safe_dump({**KAFKA, "search": search}, sort_keys=False))
     switch = ["ip", "netns", "exec", fleet.namespace("s"), "cat", f"/sys/class/net/{fleet.tag}aeth0/statistics/rx_bytes"]
-    process = begun(fleet, file, "level ingest at")
+    process = started(fleet, file, "level ingest at")
     time.sleep(5)
     first, at = int(subprocess.check_output(switch)), time.monotonic()
     time.sleep(20)
@@ -124,21 +122,6 @@ def cost(fleet: Fleet, folder: Path, _: int) -> Any:
     overhead = json.loads((base / "out/environment.json").read_text())["overhead"]
     return {"samplers and hubs, cores a host": round(overhead["sampler_cores"] / len(HOSTS), 4), "controller, cores": round(overhead["controller_cores"], 4),
             "bytes/s from one host over ssh": round(bytes_per_s)}  # fmt: skip
-
-
-def begun(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
-    """A run in the background that has come as far as this line."""
-    log = file.parent / "said"
-    with log.open("wb") as said:
-        argv = fleet.wrap([str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out")])
-        process = subprocess.Popen(argv, stdout=said, stderr=said, start_new_session=True)
-
-    def is_there() -> bool:
-        assert process.poll() is None, log.read_text()
-        return until in log.read_text()
-
-    until_here(is_there, STARTED, "the run", f"say {until!r}")
-    return process
 
 
 def errors(fleet: Fleet, folder: Path, times: int) -> Any:
@@ -168,7 +151,7 @@ def deaths(fleet: Fleet, folder: Path, times: int) -> Any:
             "all gone, s": spread([case["all_s"] for case in cases]),
             "brokers ended in good order": sum(case["clean"] for case in cases),
             "survivors": sum(case["survivors"] for case in cases),
-            "told as connection lost": None if death == "controller" else sum(case["told"] for case in cases),
+            "journalled as connection lost": None if death == "controller" else sum(case["told"] for case in cases),
             "folders left after down": sum(case["folders"] for case in cases),
         }
         print(death, json.dumps(found[death]), flush=True)
@@ -192,19 +175,12 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
         "search": {"window": "60 s", "warm_up": "1 s"},
     }
     file.write_text(yaml.safe_dump(whole, sort_keys=False))
-    process = begun(fleet, file, "level ingest at")
+    process = started(fleet, file, "level ingest at")
     alpha = fleet.machines["alpha"]
     until_here(lambda: _generators(alpha), STARTED, "the generator", "be there")
     at = time.monotonic()
     try:
-        if death == "controller":
-            process.kill()
-        elif death == "ssh":
-            os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
-        elif death == "session":
-            os.kill(max(alpha.sessions()), signal.SIGKILL)
-        else:
-            fleet.cut("alpha")
+        cut_off(fleet, process, death)
         generators_s = settled(lambda: not _generators(alpha), GONE_S_MAX)
         settled(lambda: not alpha.pids(), GONE_S_MAX)
         all_s = time.monotonic() - at
@@ -214,7 +190,7 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
             process.wait(120)
     survivors = len(alpha.pids())
     clean = bool(list((alpha.root / "home/alice/.cache/hydrotest/data").glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown")))
-    lines = [json.loads(line) for line in (base / "out/journal.jsonl").read_text().splitlines()]
+    lines = journalled(base / "out")
     told = any(line["what"] == "connection lost" for line in lines) and not any(line["what"] == "service died" for line in lines)
     until_here(lambda: not any(machine.pids() for machine in fleet.machines.values()), EMPTY, "the machines", "be empty")
     down = fleet.run([str(HYDROTEST), "down", str(file)])

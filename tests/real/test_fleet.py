@@ -290,6 +290,18 @@ def ssh_of(process: subprocess.Popen[bytes], to: str) -> int:
     raise AssertionError(f"no ssh to {to}")
 
 
+def cut_off(fleet: Fleet, process: subprocess.Popen[bytes], death: str) -> None:
+    """Ends what a run does on alpha: its controller is killed, its ssh, the session there; or the network falls silent."""
+    if death == "controller":
+        process.kill()
+    elif death == "ssh":
+        os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
+    elif death == "session":
+        os.kill(max(fleet.machines["alpha"].sessions()), signal.SIGKILL)
+    else:
+        fleet.cut("alpha")
+
+
 def journalled(out: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
 
@@ -311,14 +323,7 @@ def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: st
     assert alpha.pids()
     clean = alpha.root / "home/alice/.cache/hydrotest/data"
     try:
-        if death == "controller":
-            process.kill()
-        elif death == "ssh":
-            os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
-        elif death == "session":
-            os.kill(max(alpha.sessions()), signal.SIGKILL)
-        else:
-            fleet.cut("alpha")
+        cut_off(fleet, process, death)
         assert settled(lambda: not alpha.pids(), 40.0) < 40.0
         # Ended in good order, not killed.
         assert list(clean.glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown"))

@@ -31,12 +31,12 @@ COPY = "/copy"
 SET_UP = f"""
 set -eu
 useradd -m -s /bin/sh {USER}
-mkdir -p /home/{USER}/.ssh /root/.ssh /host {COPY} /changes
+mkdir -p /home/{USER}/.ssh ~root/.ssh /host {COPY} /changes
 cp /tmp/key.pub /home/{USER}/.ssh/authorized_keys
-cp /tmp/key.pub /root/.ssh/authorized_keys
+cp /tmp/key.pub ~root/.ssh/authorized_keys
 chown -R {USER}: /home/{USER}/.ssh
-chmod 700 /home/{USER}/.ssh /root/.ssh
-chmod 600 /home/{USER}/.ssh/authorized_keys /root/.ssh/authorized_keys
+chmod 700 /home/{USER}/.ssh ~root/.ssh
+chmod 600 /home/{USER}/.ssh/authorized_keys ~root/.ssh/authorized_keys
 printf '[Match]\\nName=e*\\n[Network]\\nDHCP=yes\\n' > /etc/systemd/network/10-all.network
 systemctl enable systemd-networkd ssh
 printf 'host /host 9p ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose 0 0\\nchanges /changes tmpfs size=2g,mode=755 0 0\\n' >> /etc/fstab

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.monitored.gauges import known, names, read_gauges
-from hydrotest.hosts.monitored.node_exporter import NAMES, read_hardware, read_host
+from hydrotest.hosts.monitored.node_exporter import NAMES, TURN_ON, read_hardware, read_host
 from hydrotest.hosts.monitored.series import Series, parse
 from hydrotest.hosts.monitored.source import Known, Reading, reading
 from hydrotest.hosts.monitored.web import Web
@@ -33,11 +34,6 @@ class Exporter:
         self._theirs = known(spec.map)
         self._services = {service_name(page): page for page in spec.services}
 
-    @property
-    def name(self) -> str:
-        """See `source.Source`."""
-        return self._name
-
     async def known(self) -> Known:
         """See `source.Source`."""
         try:
@@ -49,7 +45,7 @@ class Exporter:
             ) from error
         if missing := read_host(series).missing:
             raise BadInputError(f"{self._name}: {self._spec.metrics} is not node_exporter's page, or lacks {', '.join(missing)}",
-                                "Turn on its collectors cpu, meminfo, vmstat, diskstats, netdev, netstat and stat.")  # fmt: skip
+                                TURN_ON)  # fmt: skip
         for service, found in gauges.items():
             if not found:
                 raise BadInputError(f"{self._name}: the page of {service} has no gauge that hydrotest knows",
@@ -61,7 +57,7 @@ class Exporter:
         async with asyncio.TaskGroup() as group:
             group.create_task(_each(EVERY_S, self._name, self._read, add, warn))
             for service, page in self._services.items():
-                read = _bound(self._read_service, service, page)
+                read = partial(self._read_service, service, page)
                 group.create_task(_each(SERVICES_EVERY_S, f"{service} of {self._name}", read, add, warn))
 
     async def kept(self, begin_s: float, end_s: float) -> Sequence[Reading]:
@@ -87,10 +83,6 @@ class Exporter:
 
     async def _gauges(self, page: str) -> dict[str, float]:
         return read_gauges(parse(await self._web.get(page, PAGE), names(self._theirs)), self._theirs)
-
-
-def _bound(read: Callable[[str, str], Awaitable[Reading]], service: str, page: str) -> Callable[[], Awaitable[Reading]]:
-    return lambda: read(service, page)
 
 
 async def _each(

@@ -73,6 +73,8 @@ NAMES: frozenset[str] = frozenset(
     {CPU, *SWAP, SPEED, UP, KERNEL, CPU_MODEL, *(name for plain in (*REQUIRED.values(), *WISHED.values()) for name in plain.theirs)}
 )
 """All series that are read."""
+TURN_ON = "Turn on node_exporter's collectors cpu, meminfo, vmstat, diskstats, netdev, netstat and stat."
+"""What to do where required ones are missing."""
 
 _PART = re.compile(r"^p?[0-9]+$")
 VIRTUAL_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr")

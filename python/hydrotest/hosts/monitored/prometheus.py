@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.monitored.gauges import known, names, read_gauges
-from hydrotest.hosts.monitored.node_exporter import NAMES, read_hardware, read_host
+from hydrotest.hosts.monitored.node_exporter import NAMES, TURN_ON, read_hardware, read_host
 from hydrotest.hosts.monitored.series import Series, by_moment
 from hydrotest.hosts.monitored.source import Known, Reading, reading
 from hydrotest.hosts.monitored.web import Web
@@ -72,11 +72,6 @@ class Prometheus:
         self._every_s = 0.0
         """Time between two scrapes; `known` finds it."""
 
-    @property
-    def name(self) -> str:
-        """See `source.Source`."""
-        return self._name
-
     async def known(self) -> Known:
         """See `source.Source`."""
         spec = self._spec
@@ -96,7 +91,7 @@ class Prometheus:
         newest = moments[-1][1]
         if missing := read_host(newest).missing:
             raise BadInputError(f"{self._name}: {spec.server} lacks {', '.join(missing)} with instance={spec.instance!r}",
-                                "Turn on the collectors cpu, meminfo, vmstat, diskstats, netdev, netstat and stat of its node_exporter.")  # fmt: skip
+                                TURN_ON)  # fmt: skip
         self._every_s = median(later - sooner for sooner, later in pairwise(at for at, _ in moments))
         gauges = {gauge for seen in services.values() for _, found in seen for gauge in found}
         return Known(read_hardware(newest), self._every_s, tuple(sorted(gauges)))

@@ -31,11 +31,6 @@ class Known:
 class Source(Protocol):
     """One machine's readings."""
 
-    @property
-    def name(self) -> str:
-        """The host's, in the experiment."""
-        ...
-
     async def known(self) -> Known:
         """What the machine is, and what is seen of it. Raises `BadInputError` where nothing is, with the remedy."""
         ...
