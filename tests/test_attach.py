@@ -16,12 +16,12 @@ from hydrotest.cli.commands.probe import Asked, Probe
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.secrets import secret_text
-from hydrotest.run.lifecycle import attached as lifecycle
-from hydrotest.run.lifecycle import owned
-from hydrotest.run.lifecycle.owned import Leftover, Owned, OwnThing, leftovers
-from hydrotest.run.trials.guard import BAD_SECONDS, CanarySeconds, Watch
-from hydrotest.run.workloads.own import OwnThings
-from hydrotest.spec.attach import Guard, attached, only_seen
+from hydrotest.run.attached import contact, leftovers, owned
+from hydrotest.run.attached.dealings import KafkaDealings, dealings
+from hydrotest.run.attached.guard import BAD_SECONDS, CanarySeconds, Watch
+from hydrotest.run.attached.own import OwnThings
+from hydrotest.run.attached.owned import Leftover, Owned, OwnThing
+from hydrotest.spec.attach import RequestsGuard, attached, only_seen
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
@@ -129,12 +129,12 @@ def test_load_is_for_the_hours_that_are_given(hours: str, at: str, left_s: float
     experiment = read(ATTACH.replace("    most:", f'    between: "{hours}"\n    most:'))
     (spec,) = attached(experiment).values()
     now = datetime.strptime(at, "%H:%M")
-    assert lifecycle.allowed_s(spec, now) == pytest.approx(left_s)
+    assert contact.allowed_s(spec, now) == pytest.approx(left_s)
     if left_s:
-        lifecycle.check_hours(experiment, now)
+        contact.check_hours(experiment, now)
     else:
         with pytest.raises(BadInputError):
-            lifecycle.check_hours(experiment, now)
+            contact.check_hours(experiment, now)
 
 
 def test_a_secret_is_where_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_what_is_removed_leaves_no_trace(root: Path) -> None:
     mine = Owned.of_run("0a1b", "kafka", "cluster")
     mine.note("intended", "hydrotest-0a1b-x")
     mine.note("made", "hydrotest-0a1b-x", "id-1")
-    assert list(leftovers("kafka")) == []  # its run lives
+    assert list(owned.leftovers("kafka")) == []  # its run lives
     mine.note("removed", "hydrotest-0a1b-x")
     mine.close()
     assert list(root.iterdir()) == []
@@ -196,7 +196,7 @@ def test_what_a_killed_run_left_is_known_by_its_identity(root: Path) -> None:
     mine.close()
     with (root / "kafka-0a1b.jsonl").open("a") as out:
         out.write('{"event": "made", "na')  # cut by the kill
-    (left,) = leftovers("kafka")
+    (left,) = owned.leftovers("kafka")
     assert left == Leftover(
         root / "kafka-0a1b.jsonl", "cluster", (OwnThing("hydrotest-0a1b-x", "id-1"), OwnThing("hydrotest-0a1b-y", None))
     )
@@ -235,13 +235,13 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
             assert cluster.topics[topic] == identity
             del cluster.topics[topic]
 
-        monkeypatch.setattr(lifecycle, "ask", answered)
-        monkeypatch.setitem(lifecycle.REMOVALS, "kafka", deleted)
+        monkeypatch.setattr("hydrotest.run.attached.dealings.ask", answered)
+        monkeypatch.setattr("hydrotest.load.kafka.delete_topic", deleted)
         path = tmp_path / f"kafka-{number}.jsonl"
         path.write_text("{}")
         removed: list[str] = []
         kept: list[str] = []
-        await lifecycle._remove(Leftover(path, "c", tuple(things)), cluster, removed, kept)  # type: ignore[arg-type]
+        await leftovers._remove(Leftover(path, "c", tuple(things)), dealings(cluster), removed, kept)  # type: ignore[arg-type]
         assert foreign <= set(cluster.topics.values())
         assert {identity for identity in cluster.topics.values() if identity.startswith("ours")} == set()
         assert path.exists() is bool(kept)
@@ -291,18 +291,18 @@ async def test_a_keyspace_that_somebody_else_made_is_neither_used_nor_dropped(mo
     spec = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1}, "keys": "uniform(0, 10)"})
     with pytest.raises(TrialFailedError):
         await own.make_keyspace(None, cluster, "hydrotest_0a1b_x", spec)  # type: ignore[arg-type]
-    await own.clear(None, cluster)  # type: ignore[arg-type]
+    await own.clear()
     assert [(one["query"], one["is_new"]) for one in asked] == [("create_table", True)]
 
 
 # ---- the guard
 
 
-def facts(behind: int = 0, offline: int = 0, free: int = 50) -> ClusterFacts:
-    return ClusterFacts("kafka", "c", (NodeFacts("1", "b1:9092", None, (Disk(100, free),)),), {}, behind, offline)
+def facts(behind: int = 0, offline: int = 0, free: int = 50, waiting: int = 0) -> ClusterFacts:
+    return ClusterFacts("kafka", "c", (NodeFacts("1", "b1:9092", None, (Disk(100, free),)),), {}, behind, offline, waiting)
 
 
-@pytest.mark.parametrize("sick", [facts(behind=1), facts(offline=2)])
+@pytest.mark.parametrize("sick", [facts(behind=1), facts(offline=2), facts(waiting=1)])
 def test_a_cluster_that_is_not_whole_is_left_alone(sick: ClusterFacts) -> None:
     check_whole(facts())
     with pytest.raises(BadInputError):
@@ -334,7 +334,8 @@ class Asker:
 
 
 def watch(system: Told) -> Watch:
-    return Watch(system, Asker(), Guard.model_validate({"p99": "200 ms"}), lambda: 900.0, lambda look: None)  # type: ignore[arg-type]
+    dealings = KafkaDealings(system, Asker(), lambda _: None)  # type: ignore[arg-type]
+    return Watch(dealings, RequestsGuard.model_validate({"p99": "200 ms"}), lambda: 900.0, lambda look: None)
 
 
 async def test_three_slow_seconds_in_a_row_are_a_breach() -> None:
@@ -374,8 +375,8 @@ async def looked(guard: Watch, monkeypatch: pytest.MonkeyPatch, times: int) -> N
         if slept >= times:
             raise asyncio.CancelledError
 
-    monkeypatch.setattr("hydrotest.run.trials.guard.DISKS_EVERY", 1)
-    monkeypatch.setattr("hydrotest.run.trials.guard.asyncio.sleep", sleep)
+    monkeypatch.setattr("hydrotest.run.attached.guard.DISKS_EVERY", 1)
+    monkeypatch.setattr("hydrotest.run.attached.guard.asyncio.sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
         await guard._look()
 
@@ -387,6 +388,8 @@ async def looked(guard: Watch, monkeypatch: pytest.MonkeyPatch, times: int) -> N
         ((facts(behind=2), facts(behind=2)), None),
         ((facts(), facts(behind=2), facts(behind=2), facts()), None),
         ((facts(), facts(free=10)), Breached.FULL),
+        ((facts(), facts(waiting=1)), Breached.WAITING),
+        ((facts(), facts(waiting=1), facts(waiting=1), facts()), None),
     ],
 )
 async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
@@ -395,7 +398,7 @@ async def test_copies_that_fall_behind_and_disks_that_fill_are_breaches(
     guard = watch(Told(*said))
     ask, count = guard._ask, 0
 
-    async def asked(with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def asked(with_disks: bool) -> tuple[Look, tuple[float, str] | None]:
         nonlocal count
         count += 1
         guard._is_baseline = count == 1  # only the first answer is from before any load
@@ -439,35 +442,37 @@ async def test_a_node_that_looks_in_vain_is_left_for_another(monkeypatch: pytest
     seen: list[Look] = []
     system = Told(facts())
     monkeypatch.setattr(system, "seen", lambda looked: Look(looked["behind"]), raising=False)
-    guard = Watch(system, Starting(), Guard(), lambda: 900.0, seen.append)  # type: ignore[arg-type]
+    ours = KafkaDealings(system, Starting(), lambda _: None)  # type: ignore[arg-type]
+    guard = Watch(ours, RequestsGuard(), lambda: 900.0, seen.append)
     with pytest.raises(TrialFailedError, match="no answer"):
         await guard._ask(with_disks=False)
     assert hanging.is_killed
-    assert await guard._ask(with_disks=False) == (2, None)
+    assert await guard._ask(with_disks=False) == (Look(2), None)
     # What it says of itself is an answer: it is asked again.
     with pytest.raises(TrialFailedError, match="nobody there"):
         await guard._ask(with_disks=False)
-    assert await guard._ask(with_disks=False) == (0, None)
+    assert await guard._ask(with_disks=False) == (Look(0), None)
     assert not good.is_killed
     assert [look.behind for look in seen] == [2, 0]
 
 
 @pytest.mark.parametrize(
-    ("others", "own", "is_refused"),
-    [([], None, False), (["hydrotest-a-canary"], None, True), (["hydrotest-a-canary"], "hydrotest-a-canary", False)],
+    ("others", "run", "is_refused"),
+    [([], None, False), (["hydrotest-a-canary"], None, True), (["hydrotest-a-canary"], "a", False)],
 )
-async def test_a_second_run_is_refused(others: list[str], own: str | None, is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_run_is_refused(others: list[str], run: str | None, is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     system = AttachedKafka(Kafka.model_validate({"attach": ["b1:9092"], "most": {"rate": 1, "bytes": "1 MB/s", "disk": "1 GB"}}), [])
 
-    async def found(_: Any) -> list[str]:
+    async def found() -> list[str]:
         return others
 
-    monkeypatch.setattr(system, "others", found)
+    ours = KafkaDealings(system, Asker(), lambda _: None)  # type: ignore[arg-type]
+    monkeypatch.setattr(ours, "others", found)
     if is_refused:
         with pytest.raises(BadInputError):
-            await system.check_alone(None, own)  # type: ignore[arg-type]
+            await ours.check_alone(run)
     else:
-        await system.check_alone(None, own)  # type: ignore[arg-type]
+        await ours.check_alone(run)
 
 
 async def test_a_guard_that_hears_nothing_is_a_breach() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.by_test.files import next_at_once, rate_of
-from hydrotest.store.records import FilesPass
+from hydrotest.analysis.by_test.files import file_rows, next_at_once, rate_of
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import FilesPass, Load, Trial
 
 
 def course(rates: dict[int, float], most: int) -> list[int]:
@@ -31,3 +32,18 @@ def test_the_rate_is_of_all_files_together() -> None:
         {"at_once": 2, "began_wall_s": 0.0, "seconds": 2.0, "files": [{"bytes": 100, "seconds": 2.0, "correct": True}] * 4}
     )
     assert rate_of(done) == 200.0
+
+
+def test_a_rate_that_is_all_that_was_offered_is_no_limit() -> None:
+    files = [{"bytes": 100, "seconds": 1.0, "correct": True}] * 2
+
+    def rows(seconds: float, allowed: float | None) -> list[bool]:
+        done = {"at_once": 1, "began_wall_s": 0.0, "seconds": seconds, "files": files, "allowed_bytes_per_s": allowed}
+        load = Load.model_validate({"workload": "put", "kind": "hdfs-write", "client": "hadoop", "files": done})
+        trial = Trial(number=1, slug="files-put", purpose=Purpose.FILES, tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=1,
+                      status="done", loads=[load])  # fmt: skip
+        return [row.is_allowed for row in file_rows([trial])]
+
+    assert rows(2.0, 100.0) == [True]
+    assert rows(4.0, 100.0) == [False]
+    assert rows(2.0, None) == [False]

@@ -43,7 +43,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hydrotest.systems.base.exporter_jar", lambda say: EXPORTER)
     for system in ("kafka", "cassandra", "hdfs", "spark"):
         monkeypatch.delenv(f"{system.upper()}_HOME", raising=False)
-    monkeypatch.setattr("hydrotest.systems.spark.system.find_spark", lambda *args: (PurePath("/opt/spark"), "4.2.0"))
+    monkeypatch.setattr("hydrotest.systems.spark.client.find_spark", lambda *args: (PurePath("/opt/spark"), "4.2.0"))
     for name in ("HADOOP_HOME", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -281,7 +281,7 @@ async def test_a_name_node_is_formatted_and_all_are_started_with_their_files() -
     system = await hdfs(hosts)
     assert system.version == "3.5.0"
     hadoop = "/opt/hadoop/share/hadoop"
-    assert (await system.class_path(hosts[0], nothing)).split(":") == [f"{hadoop}/*", f"{hadoop}/common/lib/*", f"{hadoop}/hdfs/*"]
+    assert (await system.client.class_path(hosts[0], nothing)).split(":") == [f"{hadoop}/*", f"{hadoop}/common/lib/*", f"{hadoop}/hdfs/*"]
     pages = {f"conf/webapps/{page}/WEB-INF/web.xml" for page in ("hdfs", "datanode")}
     wanted = {f"conf/{name}" for name in ("core-site.xml", "hdfs-site.xml", "log4j.properties", "gauges.yaml")} | pages
     for host, name, data in zip(hosts, ("hdfs-namenode", "hdfs-datanode-0", "hdfs-datanode-1"), ("name", "data", "data"), strict=True):
@@ -289,7 +289,7 @@ async def test_a_name_node_is_formatted_and_all_are_started_with_their_files() -
         assert set(below(host, name)) == wanted
         # Empty folders that they cannot start without.
         assert {folder / data, folder / "conf/webapps/static"} < host.modes.keys() - host.files.keys()
-        assert site(below(host, name)["conf/core-site.xml"])["fs.defaultFS"] == system.url
+        assert site(below(host, name)["conf/core-site.xml"])["fs.defaultFS"] == system.client.url
     formatting, serving = hosts[0].started
     assert (formatting["argv"][-2:], formatting["log"]) == (["-format", "-nonInteractive"], "/run/logs/hdfs-format.log")
     assert serving["argv"][-1].endswith("NameNode")
@@ -329,10 +329,10 @@ async def test_a_master_and_its_workers_are_started_with_their_files() -> None:
     folder = str(hosts[1].scratch("r") / "spark-worker-1")
     at, env = workers[1]["argv"], workers[1]["env"]
     assert at[at.index("--cores") + 1] == "3"
-    assert (at[at.index("--work-dir") + 1], at[-1]) == (f"{folder}/work", system.url)
+    assert (at[at.index("--work-dir") + 1], at[-1]) == (f"{folder}/work", system.client.url)
     assert (env["SPARK_CONF_DIR"], env["SPARK_LOCAL_DIRS"], env["SPARK_LOCAL_IP"]) == (f"{folder}/conf", f"{folder}/local", "10.0.0.2")
     assert (env["JAVA_HOME"], env["JAVA_TOOL_OPTIONS"]) == ("/java", "-XX:ActiveProcessorCount=2")
-    assert system.application(hosts[0], PurePath("/events"), {})["spark.cores.max"] == 6
+    assert system.client.application(hosts[0], PurePath("/events"), {})["spark.cores.max"] == 6
     assert hosts[1].modes[PurePath(folder) / "conf"] == 0o700
 
 
@@ -340,7 +340,7 @@ async def test_what_authenticates_spark_is_in_private_files_only() -> None:
     """In those of services and applications alike, and the experiment's own properties do not take it away."""
     hosts = hosts_with(count=2, answer=master)
     system = await spark(hosts, config={"spark.ui.enabled": True, "spark.authenticate": False})
-    application = system.render_application(hosts[0], PurePath("/events"), {"spark.cores.max": 1})["spark.conf"]
+    application = system.client.render_application(hosts[0], PurePath("/events"), {"spark.cores.max": 1})["spark.conf"]
     services = ((hosts[0], "spark-master"), (hosts[0], "spark-worker-0"), (hosts[1], "spark-worker-1"))
     for host, name in services:
         assert private(host, name) == {"conf/spark-defaults.conf"}
@@ -352,7 +352,7 @@ async def test_what_authenticates_spark_is_in_private_files_only() -> None:
     assert len(bytes.fromhex(secret)) == 32
     assert secret not in visible(hosts)
     assert properties(application.encode())["spark.ui.enabled"] == "true"
-    assert SPARK_SECRET not in system.application(hosts[0], PurePath("/events"), {})
+    assert SPARK_SECRET not in system.client.application(hosts[0], PurePath("/events"), {})
 
 
 def kafka_of(count: int) -> KafkaSystem:

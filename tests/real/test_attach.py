@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.samples import read_samples
 from hydrotest.systems.kafka.system import KafkaSystem
+from tests.real.attaching import User, until_pressed
 from tests.real.conftest import HYDROTEST, SOON, files_with, own_processes
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
@@ -55,17 +56,10 @@ PASSWORD = "TEST_KAFKA_PASSWORD"
 
 
 @dataclass
-class There:
+class There(User):
     """The cluster, as its owner sees it, and how our user reaches it."""
 
-    kafka: KafkaSystem
-    folder: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        login = self.kafka.cluster.login
-        assert login is not None
-        return {**os.environ, PASSWORD: login.password, "XDG_CACHE_HOME": str(self.folder / "cache")}
+    kafka: KafkaSystem = field(kw_only=True)
 
     def tool(self, name: str, *arguments: str, text: str | None = None) -> str:
         """What one of Kafka's own tools prints, as its owner."""
@@ -107,31 +101,20 @@ class There:
             **changes,
         }  # fmt: skip
 
-    def written(self, base: Path, **changes: Any) -> Path:
+    def written_at(self, base: Path, **changes: Any) -> Path:
         file = base / "experiment.yaml"
         file.write_text(yaml.safe_dump(self.experiment(**changes), sort_keys=False))
         return file
-
-    def hydrotest(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(HYDROTEST), *map(str, arguments)], capture_output=True, text=True, check=False, env=self.environment)
-
-    def agreed(self, file: Path) -> str:
-        """The hash of what a run would do."""
-        done = self.hydrotest("check", file, "--contact", "--json")
-        assert done.returncode == 0, done.stderr
-        return str(json.loads(done.stdout)["hash"])
-
-    def begun(self, file: Path) -> subprocess.Popen[bytes]:
-        """A run in the background."""
-        argv = [str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out"), "--yes", self.agreed(file)]
-        return subprocess.Popen(argv, env=self.environment, stdout=subprocess.DEVNULL, stderr=(file.parent / "said").open("wb"))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[There]:
     base = tmp_path_factory.mktemp("there")
     async with open_testbed(THERE, base, Silent()) as bench:
-        found = There(expected(bench.systems["kafka"], KafkaSystem), base)
+        kafka = expected(bench.systems["kafka"], KafkaSystem)
+        login = kafka.cluster.login
+        assert login is not None
+        found = There(base, {PASSWORD: login.password}, kafka=kafka)
         for name in FOREIGN:
             found.tool(
                 "org.apache.kafka.tools.TopicCommand", "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=7200000"
@@ -149,7 +132,7 @@ def trials(out: Path) -> list[dict[str, Any]]:
 
 async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_path: Path) -> None:
     before = there.foreign()
-    file = there.written(tmp_path)
+    file = there.written_at(tmp_path)
     refused = there.hydrotest("run", file, "--out", tmp_path / "no")
     assert refused.returncode == 2, refused.stderr
     assert there.hydrotest("run", file, "--out", tmp_path / "no", "--yes", "0123456789ab").returncode == 2
@@ -164,7 +147,7 @@ async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_
     assert account["acked"] > 0
     assert there.topics() == set(FOREIGN)
     assert there.foreign() == before
-    assert list((there.folder / "cache/hydrotest/attached").iterdir()) == []
+    assert there.noted == []
     password = there.environment[PASSWORD]
     assert files_with(password, out) == []
     assert own_processes(password) == []
@@ -172,8 +155,8 @@ async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_
 
 @pytest.mark.long
 async def test_a_run_is_stopped_from_elsewhere(there: There, tmp_path: Path) -> None:
-    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
-    process = there.begun(file)
+    file = there.written_at(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file, tmp_path / "out")
     await until_pressed(tmp_path / "out")
     # Two at once would do more than either may.
     second = there.hydrotest("check", file, "--contact")
@@ -187,7 +170,7 @@ async def test_a_run_is_stopped_from_elsewhere(there: There, tmp_path: Path) -> 
 
 @pytest.mark.long
 async def test_a_search_stays_within_what_is_allowed(there: There, tmp_path: Path) -> None:
-    file = there.written(tmp_path, tests=[{"isolated": ["ingest"]}], search={"window": "3 s", "warm_up": "1 s", "trials": 14})
+    file = there.written_at(tmp_path, tests=[{"isolated": ["ingest"]}], search={"window": "3 s", "warm_up": "1 s", "trials": 14})
     done = there.hydrotest("run", file, "--out", tmp_path / "out", "--yes", there.agreed(file))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     held, decided = 0.0, Decided.read(RunFolder.open(tmp_path / "out"))
@@ -205,19 +188,10 @@ async def test_a_search_stays_within_what_is_allowed(there: There, tmp_path: Pat
     assert limit["bound_by"]["kind"] in ("unknown", "generator", "resource", "undecided")
 
 
-async def until_pressed(out: Path) -> None:
-    """Waits until a trial applies load."""
-
-    async def look() -> bool:
-        return any(out.glob("trials/*/load/*"))
-
-    await until(look, SOON, "the run", "press")
-
-
 async def test_what_a_killed_run_left_is_removed_and_nothing_else(there: There, tmp_path: Path) -> None:
     before = there.foreign()
-    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
-    process = there.begun(file)
+    file = there.written_at(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file, tmp_path / "out")
     await until_pressed(tmp_path / "out")
     process.kill()
     process.wait()
@@ -232,8 +206,8 @@ async def test_what_a_killed_run_left_is_removed_and_nothing_else(there: There, 
 
 async def test_a_cluster_that_stops_answering_ends_all_load(there: There, tmp_path: Path) -> None:
     """The broker is stopped by SIGSTOP in the middle of a trial."""
-    file = there.written(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
-    process = there.begun(file)
+    file = there.written_at(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])
+    process = there.begun(file, tmp_path / "out")
     await until_pressed(tmp_path / "out")
     broker = there.kafka.services[0].pid
     os.kill(broker, signal.SIGSTOP)
@@ -245,7 +219,7 @@ async def test_a_cluster_that_stops_answering_ends_all_load(there: There, tmp_pa
         await until(is_over, SOON, "the guard", "end the load")
     finally:
         os.kill(broker, signal.SIGCONT)
-    assert await asyncio.to_thread(process.wait, 240) == 4, (tmp_path / "said").read_text()
+    assert await asyncio.to_thread(process.wait, 240) == 4, (there.folder / "said").read_text()
     (trial,) = trials(tmp_path / "out")
     assert trial["status"] == "failed"
     there.hydrotest("down", file)
@@ -253,7 +227,7 @@ async def test_a_cluster_that_stops_answering_ends_all_load(there: There, tmp_pa
 
 
 async def test_a_login_that_is_wrong_is_said_before_anything_is_made(there: There, tmp_path: Path) -> None:
-    file = there.written(tmp_path)
+    file = there.written_at(tmp_path)
     wrong = subprocess.run(
         [str(HYDROTEST), "check", str(file), "--contact"],
         capture_output=True,
@@ -289,7 +263,7 @@ async def test_a_ring_is_left_as_it_was(tmp_path: Path) -> None:
         foreign = await load_cassandra.create_table(host, cluster, "hydrotest_old", spec)
         authority = tmp_path / "authority.pem"
         authority.write_text(cluster.tls.authority)
-        environment = {**os.environ, PASSWORD: cluster.login.password, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        user = User(tmp_path, {PASSWORD: cluster.login.password})
 
         def written(duration: str) -> Path:
             security = {"tls": True, "authority": str(authority), "user": cluster.login.user, "password": {"env": PASSWORD}}  # type: ignore[union-attr]
@@ -304,29 +278,19 @@ async def test_a_ring_is_left_as_it_was(tmp_path: Path) -> None:
                 "tests": [{"levels": {"workload": "store", "rates": [200], "duration": duration}}],
                 "search": {"window": "3 s", "warm_up": "1 s"},
             }  # fmt: skip
-            file = tmp_path / "experiment.yaml"
-            file.write_text(yaml.safe_dump(experiment, sort_keys=False))
-            return file
-
-        def hydrotest(*arguments: object) -> subprocess.CompletedProcess[str]:
-            return subprocess.run([str(HYDROTEST), *map(str, arguments)], capture_output=True, text=True, check=False, env=environment)
-
-        def agreed(file: Path) -> str:
-            done = hydrotest("check", file, "--contact", "--json")
-            assert done.returncode == 0, done.stderr
-            return str(json.loads(done.stdout)["hash"])
+            return user.written(experiment)
 
         async def known_as(*keyspaces: str) -> list[str | None]:
             question = {"query": "ids", "cluster": cluster.wire(), "keyspaces": list(keyspaces)}
             return list((await ask(host, "query", {"cassandra": question})).values())
 
         file = written("4 s")
-        done = hydrotest("run", file, "--out", tmp_path / "out", "--yes", agreed(file))
+        done = user.run(file, tmp_path / "out")
         assert done.returncode in (0, 1), done.stdout + done.stderr
         (account,) = json.loads((tmp_path / "out/summary.json").read_text())["integrity"]
         assert account["lost"] == 0
         assert account["acked"] > 0
-        assert list((tmp_path / "cache/hydrotest/attached").iterdir()) == []
+        assert user.noted == []
         assert await known_as("hydrotest_old") == [foreign]
         assert files_with(cluster.login.password, tmp_path / "out") == []
         # The ring shows what waits in its thread pools itself.
@@ -335,17 +299,16 @@ async def test_a_ring_is_left_as_it_was(tmp_path: Path) -> None:
         assert json.loads((tmp_path / "out/environment.json").read_text())["attached"]["gauges_unknown"] is None
 
         file = written("60 s")
-        argv = [str(HYDROTEST), "run", str(file), "--out", str(tmp_path / "killed"), "--yes", agreed(file)]
-        process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=(tmp_path / "said").open("wb"))
+        process = user.begun(file, tmp_path / "killed")
         await until_pressed(tmp_path / "killed")
-        assert hydrotest("check", file, "--contact").returncode == 2
+        assert user.hydrotest("check", file, "--contact").returncode == 2
         process.kill()
         process.wait()
-        (noted,) = (tmp_path / "cache/hydrotest/attached").iterdir()
+        (noted,) = user.noted
         made = [entry["name"] for entry in map(json.loads, noted.read_text().splitlines()) if entry.get("event") == "made"]
         assert len(made) == 2  # the workload's, and the canary's
         assert None not in await known_as(*made)
-        done = hydrotest("down", file, "--json")
+        done = user.hydrotest("down", file, "--json")
         assert set(json.loads(done.stdout)["removed"]) >= set(made), done.stderr
         assert await known_as(*made, "hydrotest_old") == [None, None, foreign]
 

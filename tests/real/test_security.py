@@ -111,10 +111,10 @@ async def test_in_a_lab_everything_listens_inside_it(tmp_path: Path) -> None:
 async def test_a_submission_without_the_secret_is_refused(everything: tuple[Bench, Path], tmp_path: Path) -> None:
     """As any user of the machine could send it: the worker would run the program as the user who started it."""
     spark = spark_of(everything[0])
-    jar = next((Path(spark.home) / "jars").glob("spark-core_*.jar"))
+    jar = next((Path(spark.client.home) / "jars").glob("spark-core_*.jar"))
 
     def submit(*options: str) -> int:
-        argv = [str(spark.home / "bin" / "spark-submit"), "--master", spark.url, "--deploy-mode", "cluster", *options,
+        argv = [str(spark.client.home / "bin" / "spark-submit"), "--master", spark.client.url, "--deploy-mode", "cluster", *options,
                 "--class", "org.apache.spark.deploy.SparkSubmit", str(jar)]  # fmt: skip
         env = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(tmp_path)}
         return subprocess.run(argv, env=env, capture_output=True, timeout=120, check=False).returncode
@@ -145,7 +145,7 @@ def page(url: str) -> str:
 async def test_the_secret_of_spark_is_in_private_files_only(everything: tuple[Bench, Path]) -> None:
     bench, base = everything
     spark = spark_of(bench)
-    secret = str(spark._authentication["spark.authenticate.secret"])
+    secret = str(spark.client.authentication["spark.authenticate.secret"])
     assert len(bytes.fromhex(secret)) == 32
     # Master, worker and driver.
     assert len(private_files_with(secret, base)) == 3
@@ -161,7 +161,7 @@ async def test_the_secret_of_spark_is_in_private_files_only(everything: tuple[Be
 async def test_each_cluster_has_a_secret_of_its_own(everything: tuple[Bench, Path], tmp_path: Path) -> None:
     one = spark_of(everything[0])
     other = SparkSystem(one.spec, one.master, one.workers, "other", tmp_path, lambda how: None)
-    assert one._authentication["spark.authenticate.secret"] != other._authentication["spark.authenticate.secret"]
+    assert one.client.authentication["spark.authenticate.secret"] != other.client.authentication["spark.authenticate.secret"]
 
 
 async def test_who_is_not_the_runs_user_has_no_business_in_hdfs(everything: tuple[Bench, Path]) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hydrotest.analysis.bottleneck.windows import READINGS_MIN
 from hydrotest.hosts.monitored.source import Known
-from hydrotest.run.lifecycle.attached import Contact
-from hydrotest.spec.attach import attached
+from hydrotest.run.attached.contact import Contact
+from hydrotest.spec.attach import CoresMost, FilesMost, Guard, Most, RequestsMost, attached
 from hydrotest.spec.check_attached import highest_rate
+from hydrotest.spec.choice import narrowed
 from hydrotest.spec.models import Experiment
 from hydrotest.units import show_bytes, show_count, show_duration, show_rate
 
-MADE = {"kafka": "topics hydrotest-RUN-…, one for each trial", "cassandra": "a keyspace hydrotest_RUN_…"}
+MADE = {
+    "kafka": "made there, and removed again by id: topics hydrotest-RUN-…, one for each trial, of {workloads}, and a canary",
+    "cassandra": "made there, and removed again by id: a keyspace hydrotest_RUN_… of {workloads}, and a canary",
+    "hdfs": "made there, and removed again by inode: a folder hydrotest-RUN-… of {workloads}, and a canary",
+    "spark": "started there, and ended with the run: an application hydrotest-RUN of {workloads}; its workers keep what it shuffles until then",
+}
 LEFT = {"cassandra": "; where `auto_snapshot` is on, nodes keep a snapshot of what is dropped: `nodetool clearsnapshot --all` removes it"}
 """What stays, whatever hydrotest does."""
 
@@ -28,15 +36,37 @@ def contact_lines(experiment: Experiment, contact: Contact) -> list[str]:
             f"{one.system} {one.identity}: {show_count(len(one.nodes), 'node')}, {there} that this user may see; "
             + ("free space unknown" if free is None else f"least free {free[0]:.0%} ({free[1]})"),
             *(f"- {node.name} {node.address}" + (f", rack {node.rack}" if node.rack else "") for node in one.nodes),
-            f"made there, and removed again by id: {MADE[one.system]} of {', '.join(_pressed(experiment, one.system))}, and a canary",
-            f"at most: {show_bytes(most.bytes_per_s)}/s, {show_bytes(most.disk)} on disk, "
-            f"{most.in_flight:,} operations in flight, {show_duration(most.time)}",
-            *(f"- {name}: up to {show_rate(highest_rate(experiment, name) or 0.0)}/s" for name in _pressed(experiment, one.system)),
-            f"all load ends if: p99 of 10 requests a second to each node exceeds {guard.p99 * 1e3:,.0f} ms for three seconds, more copies are behind than "
-            f"before, a disk has less than {guard.free:.0%} free, or nothing is heard for 5 s",
+            MADE[one.system].format(workloads=", ".join(_pressed(experiment, one.system))),
+            f"at most: {', '.join(_most(most))}",
+            *(f"- {name}: up to {show_rate(rate)}/s" for name in _pressed(experiment, one.system) if (rate := highest_rate(experiment, name)) is not None),
+            f"all load ends if: {', '.join(_guarded(guard))}, or nothing is heard for 5 s",
             "nothing of it is configured, restarted or stopped" + LEFT.get(one.system, ""),
         ]  # fmt: skip
     return lines + [_seen(name, known, experiment.search.window) for name, known in contact.machines.items()]
+
+
+def _most(most: Most) -> Iterator[str]:
+    if most.rate_per_s is not None:
+        yield f"{show_bytes(most.rate_per_s)}/s"
+    if most.disk_bytes is not None:
+        yield f"{show_bytes(most.disk_bytes)} on disk"
+    if (requests := narrowed(most, RequestsMost)) is not None:
+        yield f"{requests.in_flight:,} operations in flight"
+    if (files := narrowed(most, FilesMost)) is not None:
+        yield f"{show_count(files.at_once, 'file')} at once"
+    if (taken := narrowed(most, CoresMost)) is not None:
+        yield f"{show_count(taken.cores, 'core')} and {show_bytes(taken.memory)} of memory"
+    yield show_duration(most.time)
+
+
+def _guarded(guard: Guard) -> Iterator[str]:
+    if guard.p99_s is not None:
+        yield f"p99 of a few requests a second to each node exceeds {guard.p99_s * 1e3:,.0f} ms for three seconds"
+    yield "more copies are behind than before, or a node is lost"
+    if guard.free_share is not None:
+        yield f"a disk has less than {guard.free_share:.0%} free"
+    else:
+        yield "an application of others waits for cores"
 
 
 def _seen(name: str, known: Known, window_s: float) -> str:
@@ -54,4 +84,4 @@ def _seen(name: str, known: Known, window_s: float) -> str:
 
 
 def _pressed(experiment: Experiment, system: str) -> list[str]:
-    return [name for name, workload in experiment.workloads.items() if workload.presses_on == system and workload.is_scheduled]
+    return [name for name, workload in experiment.workloads.items() if workload.presses_on == system and not workload.is_follower]

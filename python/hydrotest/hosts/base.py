@@ -172,12 +172,12 @@ class Host(Files, Protocol):
         ...
 
 
-async def ask(host: Host, subcommand: str, settings: Mapping[str, Any], patience: Patience = ASK) -> Any:
-    """Starts a node for one answer.
+async def ask(host: Host, subcommand: str, settings: Mapping[str, Any], patience: Patience = ASK, program: Sequence[str] = ()) -> Any:
+    """Starts a node, or a `program` that speaks its protocol, for one answer.
 
     Raises `TrialFailedError` with the node's message, or if no answer comes in that time.
     """
-    node = await host.node(subcommand, settings)
+    node = await host.node(subcommand, settings, program)
     try:
         return (await node.expect("done", patience))["result"]
     finally:

@@ -83,6 +83,8 @@ class Generator:
 
     follows: bool = False
     """True if it reads the others' records, until they have ended and all is read."""
+    program: tuple[str, ...] = ()
+    """The command, before its subcommand; if empty, that of its kind of workload."""
 
     @property
     def seconds(self) -> float:
@@ -126,7 +128,8 @@ class RunningGenerator:
     @classmethod
     async def start(cls, generator: Generator) -> RunningGenerator:
         """Starts the node and waits until it is connected. Raises `TrialFailedError` with its message."""
-        node = await generator.host.node(generator.subcommand, generator.settings, WORKLOADS[generator.kind].program)
+        program = generator.program or WORKLOADS[generator.kind].program
+        node = await generator.host.node(generator.subcommand, generator.settings, program)
         running = cls(generator, node)
         try:
             ready = await node.expect("ready", CONNECT)

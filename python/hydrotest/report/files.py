@@ -9,6 +9,8 @@ from hydrotest.summary.files import Files
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_bytes, show_count
 
+ALLOWED = ": as much as `most` allows, so the file system may take more"
+
 
 def files_sheet(summary: Summary) -> Table:
     """A row for each number of files under way at once; the measures are TestDFSIO's."""
@@ -27,7 +29,7 @@ def files_sentences(rows: Sequence[Files]) -> list[str]:
     """Throughput of written and read files, at the number at once with the highest one."""
     return [
         f"{row.workload} {'wrote' if row.op == 'write' else 'read'} {show_bytes(round(row.bytes_per_s))}/s, {_at_once(row)} "
-        f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s ± {show_bytes(round(row.per_file_bytes_per_s_sd))}/s."
+        f"{show_bytes(round(row.per_file_bytes_per_s_mean))}/s ± {show_bytes(round(row.per_file_bytes_per_s_sd))}/s{ALLOWED if row.is_allowed else ''}."
         for row in rows
         if row.is_limit
     ]

@@ -100,32 +100,124 @@ class ClientSecurity(Security):
 class Most(Model):
     """The most that hydrotest may do to a cluster that is not its own. All tests are planned within it."""
 
-    rate: RatePerS = Field(gt=0, description="Operations a second of a workload.")
+    time: DurationS = Field(900.0, description="Time from the first load to the last.")
+
+    less_disk: ClassVar[str] = "Ask for less"
+    """How tests take less of its disks."""
+
+    @property
+    def disk_bytes(self) -> int | None:
+        """Disk that its data takes at any time, all copies together; None where nothing of it stays on a disk."""
+        return None
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Payload, bytes a second; None without a bound."""
+        return None
+
+    @property
+    def connections_max(self) -> int | None:
+        """Connections to the cluster; None where it has as many as it makes itself."""
+        return None
+
+    @property
+    def in_flight_max(self) -> int | None:
+        """Operations of a workload that are not answered yet; None where load has none in flight."""
+        return None
+
+    def rate_for(self, operation_bytes: float) -> float | None:
+        """The highest rate of operations of that payload, 1/s; None where load has no rate."""
+        return None
+
+
+class DataMost(Most):
+    """The most that hydrotest may do to a cluster that keeps data."""
+
     bytes: BitsPerS = Field(description="Payload that a workload moves a second, e.g. 20 MB/s.")
     disk: SizeBytes = Field(description="Disk that its data takes at any time, all copies together.")
+
+    @property
+    def disk_bytes(self) -> int:
+        return self.disk
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.bytes / 8
+
+
+class RequestsMost(DataMost):
+    """The most that hydrotest may do to a cluster that answers requests."""
+
+    rate: RatePerS = Field(gt=0, description="Operations a second of a workload.")
     in_flight: Count = Field(100_000, description="Operations of a workload that are not answered yet.")
     connections: Count = Field(200, description="Connections to the cluster.")
     partitions: Count = Field(64, description="Kafka: partitions of a topic.")
-    time: DurationS = Field(900.0, description="Time from the first load to the last.")
+
+    less_disk: ClassVar[str] = "Lower `most.rate` or `most.bytes`, shorten the windows"
 
     @property
-    def bytes_per_s(self) -> float:
-        """The bound on payload in bytes a second."""
-        return self.bytes / 8
+    def connections_max(self) -> int:
+        return self.connections
+
+    @property
+    def in_flight_max(self) -> int:
+        return self.in_flight
 
     def rate_for(self, operation_bytes: float) -> float:
-        """The highest rate of operations of that payload, 1/s."""
-        return min(self.rate, self.bytes_per_s / operation_bytes if operation_bytes > 0 else self.rate)
+        return min(self.rate, self.rate_per_s / operation_bytes if operation_bytes > 0 else self.rate)
+
+
+class FilesMost(DataMost):
+    """The most that hydrotest may do to a file system."""
+
+    at_once: Count = Field(8, description="Files that are written or read at once.")
+
+    less_disk: ClassVar[str] = "Write fewer or smaller files, or fewer copies"
+
+
+class CoresMost(Most):
+    """The most that hydrotest may take of a cluster that runs applications."""
+
+    cores: Count = Field(description="Cores that an application of ours gets, of all workers together.")
+    memory: SizeBytes = Field(description="Memory of its executors, of all workers together.")
 
 
 class Guard(Model):
     """What is watched each second. Where it is no longer met, all load ends within two seconds, and with it the run."""
 
+    baseline: DurationS = Field(10.0, ge=5, description="Time for which the cluster is watched before anything else is asked of it.")
+
+    @property
+    def p99_s(self) -> float | None:
+        """Longest p99 of our own few requests; None where there are none."""
+        return None
+
+    @property
+    def free_share(self) -> float | None:
+        """Least free share of each disk; None where no data is kept."""
+        return None
+
+
+class DataGuard(Guard):
+    """What is watched of a cluster that keeps data."""
+
+    free: float = Field(0.2, ge=0, lt=1, description="Least share of each disk that stays free, where the cluster says so.")
+
+    @property
+    def free_share(self) -> float:
+        return self.free
+
+
+class RequestsGuard(DataGuard):
+    """What is watched of a cluster that answers requests."""
+
     p99: DurationS = Field(
         1.0, description="Longest p99 of hydrotest's own few requests a second to every broker or node, for three seconds in a row."
     )
-    free: float = Field(0.2, ge=0, lt=1, description="Least share of each disk that stays free, where the cluster says so.")
-    baseline: DurationS = Field(10.0, ge=5, description="Time for which the cluster is watched before anything else is asked of it.")
+
+    @property
+    def p99_s(self) -> float:
+        return self.p99
 
 
 class Attachable(Model):
@@ -147,6 +239,10 @@ class Attachable(Model):
 
     only_started: ClassVar[frozenset[str]] = frozenset()
     """Settings of a system that hydrotest starts."""
+    only_attached: ClassVar[frozenset[str]] = frozenset({"most", "guard", "tenancy", "between"})
+    """Settings of a cluster that is there already."""
+    most_example: ClassVar[str] = "rate: 20K, bytes: 20 MB/s, disk: 5 GB"
+    """What `most` may be."""
 
     if TYPE_CHECKING:
 
@@ -164,7 +260,7 @@ class Attachable(Model):
         if not self.is_attached:
             if not self.hosts:
                 raise checker.fail(place, f"{name} has no hosts", "Write `hosts: [NAME]` to have it started, or `attach: [HOST:PORT]`.")
-            given = sorted(self.model_fields_set & {"most", "guard", "tenancy", "between"})
+            given = sorted(self.model_fields_set & self.only_attached)
             if given:
                 raise checker.fail(
                     (*place, given[0]),
@@ -178,7 +274,14 @@ class Attachable(Model):
             raise checker.fail((*place, given[0]), f"`{given[0]}` and `attach` exclude each other: {why}", "Leave one of them out.")
         if self.most is None:
             raise checker.fail(place, f"`attach` needs `most`: what hydrotest may do to {name} at most",
-                               "Write e.g. `most: {rate: 20K, bytes: 20 MB/s, disk: 5 GB}`.")  # fmt: skip
+                               f"Write e.g. `most: {{{self.most_example}}}`.")  # fmt: skip
+
+
+class Answering(Attachable):
+    """One that answers requests."""
+
+    most: RequestsMost | None = Field(None, description="With `attach`: the most that hydrotest may do to it.")
+    guard: RequestsGuard = Field(default_factory=RequestsGuard, description="With `attach`: what ends the run.")
 
 
 def only_seen(experiment: Experiment) -> set[str]:

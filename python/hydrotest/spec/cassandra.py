@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from hydrotest.spec.attach import Attachable, ClientSecurity
+from hydrotest.spec.attach import Answering, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import KeysField, MakerField
@@ -45,7 +45,7 @@ class CassandraSecurity(ClientSecurity):
                                f"With `attach`, write e.g. `{self.example}`; else `password: true`.")  # fmt: skip
 
 
-class Cassandra(Attachable, JavaSystem):
+class Cassandra(Answering, JavaSystem):
     """Apache Cassandra. Or a ring that is there already (`attach`), also of another make that speaks CQL."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["hosts"]}, {"required": ["attach"]}]})
@@ -239,7 +239,7 @@ class CassandraLoad(Scheduled):
     def operation_bytes(self) -> float:
         return self.columns * self.column_size
 
-    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         # What is overwritten stays until it is compacted, and to compact the largest tables takes as much again.
         rows = self.rows_before + rate_per_s * (self.mix.write_share if self.mix else 1.0) * seconds * trials
         return round(2 * rows * self.columns * self.column_size * self.replication)

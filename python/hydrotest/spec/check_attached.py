@@ -63,6 +63,8 @@ def _check_kind(index: int, test: Test, there: Mapping[str, Attachable], checker
 
 def _check_workload(index: int, test: Test, name: str, experiment: Experiment, checker: Checker) -> None:
     workload, most, top = experiment.workloads[name], most_of(experiment, name), highest_rate(experiment, name)
+    if most is not None:
+        workload.check_most(name, most, checker)
     if most is None or top is None:
         return
     client = experiment.client(test) if isinstance(test, Pressed) else workload.own_client
@@ -74,26 +76,25 @@ def _check_workload(index: int, test: Test, name: str, experiment: Experiment, c
     rates = test.rates_of(name)
     for rate in rates:
         if rate > top:
-            by = "rate" if top == most.rate else "bytes"
+            by = "rate" if top == most.rate_for(0) else "bytes"
             raise checker.fail(test.place(index, "rates"), f"{name} at {show_rate(rate)}/s is more than `most` allows: {show_rate(top)}/s, by its `{by}`",
                                f"Lower the rate, or raise `most.{by}`.")  # fmt: skip
 
 
 def _check_sums(name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
     """What all tests take together. Topics that are deleted between them count too: their segments stay for a while."""
-    disk, fixed_s = 0, 0.0
+    disk, fixed_s, disk_max = 0, 0.0, most.disk_bytes
     for test in experiment.tests:
         trials, seconds = test.trials_of_s(experiment)
         # A search ends when the time does.
         fixed_s += 0.0 if test.finds_limits else trials * (seconds + OVERHEAD_S)
         for one in test.names:
-            top = highest_rate(experiment, one)
-            if top is not None:
-                disk += experiment.workloads[one].disk_bytes(max(test.rates_of(one), default=top), seconds, trials)
+            rate = max(test.rates_of(one), default=highest_rate(experiment, one) or 0.0)
+            disk += experiment.workloads[one].disk_bytes(experiment, rate, seconds, trials)
     place = ("systems", name, "most")
-    if disk > most.disk:
-        raise checker.fail(place, f"the tests take up to {show_bytes(disk)} of the disks of {name}, with all copies; `most` allows {show_bytes(most.disk)}",
-                           "Lower `most.rate` or `most.bytes`, shorten the windows, or raise `most.disk`.")  # fmt: skip
+    if disk_max is not None and disk > disk_max:
+        raise checker.fail(place, f"the tests take up to {show_bytes(disk)} of the disks of {name}, with all copies; `most` allows {show_bytes(disk_max)}",
+                           f"{most.less_disk}, or raise `most.disk`.")  # fmt: skip
     if fixed_s > most.time:
         raise checker.fail(place, f"the tests at fixed rates take {show_duration(fixed_s)}; `most` allows {show_duration(most.time)}",
                            "Shorten them, or raise `most.time`.")  # fmt: skip

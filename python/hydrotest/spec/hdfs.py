@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from hydrotest.spec.attach import Attachable, Endpoint, FilesMost, Most, RequestsGuard
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.choice import expected
 from hydrotest.spec.fields import Count, Name, PropertyValue, SizeBytes
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import Step
@@ -21,13 +23,40 @@ FILES_S = 8.0
 """Assumed time of one pass over files; the real time depends on their size."""
 
 
-class Hdfs(JavaSystem):
-    """Apache HDFS: a NameNode and DataNodes."""
+class Hdfs(Attachable, JavaSystem):
+    """Apache HDFS: a NameNode and DataNodes. Or one that is there already (`attach`)."""
 
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["namenode", "datanodes"]}, {"required": ["attach", "status"]}]})
     may_be_remote: ClassVar[bool] = True
+    only_started: ClassVar[frozenset[str]] = frozenset({"replication", "config", "heap", "datanode_heap", "jvm", "port"})
+    only_attached: ClassVar[frozenset[str]] = Attachable.only_attached | {"status", "folder", "user"}
+    most_example: ClassVar[str] = "bytes: 50 MB/s, disk: 10 GB"
 
-    namenode: Name = Field(description="The NameNode's host.")
-    datanodes: list[Name] = Field(min_length=1, description="A DataNode on each of these hosts.")
+    namenode: Name | None = Field(None, description="The NameNode's host.")
+    datanodes: list[Name] = Field(default_factory=list, description="A DataNode on each of these hosts.")
+    attach: list[Endpoint] = Field(
+        default_factory=list,
+        max_length=1,
+        description="A file system that is there already, by the `host:port` of its active NameNode (`dfs.namenode.rpc-address`). Its "
+        "configuration is not changed, nothing of it is stopped, and only what hydrotest has made itself is removed. `namenode` and "
+        "`datanodes` are then machines of it that are only looked at.",
+    )
+    status: Endpoint | None = Field(
+        None,
+        description="With `attach`: the `host:port` of the NameNode's web pages (`dfs.namenode.http-address`). Its state is read there.",
+    )
+    folder: str = Field(
+        "/tmp",
+        pattern=r"^/[^\s:]*$",
+        description="With `attach`: a folder of it in which `user` may write. What hydrotest makes is in folders of its own below it.",
+    )
+    user: str | None = Field(
+        None,
+        min_length=1,
+        description="With `attach`: the user who reads and writes; the one who runs hydrotest if not given. For clusters without Kerberos.",
+    )
+    most: FilesMost | None = Field(None, description="With `attach`: the most that hydrotest may do to it.")
+    guard: RequestsGuard = Field(default_factory=RequestsGuard, description="With `attach`: what ends the run.")
     replication: Count = Field(2, description="Copies of each block, at most one for each DataNode.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Properties of hdfs-site.xml, passed through.")
 
@@ -42,14 +71,23 @@ class Hdfs(JavaSystem):
     @property
     def hosts(self) -> list[str]:
         """All its hosts, the NameNode's first."""
-        return list(dict.fromkeys([self.namenode, *self.datanodes]))
+        return list(dict.fromkeys([*self._first, *self.datanodes]))
+
+    @property
+    def _first(self) -> list[str]:
+        return [] if self.namenode is None else [self.namenode]
 
     def placed(self, name: str) -> list[tuple[str, str]]:
-        return [(f"{name}-namenode", self.namenode), *((f"{name}-datanode-{index}", host) for index, host in enumerate(self.datanodes))]
+        services = [
+            *((f"{name}-namenode", host) for host in self._first),
+            *((f"{name}-datanode-{index}", host) for index, host in enumerate(self.datanodes)),
+        ]
+        return [] if self.is_attached else services
 
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs."""
-        return [(self.namenode, self.heap), *((host, self.datanode_heap) for host in self.datanodes)]
+        heaps = [*((host, self.heap) for host in self._first), *((host, self.datanode_heap) for host in self.datanodes)]
+        return [] if self.is_attached else heaps
 
     not_in_data: ClassVar[Mapping[str, str]] = {",": "parts the entries of `dfs.datanode.data.dir`", ":": IN_CLASS_PATH}
 
@@ -58,7 +96,18 @@ class Hdfs(JavaSystem):
         return self.datanodes
 
     def named_hosts(self) -> list[tuple[Path_, str]]:
-        return [(("namenode",), self.namenode), *listed("datanodes", self.datanodes)]
+        return [*((("namenode",), host) for host in self._first), *listed("datanodes", self.datanodes)]
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        self.check_attached(name, experiment, checker)
+        if not self.is_attached and not (self.namenode and self.datanodes):
+            raise checker.fail(
+                ("systems", name), f"{name} needs a NameNode and DataNodes", "Write `namenode: HOST` and `datanodes: [HOST]`."
+            )
+        if self.is_attached and self.status is None:
+            raise checker.fail(("systems", name), f"`attach` needs `status`: where the NameNode of {name} shows its state",
+                               "Write e.g. `status: nn1:9870`.")  # fmt: skip
+        super().check(name, experiment, checker)
 
 
 class FilesWorkload(Workload):
@@ -78,6 +127,12 @@ class FilesWorkload(Workload):
         super().check(name, experiment, checker)
         if experiment.systems.of(Hdfs) is None:
             raise checker.fail(("workloads", name), f"{name} needs the system hdfs", "Add it under `systems`.")
+
+    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+        at_once = expected(most, FilesMost).at_once
+        if self.at_once > at_once:
+            raise checker.fail(("workloads", name, "at_once"), f"{self.at_once} files at once are more than `most` allows: {at_once}",
+                               "Take fewer, or raise `most.at_once`.")  # fmt: skip
 
     def refusal(self, name: str, test: str) -> Refusal | None:
         return (
@@ -109,9 +164,25 @@ class HdfsWrite(FilesWorkload):
     block_size: SizeBytes = Field(128 << 20, description="Size of the blocks.")
     seed: Count = Field(7, description="Seed of their content.")
 
+    @property
+    def copies(self) -> int:
+        return self.replication or 1
+
+    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
+        # A pass writes over the files of the one before, whose blocks are removed a little later; and one more that warms it up.
+        return 2 * (self.files + 1) * self.file_size * self.copies
+
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
         hdfs = experiment.systems.of(Hdfs)
+        if hdfs is not None and hdfs.is_attached:
+            if self.replication is None:
+                raise checker.fail(
+                    ("workloads", name),
+                    f"{name} says not how many copies it writes to a file system that others use",
+                    "Write e.g. `replication: 3`.",
+                )
+            return
         there = 0 if hdfs is None else len(hdfs.datanodes)
         if (self.replication or 1) > there:
             raise checker.fail(("workloads", name, "replication"), f"replication {self.replication} needs as many DataNodes; there are {there}",
@@ -125,6 +196,10 @@ class HdfsRead(FilesWorkload):
     kind: Literal["hdfs-read"]
     reads: Name = Field(description="The hdfs-write workload whose files are read.")
     at_once: Count = Field(8, le=10_000, description="Most files read at once.")
+
+    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
+        # It writes what it reads, once.
+        return expected(experiment.workloads[self.reads], HdfsWrite).disk_bytes(experiment, rate_per_s, seconds, trials)
 
     @property
     def source(self) -> str | None:

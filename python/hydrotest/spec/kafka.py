@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from hydrotest.spec.attach import Attachable, ClientSecurity
+from hydrotest.spec.attach import Answering, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
@@ -55,7 +55,7 @@ class KafkaSecurity(ClientSecurity):
     example: ClassVar[str] = "sasl: SCRAM-SHA-512, user: hydrotest, password: {env: KAFKA_PASSWORD}"
 
 
-class Kafka(Attachable, JavaSystem):
+class Kafka(Answering, JavaSystem):
     """Apache Kafka in KRaft mode; each host is broker and controller. Or a cluster that is there already (`attach`), also of
     another make that speaks Kafka's protocol."""
 
@@ -185,7 +185,7 @@ class KafkaProduce(Scheduled):
     def operation_bytes(self) -> float:
         return self.record_bytes
 
-    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         # A topic is deleted after its trial, its segments some time later.
         at_once = min(trials, 1 + math.ceil(DELETED_AFTER_S / (seconds + OVERHEAD_S)))
         return round(rate_per_s * (self.record_bytes + BATCH_BYTES_PER_RECORD) * seconds * self.replication * at_once)

@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from hydrotest.spec.attach import Attachable, CoresMost, Endpoint, Guard, Most
+from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.choice import expected
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.secret import Secret
 from hydrotest.spec.step import Step
 from hydrotest.spec.system import IN_CLASS_PATH, MIB, JavaSystem, listed
 from hydrotest.spec.workload import LimitBy, Workload
@@ -29,20 +33,49 @@ SPARK_AUTHENTICATION = frozenset(
      "spark.authenticate.secret.executor.file", "spark.redaction.regex"}
 )  # fmt: skip
 """Properties that cannot be set. The last one keeps secrets out of Spark's event log."""
+SPARK_BOUNDS = frozenset(
+    {"spark.cores.max", "spark.executor.cores", "spark.executor.memory", "spark.executor.instances", "spark.dynamicAllocation.enabled"}
+)
+"""Properties that say how much of a cluster an application takes."""
 BATCH_S = 15.0
 """Assumed time of one run of a batch job's test; the real time depends on its size."""
 
 
-class Spark(JavaSystem):
-    """Apache Spark, standalone: a master and workers; each application takes all workers."""
+class SparkSecurity(Model):
+    """How applications are known to a Spark that is there already."""
 
+    secret: Secret = Field(description="Where the secret of `spark.authenticate.secret` is, e.g. {env: NAME}.")
+
+
+class Spark(Attachable, JavaSystem):
+    """Apache Spark, standalone: a master and workers; each application takes all workers. Or one that is there already (`attach`)."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["master", "workers"]}, {"required": ["attach", "status"]}]})
     may_be_remote: ClassVar[bool] = True
+    only_started: ClassVar[frozenset[str]] = frozenset({"cores", "jvm", "port"})
+    only_attached: ClassVar[frozenset[str]] = Attachable.only_attached | {"status", "security"}
+    most_example: ClassVar[str] = "cores: 4, memory: 4 GiB"
 
+    attach: list[Endpoint] = Field(
+        default_factory=list,
+        description="A standalone Spark that is there already, by the `host:port` of its masters. Nothing of it is configured or stopped; "
+        "hydrotest's applications end with the run. `master` and `workers` are then machines of it that are only looked at. `release` or "
+        "`home` is its release.",
+    )
+    status: Endpoint | None = Field(
+        None, description="With `attach`: the `host:port` of the web pages of the master that leads. Its state is read there."
+    )
+    security: SparkSecurity | None = Field(None, description="With `attach`: how applications are known to it, if they must be.")
+    most: CoresMost | None = Field(None, description="With `attach`: the most that hydrotest may take of it.")
+    guard: Guard = Field(
+        default_factory=Guard,
+        description="With `attach`: what ends the run: in any case a worker that is lost, or another's application that waits for cores.",
+    )
     release: Annotated[Literal["4.2", "3.5"], BeforeValidator(str), WithJsonSchema({"enum": ["4.2", "3.5", 4.2, 3.5]})] = Field(
         "4.2", description="Pinned release, unless `home` or SPARK_HOME names another."
     )
-    master: Name = Field(description="The master's host.")
-    workers: list[Name] = Field(min_length=1, description="A worker on each of these hosts.")
+    master: Name | None = Field(None, description="The master's host.")
+    workers: list[Name] = Field(default_factory=list, description="A worker on each of these hosts.")
     config: dict[str, PropertyValue] = Field(default_factory=dict, description="Spark properties of the applications, passed through.")
     cores: Count | None = Field(None, description="Cores that each worker offers; all of its host's if not given.")
     memory: SizeBytes = Field(1024 * MIB, description="Memory of the executor on each worker.")
@@ -51,15 +84,24 @@ class Spark(JavaSystem):
     @property
     def hosts(self) -> list[str]:
         """All its hosts, the master's first."""
-        return list(dict.fromkeys([self.master, *self.workers]))
+        return list(dict.fromkeys([*self._first, *self.workers]))
+
+    @property
+    def _first(self) -> list[str]:
+        return [] if self.master is None else [self.master]
 
     def placed(self, name: str) -> list[tuple[str, str]]:
-        return [(f"{name}-master", self.master), *((f"{name}-worker-{index}", host) for index, host in enumerate(self.workers))]
+        services = [
+            *((f"{name}-master", host) for host in self._first),
+            *((f"{name}-worker-{index}", host) for index, host in enumerate(self.workers)),
+        ]
+        return [] if self.is_attached else services
 
     def heaps(self) -> list[tuple[str, int]]:
         """(host, heap) of each of its JVMs; the driver counts with the master."""
         executors = [(host, heap) for host in self.workers for heap in (SPARK_DAEMON_BYTES, self.memory)]
-        return [(self.master, SPARK_DAEMON_BYTES), (self.master, self.driver_memory), *executors]
+        masters = [(host, heap) for host in self._first for heap in (SPARK_DAEMON_BYTES, self.driver_memory)]
+        return [] if self.is_attached else [*masters, *executors]
 
     memory_key: ClassVar[str] = "memory"
     not_in_data: ClassVar[Mapping[str, str]] = {
@@ -73,18 +115,20 @@ class Spark(JavaSystem):
         return self.workers
 
     def named_hosts(self) -> list[tuple[Path_, str]]:
-        return [(("master",), self.master), *listed("workers", self.workers)]
+        return [*((("master",), host) for host in self._first), *listed("workers", self.workers)]
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         """Refuses early what Spark would refuse, or wait for in vain, only when everything else runs."""
+        self.check_attached(name, experiment, checker)
+        self._check_access(name, experiment, checker)
         if "spark.master" in self.config:
-            raise checker.fail(
-                ("systems", "spark", "config", "spark.master"), "hydrotest starts the master itself, and knows its address", "Leave it out."
-            )
+            why = "`attach` names the master" if self.is_attached else "hydrotest starts the master itself, and knows its address"
+            raise checker.fail(("systems", "spark", "config", "spark.master"), why, "Leave it out.")
         for key in sorted(SPARK_AUTHENTICATION & self.config.keys()):
-            raise checker.fail(
-                ("systems", "spark", "config", key), "Spark authenticates by a secret that hydrotest makes for the run", "Leave it out."
-            )
+            why, remedy = "Spark authenticates by a secret that hydrotest makes for the run", "Leave it out."
+            if self.is_attached:
+                why, remedy = "a secret does not stand in a file", "Write `security: {secret: {env: NAME}}`."
+            raise checker.fail(("systems", "spark", "config", key), why, remedy)
         for what in ("memory", "driver_memory"):
             if getattr(self, what) < SPARK_HEAP_BYTES_MIN:
                 raise checker.fail(
@@ -102,6 +146,31 @@ class Spark(JavaSystem):
                     raise checker.fail(("systems", "spark", "config", key), f"there is no file {path}", "Correct the path.")
         self._check_slots(experiment, checker)
         super().check(name, experiment, checker)
+
+    def _check_access(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        """Raises `BadInputError` for what a Spark that is there already needs, or a new one."""
+        place: Path_ = ("systems", name)
+        if not self.is_attached:
+            if not (self.master and self.workers):
+                raise checker.fail(place, f"{name} needs a master and workers", "Write `master: HOST` and `workers: [HOST]`.")
+            return
+        if self.status is None:
+            raise checker.fail(
+                place, f"`attach` needs `status`: where the master of {name} shows its state", "Write e.g. `status: m1:8080`."
+            )
+        for key in sorted(SPARK_BOUNDS & self.config.keys()):
+            raise checker.fail((*place, "config", key), f"it would overrule `most` of {name}", "Leave it out.")
+        away = [endpoint for endpoint in self.attach if not endpoint.startswith(("127.", "localhost:"))]
+        for workload in experiment.workloads:
+            host = experiment.generator_hosts(workload)[0]
+            if (
+                host in experiment.hosts
+                and away
+                and name in experiment.workloads[workload].uses
+                and experiment.hosts[host].reach == "loopback"
+            ):
+                raise checker.fail(("workloads", workload), f"the executors of {name} at {away[0]} do not reach a driver on {host}, which listens on loopback",
+                                   "Name a host for it that they reach: `connect: ssh`, or `connect: command`, `command: [env]` and its `address`.")  # fmt: skip
 
     def _check_slots(self, experiment: Experiment, checker: Checker) -> None:
         """Refuses executors with more cores than a worker has: Spark would wait for them in vain."""
@@ -162,6 +231,15 @@ class SparkPerf(Workload):
                                                   "given. Workloads that differ only in this show how the time falls with cores.")  # fmt: skip
     budget: DurationS = Field(1800.0, description="Longest time of one run of a test. A run that would take longer, or makes no "
                                                   "progress, is ended; the report names it and the resources that are full.")  # fmt: skip
+
+    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+        cores = expected(most, CoresMost).cores
+        if (self.cores or 0) > cores:
+            raise checker.fail(
+                ("workloads", name, "cores"),
+                f"{self.cores} cores are more than `most` allows: {cores}",
+                "Take fewer, or raise `most.cores`.",
+            )
 
     limit_by: ClassVar[LimitBy] = LimitBy.TIMES
     is_job: ClassVar[bool] = True

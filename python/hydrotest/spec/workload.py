@@ -17,6 +17,7 @@ from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, SEARCH_TRIALS_MIN, Step, Undecided
 
 if TYPE_CHECKING:
+    from hydrotest.spec.attach import Most
     from hydrotest.spec.models import Experiment
 
 SHARES_MAX = 64
@@ -88,9 +89,12 @@ class Workload(Model):
         """Payload that an operation moves on average."""
         return 0.0
 
-    def disk_bytes(self, rate_per_s: float, seconds: float, trials: int) -> int:
+    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         """The most that its data takes on the disks of a cluster, all copies together, over trials of that length."""
         return 0
+
+    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+        """Raises `BadInputError` for what the owner of a cluster does not allow, beside rates and disk."""
 
     @property
     def copies(self) -> int:

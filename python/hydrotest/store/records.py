@@ -156,6 +156,8 @@ class FilesPass(Record):
     seconds: float
     """From the first begin to the last end."""
     files: list[FileTime]
+    allowed_bytes_per_s: float | None = None
+    """No more was offered, on a file system that others use."""
 
 
 class Hop(Record):

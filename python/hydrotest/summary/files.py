@@ -23,4 +23,5 @@ class Files(Row):
     bytes_per_s: Number = Field(description="Median of the passes, from the first start to the last end.")
     per_file_bytes_per_s_mean: Number = Field(description="Mean of the files' own rates.")
     per_file_bytes_per_s_sd: Number = Field(description="Standard deviation of the files' own rates.")
+    is_allowed: bool = Field(False, description="Whether no more was offered, since `most` allows no more: the file system may take more.")
     is_limit: bool = Field(False, description="Whether the throughput was highest with this number at once.")

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hydrotest.errors import BadInputError, TrialFailedError
-from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster, Identity, Login, Tls
 from hydrotest.hosts.secrets import authorities, file_text
 from hydrotest.spec.attach import ClientSecurity
@@ -50,7 +50,9 @@ class ClusterFacts:
     behind: int = 0
     """Partitions with copies that are behind, or nodes that do not answer."""
     offline: int = 0
-    """Partitions without a leader."""
+    """Partitions without a leader; 1 for a file system that takes nothing."""
+    waiting: int = 0
+    """Applications of others that wait for cores."""
     data_center: str | None = None
     """That of the node that was asked; None where there is none."""
 
@@ -76,6 +78,11 @@ class Look:
     """Gauges by broker or node, named as those that hydrotest's own exporters show."""
     unknown: str | None = None
     """Why there are none."""
+    waiting: int = 0
+    """As in `ClusterFacts`."""
+
+
+NOWHERE = PurePath()
 
 
 class AttachedSystem(System):
@@ -83,9 +90,9 @@ class AttachedSystem(System):
 
     version = "as it is"
 
-    def __init__(self, access: Cluster, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
-        """`access`: how its clients reach it; `seen`: those of its machines whose counters are read."""
-        super().__init__(seen, "", PurePath(), lambda _: None)
+    def __init__(self, access: Cluster, askers: Sequence[Host], seen: Sequence[Host] = (), run: str = "", logs: PurePath = NOWHERE) -> None:
+        """`access`: how its clients reach it; `seen`: those of its machines whose counters are read; `logs`: of clients of ours."""
+        super().__init__(seen, run, logs, lambda _: None)
         self._access = access
         self.askers = list(askers)
         """Hosts that reach it: those of the generators."""
@@ -108,21 +115,12 @@ class AttachedSystem(System):
             raise BadInputError(f"{self.name} at {', '.join(self.endpoints)} cannot be used from {asker.name}: {error.message}",
                                 "Correct `attach` and `security`, or what the network between them lets pass.") from error  # fmt: skip
 
-    async def check_alone(self, asker: Host, own: str | None = None) -> None:
-        """Raises `BadInputError` where another run of hydrotest is under way: both together would exceed what is allowed. `own`:
-        what this run's canary writes to."""
-        found = [name for name in await self.others(asker) if name != own]
-        if found:
-            raise BadInputError(f"another run of hydrotest is under way on {self.name}: {', '.join(found)}",
-                                "Wait until it has ended, or end it with `hydrotest stop`.")  # fmt: skip
+    def check_room(self) -> None:
+        """Raises `BadInputError` where what is allowed was not there when it was last asked."""
 
     @abstractmethod
     async def _ask(self, asker: Host) -> ClusterFacts:
         """What it says of itself. Raises `TrialFailedError` where it does not answer, `BadInputError` where a node is out of reach."""
-
-    async def others(self, asker: Host) -> list[str]:
-        """What the canaries of other runs of hydrotest write to that are under way there."""
-        return list(await ask(asker, "query", {self.name: {"query": "others", "cluster": self._access.wire()}}))
 
     def looking(self) -> dict[str, Any]:
         """The settings of `hydrotest-node look`."""
@@ -143,7 +141,7 @@ class AttachedSystem(System):
             self.facts = self.facts or found
         assert self.facts is not None
         check_whole(self.facts)
-        await self.check_alone(self.askers[0])
+        self.check_room()
         say(f"{self.name}: {len(self.facts.nodes)} nodes are there")
 
     def ready(self) -> list[Ready]:
@@ -166,7 +164,8 @@ def client_access(endpoints: Sequence[str], security: ClientSecurity, name: str,
 
 def check_whole(facts: ClusterFacts) -> None:
     """Raises `BadInputError` where a cluster is sick before anything is asked of it."""
-    if facts.offline or facts.behind:
-        sick = [f"{facts.offline} partitions have no leader"] if facts.offline else []
-        sick += [f"{facts.behind} partitions have copies that are behind, or nodes do not answer"] if facts.behind else []
+    if facts.offline or facts.behind or facts.waiting:
+        sick = [f"{facts.offline} partitions have no leader, or it takes nothing"] if facts.offline else []
+        sick += [f"{facts.behind} partitions or blocks have copies that are behind, or nodes do not answer"] if facts.behind else []
+        sick += [f"{facts.waiting} applications wait for cores"] if facts.waiting else []
         raise BadInputError(f"{facts.system} is not whole, and is left alone: {', '.join(sick)}", "Repair the cluster first.")

@@ -15,6 +15,8 @@ class Breached(StrEnum):
     """They fail."""
     BEHIND = "behind"
     """More copies are behind than before; partitions."""
+    WAITING = "waiting"
+    """Others wait for what we have; applications."""
     FULL = "full"
     """A disk has less free than allowed; a share."""
     SILENT = "silent"

@@ -1,12 +1,18 @@
 //! The state of a cluster that others use: reported as often as asked, over connections that stay.
 
+use std::time::Duration;
+
 use hydrotest_cassandra::look::Looking as LookingAtRing;
 use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::control::{AtEnd, listen, read_settings};
 use hydrotest_core::wire::{Command, Event, emit};
 use hydrotest_kafka::contact::Looking as LookingAtBrokers;
+use hydrotest_sampler::http::get;
 use serde::Deserialize;
 use serde_json::json;
+
+/// A page that takes longer is none: somebody waits for the look.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -18,6 +24,10 @@ enum Settings {
         cluster: ClusterSettings,
         /// Only its nodes count; null: all.
         data_center: Option<String>,
+    },
+    /// Pages in which a service shows its state.
+    Pages {
+        urls: Vec<String>,
     },
 }
 
@@ -41,6 +51,10 @@ pub fn run() -> Result<(), String> {
                     .ok_or_else(|| anyhow::anyhow!("not open"))
             })
         }
+        Settings::Pages { urls } => Box::new(move || {
+            let pages = urls.iter().map(|url| get(url, PAGE_TIMEOUT));
+            Ok(json!({ "pages": pages.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::msg)? }))
+        }),
     };
     while control.commands.recv().is_ok() {
         let result = look().unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));

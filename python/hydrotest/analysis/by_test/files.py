@@ -13,6 +13,8 @@ from hydrotest.summary.files import Files
 
 Op = Literal["read", "write"]
 
+ALLOWED_SHARE = 0.95
+"""From this share of what may be offered on, nothing else is known to bind."""
 RISE_MIN = 1.05
 """The least gain: twice as many at once that bring less do not help."""
 
@@ -52,6 +54,7 @@ def file_rows(trials: Sequence[Trial]) -> list[Files]:
                 files=len(done[0].files), file_bytes=done[0].files[0].bytes, bytes_per_s=rates[at_once],
                 per_file_bytes_per_s_mean=statistics.fmean(each),
                 per_file_bytes_per_s_sd=statistics.stdev(each) if len(each) > 1 else 0.0, is_limit=at_once == best,
+                is_allowed=any(rates[at_once] >= one.allowed_bytes_per_s * ALLOWED_SHARE for one in done if one.allowed_bytes_per_s is not None),
             ))  # fmt: skip
     return rows
 

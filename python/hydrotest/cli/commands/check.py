@@ -64,10 +64,11 @@ def print_plan(spec: Experiment, file: Path) -> None:
     for step in plan.steps:
         print(f"- {step.test} {step.workload}: {step.detail}; about {show_count(step.trials, 'trial')}, {show_duration(step.seconds)}")
     print(f"memory needed: {', '.join(f'{host} {show_bytes(size)}' for host, size in plan.memory_bytes.items())}")
-    bounds = {name: system.most for name, system in attached(spec).items() if system.most is not None}
-    for name, most in bounds.items():
-        print(f"disk of {name}: at most {show_bytes(most.disk)} of all nodes together")
-    if not bounds:
+    clusters = attached(spec)
+    for name, system in clusters.items():
+        if system.most is not None and system.most.disk_bytes is not None:
+            print(f"disk of {name}: at most {show_bytes(system.most.disk_bytes)} of all nodes together")
+    if not clusters:
         print(
             f"disk needed: at least {show_bytes(plan.disk_bytes)}; each second without a rate limit takes rate × record size × copies of it"
         )

@@ -10,7 +10,7 @@ from hydrotest.cli.contact import contact_lines
 from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.run.lifecycle.attached import make_contact
+from hydrotest.run.attached.contact import make_contact
 from hydrotest.spec.attach import attached
 
 

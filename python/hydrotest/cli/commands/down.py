@@ -8,7 +8,7 @@ from pathlib import Path
 from hydrotest.cli.output import print_json
 from hydrotest.errors import EXIT_DONE
 from hydrotest.hosts.remote.make import sweep
-from hydrotest.run.lifecycle.attached import remove_leftovers
+from hydrotest.run.attached.leftovers import remove_leftovers
 from hydrotest.run.lifecycle.held_clusters import take_down
 from hydrotest.spec.hosts import CommandHost, SshHost
 from hydrotest.spec.load import load_experiment

@@ -19,7 +19,7 @@ from hydrotest.cli.contact import contact_lines
 from hydrotest.cli.output import err_console
 from hydrotest.cli.questions import read_p99
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.run.lifecycle.attached import Contact, make_contact
+from hydrotest.run.attached.contact import Contact, make_contact
 from hydrotest.spec.header import header_of
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
@@ -120,7 +120,8 @@ class Probe:
             }  # fmt: skip
             return yaml.safe_dump(experiment, sort_keys=False, default_flow_style=None, width=120)
 
-        needed = self.experiment(body(DISK_ANY)).workloads[name].disk_bytes(rate, WINDOW_S + WARM_UP_S, trials)
+        any_size = self.experiment(body(DISK_ANY))
+        needed = any_size.workloads[name].disk_bytes(any_size, rate, WINDOW_S + WARM_UP_S, trials)
         text = body(needed)
         plan = make_plan(self.experiment(text))
         question = (

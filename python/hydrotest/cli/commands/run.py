@@ -17,7 +17,7 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.page.page import write_report
 from hydrotest.report.terminal import print_glance
-from hydrotest.run.lifecycle.attached import check_hours, make_contact
+from hydrotest.run.attached.contact import check_hours, make_contact
 from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals

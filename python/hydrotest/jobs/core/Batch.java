@@ -37,7 +37,7 @@ public final class Batch {
   public static void main(String[] args) throws Exception {
     JsonNode settings = JSON.readTree(new File(args[0]));
     try (FileWriter out = new FileWriter(settings.get("out").asText(), true);
-        JavaSparkContext spark = new JavaSparkContext(new SparkConf().setAppName("hydrotest"))) {
+        JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
       Beat.begin(spark, Path.of(settings.get("beats").asText()));
       new Batch(Path.of(settings.get("control").asText()), out).work(spark, settings);
     }

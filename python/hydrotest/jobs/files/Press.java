@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -30,6 +31,7 @@ public final class Press {
   private final JsonNode settings;
   private final FileSystem files;
   private final byte[] pool = new byte[2 * CHUNK_BYTES];
+  private final Pace pace;
 
   private Press(JsonNode settings) throws Exception {
     this.settings = settings;
@@ -38,11 +40,12 @@ public final class Press {
     configuration.set("dfs.blocksize", settings.get("block_bytes").asText());
     settings.get("properties").properties().forEach(one -> configuration.set(one.getKey(), one.getValue().asText()));
     files = FileSystem.get(new Path(settings.get("folder").asText()).toUri(), configuration);
+    pace = settings.get("bytes_per_s").isNull() ? null : new Pace(settings.get("bytes_per_s").asDouble());
     new Random(settings.get("seed").asLong()).nextBytes(pool);
   }
 
   /** The one argument is a file of settings: do (write, read, remove), folder, files, file_bytes, at_once, replication, block_bytes, seed,
-   * properties. */
+   * bytes_per_s (null: as fast as it goes), properties. */
   public static void main(String[] args) throws Exception {
     Press press = new Press(JSON.readTree(new File(args[0])));
     if (press.settings.get("do").asText().equals("remove")) {
@@ -94,6 +97,7 @@ public final class Press {
     try (OutputStream out = files.create(new Path(settings.get("folder").asText(), name), true)) {
       for (long chunk = 0; left > 0; chunk++) {
         int size = (int) Math.min(left, CHUNK_BYTES);
+        keepTo(size);
         out.write(pool, place(number, chunk), size);
         left -= size;
       }
@@ -110,6 +114,7 @@ public final class Press {
     long size = 0;
     try (InputStream in = files.open(new Path(settings.get("folder").asText(), name))) {
       for (long count = 0; ; count++) {
+        keepTo((int) Math.min(Math.max(left - size, 1), CHUNK_BYTES));
         long start = System.nanoTime();
         int got = in.readNBytes(chunk, 0, CHUNK_BYTES);
         nanos += System.nanoTime() - start;
@@ -124,6 +129,32 @@ public final class Press {
     }
     boolean whole = size == left && found.getValue() == expected.getValue();
     return JSON.createObjectNode().put("bytes", size).put("seconds", nanos / 1e9).put("correct", whole);
+  }
+
+  private void keepTo(int bytes) throws InterruptedException {
+    if (pace != null) {
+      pace.take(bytes);
+    }
+  }
+
+  /** A rate that all threads together keep to: each waits until what it takes is due. */
+  private static final class Pace {
+    private final double nanosPerByte;
+    private long due = System.nanoTime();
+
+    Pace(double bytesPerS) {
+      nanosPerByte = 1e9 / bytesPerS;
+    }
+
+    void take(int bytes) throws InterruptedException {
+      long wait;
+      synchronized (this) {
+        // What was not taken in time is not taken later: no second has more than the rate.
+        due = Math.max(due, System.nanoTime()) + Math.round(bytes * nanosPerByte);
+        wait = due - System.nanoTime();
+      }
+      TimeUnit.NANOSECONDS.sleep(wait);
+    }
   }
 
   private ObjectNode told(long start, boolean correct) {

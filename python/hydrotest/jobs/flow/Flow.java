@@ -38,7 +38,7 @@ public final class Flow {
   public static void main(String[] args) throws Exception {
     JsonNode settings = JSON.readTree(new File(args[0]));
     try (FileWriter out = new FileWriter(settings.get("out").asText(), true);
-        SparkSession spark = SparkSession.builder().appName("hydrotest-flow").getOrCreate()) {
+        SparkSession spark = SparkSession.builder().getOrCreate()) {
       new Flow(Path.of(settings.get("control").asText()), out).work(spark);
     }
   }

@@ -210,7 +210,10 @@ def _of_files(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
     if not rows:
         return None
     row = max(rows, key=lambda one: one.bytes_per_s)
-    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), notes=[f"With {show_count(row.at_once, 'file')} at once."],
+    notes = [f"With {show_count(row.at_once, 'file')} at once."]
+    if row.is_allowed:
+        notes.append("As much as `most` allows; there may be more.")
+    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), notes=notes,
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
 
 

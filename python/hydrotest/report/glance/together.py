@@ -12,6 +12,8 @@ from hydrotest.summary.together import SafeWorkingPoint, Starved
 from hydrotest.units import show_short
 
 SENTENCES_MAX = 4
+RELAXED_GAIN_MIN = 1.1
+"""A longer latency that lets all hold less than this much more is not worth a sentence."""
 
 
 def together_of(summary: Summary) -> TogetherGlance | None:
@@ -79,7 +81,7 @@ def _at_the_point(point: SafeWorkingPoint) -> list[str]:
         out.append(f"{point.first} gives way first.")
     out += [
         f"With {one.workload} {one.percentile} ≤ {one.bound_ms:g} ms instead of {one.asked_ms:g} ms, all hold up to {one.fraction:.0%}."
-        for one in point.relaxed if one.fraction is not None
+        for one in point.relaxed if one.fraction is not None and one.fraction >= point.fraction * RELAXED_GAIN_MIN
     ]  # fmt: skip
     return out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.units import show_duration
+from hydrotest.units import show_count, show_duration
 from hydrotest.verdicts.guard import Breach, Breached
 
 
@@ -17,6 +17,8 @@ def breach_words(breach: Breach) -> str:
             return f"{breach.system} no longer answers a few requests a second: {breach.detail}"
         case Breached.BEHIND:
             return f"{value:,.0f} copies or nodes of {breach.system} are behind or away; before it were {bound:,.0f}"
+        case Breached.WAITING:
+            return f"{show_count(round(value), 'application')} of others wait for cores of {breach.system}"
         case Breached.FULL:
             return f"a disk of {breach.where} has {value:.0%} free, at least {bound:.0%} must stay"
         case Breached.SILENT:

@@ -26,7 +26,8 @@ from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
 from hydrotest.hosts.catalogue import HostPool, make_host_pool
 from hydrotest.hosts.java import find_java, java_major
 from hydrotest.report.wording.summary import worded
-from hydrotest.run.lifecycle.attached import guard_attached
+from hydrotest.run.attached.own import OwnThings
+from hydrotest.run.attached.watched import guard_attached
 from hydrotest.run.lifecycle.events import Listener, Planned
 from hydrotest.run.lifecycle.recovery import Recovery
 from hydrotest.run.lifecycle.sampling import Sampling
@@ -47,7 +48,6 @@ from hydrotest.run.tests.make import make_test
 from hydrotest.run.trials.trial import TrialRunner
 from hydrotest.run.workloads.base import Bench, Workload
 from hydrotest.run.workloads.catalogue import make_workloads
-from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.attach import attached, only_seen
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.plan import make_plan

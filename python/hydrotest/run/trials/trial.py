@@ -19,11 +19,11 @@ from hydrotest.hosts.deadlines import cancelled
 from hydrotest.hosts.node import Event
 from hydrotest.load.native import Generator, OnSecond, run_generators
 from hydrotest.report.wording.guard import breach_words
+from hydrotest.run.attached.guard import breach_error
 from hydrotest.run.lifecycle.events import Listener, TrialStart
 from hydrotest.run.lifecycle.recovery import Recovery
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.teardown import each
-from hydrotest.run.trials.guard import breach_error
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Tenancy, Trial

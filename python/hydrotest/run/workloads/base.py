@@ -17,10 +17,10 @@ from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.steady import is_settled
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
+from hydrotest.run.attached.own import OwnThings
 from hydrotest.run.lifecycle.attempts import until_done, until_through
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.trials.trial import Disturbance, Part, TrialPlan, TrialRunner
-from hydrotest.run.workloads.own import OwnThings
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.models import Experiment
@@ -132,7 +132,7 @@ class Bench:
         bursts = 2 * spec.burst
         sustained = round(load_spec.peak_per_s * (self.give_up_s(workload, plan) + IN_FLIGHT_MARGIN_S))
         wanted, most = max(IN_FLIGHT_CAP_MIN, sustained + bursts), most_of(self.experiment, workload)
-        return wanted if most is None else min(wanted, most.in_flight)
+        return wanted if most is None or most.in_flight_max is None else min(wanted, most.in_flight_max)
 
     def seed(self, workload: str, number: int) -> int:
         """The random seed of a workload in a trial.

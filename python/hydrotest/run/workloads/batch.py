@@ -43,7 +43,10 @@ class Batch(LoadWorkload):
         self.kept = LongLivedDriver(name, bench, self.host, "core", lambda: ([], properties), start)
 
     async def _prepare(self) -> None:
-        await self.warmed()
+        async def warm() -> None:
+            await self.warmed()
+
+        await self.bench.runner.guarded(warm())
 
     async def warmed(self) -> Driver:
         """The warm driver. A new one is warmed up too, after another workload or a crash has ended the
@@ -164,7 +167,7 @@ class Batch(LoadWorkload):
         ended = await driver.next_iteration(self.spec.budget)
         if ended.error is None:
             return ended
-        stated = in_brief(ended.error, self.kept.system.names)
+        stated = in_brief(ended.error, self.kept.spark.names)
         self.bench.listener.warn(f"{self.name}: {ended.test} failed: {stated}")
         return ended.model_copy(update={"error": stated})
 
@@ -209,7 +212,7 @@ class _Looping(Background):
         if failed is not None:
             # Next to other workloads, a test that fails does not apply the intended load.
             raise TrialFailedError(
-                f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.kept.system.names)}"
+                f"{self.batch.name}: {failed.test} failed: {in_brief(failed.error or 'nobody knows why', self.batch.kept.spark.names)}"
             )
         return self.batch.load(iterations, self.driver)
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
-from hydrotest.jobs.jars import MAINS, job_jar
+from hydrotest.jobs.jars import MAINS
 from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
+from hydrotest.run.workloads.hadoop import Folders, program
+from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.choice import expected
 from hydrotest.spec.hdfs import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.records import FilesPass, Load, Trial
-from hydrotest.systems.fetch import HDFS, fetch
-from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
+from hydrotest.systems.hdfs.client import HdfsAccess
 from hydrotest.systems.properties import property_text
 
-HEAP = "-Xmx256m"
 BYTES_PER_S_MIN = 1e6
 """Of one copy; only a disk or link that is slowed down on purpose is slower."""
 JVM_S_MAX = SLOW * 60.0
@@ -41,8 +39,10 @@ class Files(Workload):
         super().__init__(name, spec, bench)
         self.spec: HdfsWrite | HdfsRead = spec
         self.written = written
-        self.system = expected(bench.systems["hdfs"], HdfsSystem)
-        self.folder = f"{self.system.url}/hydrotest-{bench.run}-{name}"
+        self.client = expected(bench.systems["hdfs"], HdfsAccess).client
+        self.folder = self.client.path(f"hydrotest-{bench.run}-{name}")
+        self._most = most_of(bench.experiment, name)
+        """What its owner allows; None for a file system of our own."""
         self._passes = 0
 
     @property
@@ -51,6 +51,11 @@ class Files(Workload):
         return "write" if self.spec.source is None else "read"
 
     async def _prepare(self) -> None:
+        await self.bench.runner.guarded(self._set_up())
+
+    async def _set_up(self) -> None:
+        if self._most is not None:
+            await self.bench.own.make_folder(self._folders, self.folder)
         if self.op == "read":
             self.bench.listener.phase(f"writing the files for {self.name}")
             await self._press("write", self.written.at_once)
@@ -76,19 +81,21 @@ class Files(Workload):
 
     async def _press(self, what: str, at_once: int) -> FilesPass:
         output = await self._run(what, at_once)
-        return FilesPass.model_validate({"at_once": at_once, **json.loads(output.strip().splitlines()[-1])})
+        return FilesPass.model_validate({
+            "at_once": at_once, "allowed_bytes_per_s": None if self._most is None else self._most.rate_per_s,
+            **json.loads(output.strip().splitlines()[-1]),
+        })  # fmt: skip
 
     async def _run(self, what: str, at_once: int = 1) -> str:
         self._passes += 1
         label = f"{self.name}-{what}-{self._passes}"
         folder = self.host.scratch(self.bench.run) / label
-        settings = {"do": what, "folder": self.folder, "files": self.written.files, "file_bytes": self.written.file_size, "at_once": at_once,
-                    "replication": self.written.replication or self.system.spec.replication, "block_bytes": self.written.block_size,
-                    "seed": self.written.seed, "properties": {key: property_text(value) for key, value in CLIENT.items()}}  # fmt: skip
+        settings = {"do": what, "folder": f"{self.client.url}{self.folder}", "files": self.written.files, "file_bytes": self.written.file_size,
+                    "at_once": at_once, "replication": self._copies, "block_bytes": self.written.block_size, "seed": self.written.seed,
+                    "bytes_per_s": None if self._most is None else self._most.rate_per_s,
+                    "properties": {key: property_text(value) for key, value in self.client.properties.items()}}  # fmt: skip
         await place(self.host, folder, {"settings.json": json.dumps(settings)})
-        classpath = await self.system.class_path(self.host, self.bench.listener.say)
-        jar = await self.host.copy_of(await asyncio.to_thread(self._jar, classpath))
-        argv = [str(await self.host.java()), HEAP, "-cp", f"{jar}:{classpath}", MAINS["files"], str(folder / "settings.json")]
+        argv = [*await program(self.client, self.host, MAINS["files"], self.bench.listener.say), str(folder / "settings.json")]
         logs = (self.bench.runner.folder.path / layout.SYSTEM_LOGS).resolve()
         log = (logs if not self.host.machine else folder) / f"{label}.log"
         try:
@@ -97,25 +104,28 @@ class Files(Workload):
             await fetch_file(self.host, log, logs)
         return output
 
-    def _jar(self, classpath: str) -> Path:
-        """The program, compiled here: against the jars that run it, or where they are on another machine against the fetched ones."""
-        if self.host.machine:
-            folder = fetch(HDFS, self.bench.listener.say)
-            below = sorted({jar.parent for jar in folder.rglob("*.jar")} - {folder})
-            classpath = ":".join(f"{jars}/*" for jars in (folder, *below))
-        return job_jar("files", classpath, f"hdfs-{self.system.version}")
+    @property
+    def _copies(self) -> int:
+        return self.written.replication or self.client.replication
+
+    @property
+    def _folders(self) -> Folders:
+        return Folders(self.client, self.host, self.bench.listener.say)
 
     def _patience(self) -> Patience:
         """Time for a pass over all files, on the slowest host."""
         shares = [host.shares for host in self.bench.experiment.hosts.values()]
         given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
-        copies = self.written.replication or self.system.spec.replication
-        total = self.written.files * self.written.file_size * copies
-        return Patience.of(a_JVM=JVM_S_MAX, all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given]))
+        allowed = [] if self._most is None or self._most.rate_per_s is None else [self._most.rate_per_s]
+        total = self.written.files * self.written.file_size * self._copies
+        return Patience.of(a_JVM=JVM_S_MAX, all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given, *allowed]))
 
     async def finish(self) -> None:
         if self._passes:
             await remove_quietly(self.bench, self._remove(), f"{self.folder} of {self.name}")
 
     async def _remove(self) -> None:
-        await self._run("remove")
+        if self._most is None:
+            await self._run("remove")
+        else:
+            await self.bench.own.remove_folder(self._folders, self.folder)

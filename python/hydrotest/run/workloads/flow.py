@@ -26,7 +26,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import write_whole
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Ending, Hop, Load, RecordAccounting, Trial, Windowed
-from hydrotest.systems.hdfs.system import HdfsSystem
+from hydrotest.systems.hdfs.client import HdfsAccess
 from hydrotest.units import show_rate
 
 WARM_UP_S = 8.0
@@ -195,8 +195,8 @@ class Flow(Follower):
         # elsewhere.
         local = f"file://{self.host.scratch(self.bench.run) / own}"
         folders = {"directory": local if self.spec.directory is None else f"{self.spec.directory.rstrip('/')}/{own}"}
-        if (hdfs := narrowed(self.bench.systems.get("hdfs"), HdfsSystem)) is not None:
-            folders["hdfs"] = f"{hdfs.url}/{own}"
+        if (hdfs := narrowed(self.bench.systems.get("hdfs"), HdfsAccess)) is not None:
+            folders["hdfs"] = f"{hdfs.client.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
         # Where the aggregate goes to HDFS, so do the checkpoints: as where a driver may start on another
         # host.

@@ -81,7 +81,7 @@ class Produce(Rated):
     def _most_read(self) -> float | None:
         """Bytes a second that may be read back from a cluster that others use; None: as many as it gives."""
         most = most_of(self.bench.experiment, self.name)
-        return None if most is None else most.bytes_per_s
+        return None if most is None else most.rate_per_s
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """Keeps a soak's disk from filling: old segments go, long after a follower has read them."""

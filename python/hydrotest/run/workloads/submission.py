@@ -16,14 +16,15 @@ from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import driver_service
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.store import layout
-from hydrotest.systems.spark.system import CONF, PROPERTIES, SparkSystem
+from hydrotest.systems.base import System
+from hydrotest.systems.spark.client import CONF, PROPERTIES, SparkAccess, SparkClient
 
 PORT_TRIES = 100
 
 
 async def submission(
     bench: Bench,
-    system: SparkSystem,
+    spark: SparkClient,
     host: Host,
     folder: PurePath,
     job: str,
@@ -37,13 +38,13 @@ async def submission(
     """
     events = events_on(bench, host)
     await host.make_folder(events)
-    await system.bring(host)
-    own = {**(extra or {}), **(await _ports(system, host) if host.machine else {})}
-    await place(host, folder, system.render_application(host, events, own))
-    jar = await host.copy_of(job_jar(job, ":".join(f"{path}/*" for path in (system.home / "jars", *jars)), system.version))
-    argv = [str(system.home_on(host) / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
+    await spark.bring(host)
+    own = {**(extra or {}), **(await _ports(spark, host) if host.machine else {})}
+    await place(host, folder, spark.render_application(host, events, own))
+    jar = await host.copy_of(job_jar(job, ":".join(f"{path}/*" for path in (spark.home / "jars", *jars)), spark.version))
+    argv = [str(spark.home_on(host) / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(folder / PROPERTIES), "--class", MAINS[job], str(jar)]  # fmt: skip
-    return Application(argv, system.environment(host, folder / CONF, folder), system.names)
+    return Application(argv, spark.environment(host, folder / CONF, folder), spark.names)
 
 
 def events_on(bench: Bench, host: Host) -> PurePath:
@@ -51,12 +52,14 @@ def events_on(bench: Bench, host: Host) -> PurePath:
     return host.data_directory / layout.SPARK_EVENTS if host.machine else (bench.runner.folder.path / layout.SPARK_EVENTS).resolve()
 
 
-async def _ports(system: SparkSystem, driver: Host) -> dict[str, PropertyValue]:
+async def _ports(spark: SparkClient, driver: Host) -> dict[str, PropertyValue]:
     """Ports of an application that the network between machines lets pass; executors of one machine take the next ones."""
-    return {
-        "spark.driver.port": await driver.free_port(), "spark.driver.blockManager.port": await driver.free_port(),
-        "spark.blockManager.port": await system.workers[0].free_port(), "spark.port.maxRetries": PORT_TRIES,
-    }  # fmt: skip
+    own: dict[str, PropertyValue] = {
+        "spark.driver.port": await driver.free_port(),
+        "spark.driver.blockManager.port": await driver.free_port(),
+    }
+    executors = {} if spark.executor_host is None else {"spark.blockManager.port": await spark.executor_host.free_port()}
+    return {**own, **executors, "spark.port.maxRetries": PORT_TRIES}
 
 
 D = TypeVar("D", bound=Submitted)
@@ -86,7 +89,8 @@ class LongLivedDriver(Generic[D]):
         self.job = job
         self._needs = needs
         self._start = start
-        self.system = expected(bench.systems["spark"], SparkSystem)
+        self.system: System = bench.systems["spark"]
+        self.spark = expected(self.system, SparkAccess).client
         self.driver: D | None = None
         self._log = PurePath()
         self.starts = 0
@@ -95,14 +99,14 @@ class LongLivedDriver(Generic[D]):
     async def running(self) -> D:
         """The driver, started if need be. Raises `TrialFailedError` with the end of its log."""
         if self.driver is None or not self.driver.is_alive:
-            await self.system.take(self.leave)
+            await self.spark.take(self.leave)
             self.bench.listener.phase(f"starting the driver of {self.name}")
             self.starts += 1
             label = f"{self.name}-driver-{self.starts}"
             folder = self.host.scratch(self.bench.run) / label
             self._log = log = self.system.log_folder(self.host) / f"{label}.log"
             jars, extra = self._needs()
-            application = await submission(self.bench, self.system, self.host, folder, self.job, jars, extra)
+            application = await submission(self.bench, self.spark, self.host, folder, self.job, jars, extra)
             self.driver = await self._start(application, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self.driver.pid)
         return self.driver

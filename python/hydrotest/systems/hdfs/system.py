@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hydrotest.errors import BadInputError, SystemFailedError, TrialFailedError
+from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.command import run_command
 from hydrotest.spec.fields import PropertyValue
@@ -28,6 +28,8 @@ from hydrotest.systems.base import (
     resource,
 )
 from hydrotest.systems.fetch import HDFS, ProgressCallback
+from hydrotest.systems.hdfs.attached import AttachedHdfs
+from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
@@ -65,7 +67,7 @@ class Daemon:
     exporter_port: int
 
 
-class HdfsSystem(System):
+class HdfsSystem(System, HdfsAccess):
     """A running HDFS: a NameNode, and a DataNode on each of its hosts."""
 
     name = "hdfs"
@@ -80,22 +82,20 @@ class HdfsSystem(System):
         self._status_port = 0
         self._class_paths: dict[str, str] = {}
         """Hadoop's jars, by machine."""
+        self._distribution = Distribution(HDFS, spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
+        self.client = HdfsClient(self._distribution, CLIENT, replication=spec.replication)
 
     @property
     def endpoints(self) -> list[str]:
         return [f"{self.name_node.address}:{self._port}"]
 
-    @property
-    def url(self) -> str:
-        """The prefix of paths."""
-        return f"hdfs://{self.endpoints[0]}"
-
     async def start(self, say: ProgressCallback) -> None:
         self.version = await self._find_programs(self.hosts, self._distribution, say)
         for host in self.hosts:
-            await self.class_path(host, say)
+            self._class_paths[host.machine] = await self.client.class_path(host, say)
         say(f"hdfs {self.version}: starting a NameNode and {show_count(len(self.data_nodes), 'DataNode')}")
         self._port = await claim_port(self.name_node, self.spec.port, "hdfs")
+        self.client.url = f"hdfs://{self.endpoints[0]}"
         self._status_port = await self.name_node.free_port()
         name_node = await self._name_node()
         await self._place_daemon(name_node)
@@ -112,22 +112,6 @@ class HdfsSystem(System):
             await self._place_daemon(data_node)
             await self._start(host, data_node.name, self.command(data_node))
         await self.until_ready()
-
-    @property
-    def _distribution(self) -> Distribution:
-        return Distribution(HDFS, self.spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
-
-    async def class_path(self, host: Host, say: ProgressCallback) -> str:
-        """Hadoop's jars on a host, which are found, or brought there; also on one that carries only clients."""
-        if host.machine not in self._programs:
-            found = await self._find_programs([host], self._distribution, say)
-            if found != self.version:
-                raise BadInputError(f"{host.name} has hdfs {found}, the others {self.version}", "Give all hosts the same release.")
-        if host.machine not in self._class_paths:
-            folder = self.programs(host).jars
-            below = {jar.parent for jar in await host.glob(folder, "**/*.jar")} - {folder}
-            self._class_paths[host.machine] = ":".join(f"{jars}/*" for jars in (folder, *sorted(below)))
-        return self._class_paths[host.machine]
 
     async def _name_node(self) -> Daemon:
         host, name, data = self.name_node, "hdfs-namenode", "name"
@@ -175,7 +159,7 @@ class HdfsSystem(System):
         }
         conf = {
             **{f"webapps/{page}/WEB-INF/web.xml": "<web-app/>\n" for page in PAGES},
-            "core-site.xml": site_text({"fs.defaultFS": self.url, "hadoop.tmp.dir": str(folder / "tmp")}),
+            "core-site.xml": site_text({"fs.defaultFS": self.client.url, "hadoop.tmp.dir": str(folder / "tmp")}),
             "hdfs-site.xml": site_text({**common, **daemon.own, **self.spec.config}),
             **{name: resource("hydrotest.systems.hdfs", name) for name in RESOURCES},
         }
@@ -233,6 +217,9 @@ def site_text(properties: Mapping[str, PropertyValue]) -> str:
     return f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
 
 
-def make(spec: Hdfs, placement: Placement) -> HdfsSystem:
+def make(spec: Hdfs, placement: Placement) -> System:
     """See `kinds.system.SystemKind`."""
+    if spec.is_attached:
+        return AttachedHdfs(spec, placement.askers("hdfs"), placement.at(spec.hosts))
+    assert spec.namenode is not None
     return HdfsSystem(spec, placement.hosts[spec.namenode], placement.at(spec.datanodes), placement.run, placement.logs, placement.on_death)

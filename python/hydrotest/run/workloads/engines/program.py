@@ -25,7 +25,7 @@ from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
 from hydrotest.systems.fetch import KAFKA, SPARK_KAFKA, fetch, version_in
-from hydrotest.systems.spark.system import CONF, PROPERTIES, SparkSystem
+from hydrotest.systems.spark.client import CONF, PROPERTIES, SparkAccess
 
 PAUSES = 2.0
 """Multiple of the longest pause that was seen."""
@@ -146,18 +146,18 @@ class JobEngine(ProgramEngine):
         return None
 
     async def command(self, folder: PurePath) -> tuple[list[str], dict[str, str]]:
-        system = expected(self.bench.systems["spark"], SparkSystem)
-        await system.take(self.leave)
+        spark = expected(self.bench.systems["spark"], SparkAccess).client
+        await spark.take(self.leave)
         jars = sorted(fetch(SPARK_KAFKA, self.bench.listener.say).glob("*.jar"))
         events = events_on(self.bench, self.host)
         await self.host.make_folder(events)
-        await system.bring(self.host)
+        await spark.bring(self.host)
         own = {"spark.jars": ",".join(map(str, jars))}
-        await place(self.host, folder, system.render_application(self.host, events, own))
+        await place(self.host, folder, spark.render_application(self.host, events, own))
         argv = [
-            str(system.home_on(self.host) / "bin" / "spark-submit"),
+            str(spark.home_on(self.host) / "bin" / "spark-submit"),
             "--properties-file",
             str(folder / PROPERTIES),
             str(Path(self.spec.submit or "").resolve()),
         ]
-        return argv, {**system.environment(self.host, folder / CONF, folder), "PYSPARK_PYTHON": sys.executable}
+        return argv, {**spark.environment(self.host, folder / CONF, folder), "PYSPARK_PYTHON": sys.executable}

@@ -65,7 +65,7 @@ class SparkEngine(Engine):
         jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
         properties: dict[str, PropertyValue] = {"spark.jars": ",".join(map(str, jars))}
         properties |= {f"spark.hadoop.{key}": value for key, value in CLIENT.items()}
-        cores = self._kept.system.spec.cores
+        cores = self._kept.spark.spec.cores
         if self.spec.executors is not None and cores is not None:
             properties |= {"spark.executor.cores": cores, "spark.cores.max": self.spec.executors * cores}
         return folders, properties

@@ -1,22 +1,31 @@
-"""What a run makes in a cluster: topics and keyspaces, removed again by the identity that the cluster gave them."""
+"""What a run makes in a cluster: topics, keyspaces and folders, removed again by the identity that the cluster gave them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Protocol
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
-from hydrotest.run.lifecycle.owned import Owned
+from hydrotest.run.attached.owned import Owned
 from hydrotest.spec.cassandra import CassandraLoad
 
-Removal = Callable[[Host, Cluster, str], Awaitable[None]]
+Removal = Callable[[], Awaitable[None]]
+
+
+class Folders(Protocol):
+    """Folders of a file system: see `run.workloads.hadoop`."""
+
+    async def make(self, folder: str) -> str: ...
+    async def remove(self, folder: str, identity: str) -> None: ...
 
 
 class OwnThings:
-    """Topics and keyspaces of our own in one cluster."""
+    """Topics, keyspaces and folders of our own in one cluster."""
 
     def __init__(self, owned: Owned | None = None) -> None:
         self._owned = owned or Owned()
@@ -29,7 +38,9 @@ class OwnThings:
     ) -> None:
         """Makes a topic and waits until it can be used. Raises `TrialFailedError`, also where there is one of that name."""
         self._owned.note("intended", topic)
-        self._made(topic, await load_kafka.create_topic(host, cluster, topic, settings, config), self.remove_topic)
+        self._made(
+            topic, await load_kafka.create_topic(host, cluster, topic, settings, config), partial(self.remove_topic, host, cluster, topic)
+        )
 
     async def remove_topic(self, host: Host, cluster: Cluster, topic: str) -> None:
         """Removes it; in a cluster that others use only by the id that it got."""
@@ -48,13 +59,26 @@ class OwnThings:
             return
         self._owned.note("intended", keyspace)
         made = await load_cassandra.create_table(host, cluster, keyspace, workload, data_center, is_new=self._owned.is_listed)
-        self._made(keyspace, made, self.remove_keyspace)
+        self._made(keyspace, made, partial(self.remove_keyspace, host, cluster, keyspace))
 
     async def remove_keyspace(self, host: Host, cluster: Cluster, keyspace: str) -> None:
         """Drops it; in a cluster that others use only by the id that it got."""
         if self._is_proven(keyspace):
             await load_cassandra.drop_keyspace(host, cluster, keyspace, self._identities.get(keyspace))
             self._gone(keyspace)
+
+    async def make_folder(self, folders: Folders, folder: str) -> None:
+        """Makes a folder, once. Raises `TrialFailedError`, also where there is one of that name that is not this run's."""
+        if folder in self._identities:
+            return
+        self._owned.note("intended", folder)
+        self._made(folder, await folders.make(folder), partial(self.remove_folder, folders, folder))
+
+    async def remove_folder(self, folders: Folders, folder: str) -> None:
+        """Removes it, by the id that it got."""
+        if (identity := self._identities.get(folder)) is not None:
+            await folders.remove(folder, identity)
+            self._gone(folder)
 
     def _is_proven(self, name: str) -> bool:
         """False for what may be another's: it stays in the list, and `down` names it."""
@@ -70,12 +94,12 @@ class OwnThings:
         self._removals.pop(name, None)
         self._owned.note("removed", name)
 
-    async def clear(self, host: Host, cluster: Cluster) -> list[str]:
+    async def clear(self) -> list[str]:
         """Removes all that is still there. Returns the problems."""
         problems = []
         for name, remove in list(self._removals.items()):
             try:
-                await remove(host, cluster, name)
+                await remove()
             except TrialFailedError as error:
                 problems.append(f"{name} is still there: {error.message}")
         return problems

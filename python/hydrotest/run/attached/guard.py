@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
-from hydrotest.hosts.base import Host
 from hydrotest.hosts.clocks import Comparison
 from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.node import Node
 from hydrotest.load.native import RunningGenerator
 from hydrotest.report.wording.guard import breach_words
-from hydrotest.run.trials.canary import CANARIES, canary_name
-from hydrotest.run.workloads.own import OwnThings
+from hydrotest.run.attached.dealings import Dealings
+from hydrotest.run.attached.own import OwnThings
 from hydrotest.spec.attach import Guard
 from hydrotest.systems.attached import AttachedSystem, Look
 from hydrotest.verdicts.guard import Breach, Breached
@@ -89,16 +88,15 @@ class CanarySeconds:
 class Watch:
     """The guard of one cluster."""
 
-    def __init__(
-        self, system: AttachedSystem, host: Host, guard: Guard, allowed_s: Callable[[], float], looked: Callable[[Look], None]
-    ) -> None:
+    def __init__(self, dealings: Dealings[Any], guard: Guard, allowed_s: Callable[[], float], looked: Callable[[Look], None]) -> None:
         """`allowed_s`: how long load is allowed from the moment on at which it is called; `looked`: takes each look."""
         self.baseline = Baseline()
         self.breached: asyncio.Future[Breach] = asyncio.get_running_loop().create_future()
         self.ends_s = math.inf
         """When load must be over, by `time.monotonic`."""
-        self._system = system
-        self._host = host
+        self._dealings = dealings
+        self._system: AttachedSystem = dealings.system
+        self._host = dealings.host
         self._guard = guard
         self._allowed_s = allowed_s
         self._looked = looked
@@ -109,6 +107,7 @@ class Watch:
         self._bad_seconds = 0
         self._per_s = 0.0
         self._is_baseline = True
+        self._p99_s = guard.p99_s or math.inf
 
     async def begin(self, clocks: Comparison, own: OwnThings, run: str, copies: int) -> None:
         """Starts the canary, and watches the cluster alone for a while. `copies`: those of each of the canary's partitions
@@ -117,14 +116,16 @@ class Watch:
         Raises `GuardBreachedError` where it is not fit for load.
         """
         seconds = self._guard.baseline + self._allowed_s() + MARGIN_S
-        generator = await CANARIES[self._system.name](self._system, self._host, own, run, seconds, copies)
-        self._per_s = generator.offered or 0.0
-        self._canary = await RunningGenerator.start(generator)
-        await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
-        self._tasks = [asyncio.create_task(self._guarded(self._follow())), asyncio.create_task(self._guarded(self._look()))]
+        generator = await self._dealings.canary(own, run, seconds, copies)
+        if generator is not None:
+            self._per_s = generator.offered or 0.0
+            self._canary = await RunningGenerator.start(generator)
+            await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
+            self._tasks.append(asyncio.create_task(self._guarded(self._follow(self._canary))))
+        self._tasks.append(asyncio.create_task(self._guarded(self._look())))
         await asyncio.wait([self.breached], timeout=self._guard.baseline)
         if not self.breached.done():
-            await self._system.check_alone(self._host, canary_name(self._system.name, run))  # one that began at the same moment
+            await self._dealings.check_alone(run)  # one that began at the same moment
         self._is_baseline = False
         self.baseline.seconds = self._guard.baseline
         if self.breached.done():
@@ -132,6 +133,11 @@ class Watch:
         left_s = self._allowed_s()
         self.ends_s = time.monotonic() + left_s
         self._tasks.append(asyncio.create_task(self._until_late(left_s)))
+
+    @property
+    def has_canary(self) -> bool:
+        """True if a few requests of ours show how fast it answers."""
+        return self._canary is not None
 
     def data(self) -> dict[str, Any]:
         """The cluster, and how it was before any load, as in environment.json."""
@@ -142,7 +148,7 @@ class Watch:
         """Ends the watch. Returns the problems."""
         for task in self._tasks:
             await cancelled(task)
-        nodes = [self._canary.node if self._canary is not None else None, self._looker]
+        nodes = [None if self._canary is None else self._canary.node, self._looker]
         return [problem for node in nodes if node is not None and (problem := await node.close()) is not None]
 
     def _breach(self, breach: Breach) -> None:
@@ -158,11 +164,10 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - whatever it is: nobody watches any more
             self._breach(Breach(Breached.SILENT, self._system.name, SILENT_S, SILENT_S, detail=f"{type(error).__name__}: {error}"))
 
-    async def _follow(self) -> None:
+    async def _follow(self, canary: RunningGenerator) -> None:
         """Takes in the canary's seconds."""
-        assert self._canary is not None
-        seconds = CanarySeconds(self._per_s, self._guard.p99)
-        while (event := await self._canary.node.next_event(HEARD)) is not None:
+        seconds = CanarySeconds(self._per_s, self._p99_s)
+        while (event := await canary.node.next_event(HEARD)) is not None:
             if event["event"] == "second":
                 self._judge(seconds.p99_ms(event))
             elif event["event"] in ("failed", "done"):
@@ -173,17 +178,17 @@ class Watch:
     def _judge(self, p99_ms: float | None) -> None:
         if self._is_baseline and p99_ms is not None:
             self.baseline.p99_ms.append(p99_ms)
-        is_bad = p99_ms is None or p99_ms > self._guard.p99 * 1e3
+        is_bad = p99_ms is None or p99_ms > self._p99_s * 1e3
         self._bad_seconds = self._bad_seconds + 1 if is_bad else 0
         if self._bad_seconds >= BAD_SECONDS:
-            self._breach(Breach(Breached.SLOW, self._system.name, None if p99_ms is None else p99_ms / 1e3, self._guard.p99))
+            self._breach(Breach(Breached.SLOW, self._system.name, None if p99_ms is None else p99_ms / 1e3, self._p99_s))
 
     async def _look(self) -> None:
         """Asks the cluster how its copies and disks are."""
-        bad, number, heard_s = 0, 0, time.monotonic()
+        bad, waiting, number, heard_s = 0, 0, 0, time.monotonic()
         while True:
             try:
-                behind, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
+                look, disks = await within(self._ask(number % DISKS_EVERY == 0), HEARD, self._system.name, "answer the guard")
             except HydrotestError:
                 # One that is elected, or restarted, may not answer for a moment.
                 if time.monotonic() - heard_s >= SILENT_S:
@@ -192,29 +197,32 @@ class Watch:
                 continue
             heard_s = time.monotonic()
             if self._is_baseline:
-                self.baseline.behind = max(self.baseline.behind, behind)
-            bad = bad + 1 if behind > self.baseline.behind else 0
+                self.baseline.behind = max(self.baseline.behind, look.behind)
+            bad = bad + 1 if look.behind > self.baseline.behind else 0
             if bad >= BAD_SECONDS:
-                self._breach(Breach(Breached.BEHIND, self._system.name, behind, self.baseline.behind))
-            if disks is not None:
+                self._breach(Breach(Breached.BEHIND, self._system.name, look.behind, self.baseline.behind))
+            waiting = waiting + 1 if look.waiting else 0
+            if waiting >= BAD_SECONDS:
+                self._breach(Breach(Breached.WAITING, self._system.name, look.waiting, 0))
+            if disks is not None and self._guard.free_share is not None:
                 free, where = disks
                 self.baseline.free = free if self.baseline.free is None else self.baseline.free
-                if free < self._guard.free:
-                    self._breach(Breach(Breached.FULL, self._system.name, free, self._guard.free, where))
+                if free < self._guard.free_share:
+                    self._breach(Breach(Breached.FULL, self._system.name, free, self._guard.free_share, where))
             number += 1
             await asyncio.sleep(LOOK_S)
 
-    async def _ask(self, with_disks: bool) -> tuple[int, tuple[float, str] | None]:
+    async def _ask(self, with_disks: bool) -> tuple[Look, tuple[float, str] | None]:
         if with_disks:
             facts = await self._system.contact(self._host)
-            return facts.behind, facts.free_share
+            return Look(facts.behind, waiting=facts.waiting), facts.free_share
         looked = await self._look_once()
         if "error" in looked:
             raise TrialFailedError(looked["error"])
         look = self._system.seen(looked)
         self._unknown = look.unknown
         self._looked(look)
-        return look.behind, None
+        return look, None
 
     async def _look_once(self) -> Mapping[str, Any]:
         """What a node of ours sees that stays; another one is asked the next time where it does not answer."""

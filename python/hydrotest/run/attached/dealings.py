@@ -1,0 +1,193 @@
+"""What runs do in a cluster that others use, besides load: they know again what is theirs, remove it, and ask a little of every node."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from hydrotest.errors import BadInputError
+from hydrotest.hosts.base import Host, ask
+from hydrotest.load import cassandra as load_cassandra
+from hydrotest.load import kafka as load_kafka
+from hydrotest.load.native import Generator
+from hydrotest.run.attached.own import OwnThings
+from hydrotest.run.workloads.hadoop import Folders
+from hydrotest.spec.arrivals import Arrivals
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.systems.attached import AttachedSystem
+from hydrotest.systems.cassandra.attached import AttachedCassandra
+from hydrotest.systems.fetch import ProgressCallback
+from hydrotest.systems.hdfs.attached import AttachedHdfs
+from hydrotest.systems.kafka.attached import AttachedKafka
+from hydrotest.systems.spark.attached import OWN, AttachedSpark
+
+S = TypeVar("S", bound=AttachedSystem)
+REQUESTS_PER_NODE_S = 10.0
+RETENTION_MS = 3_600_000
+IN_FLIGHT_MAX = 100_000
+FILES_PER_S = 10.0
+"""Of the whole file system: one NameNode answers for all of it."""
+CANARY = "canary"
+
+
+class Dealings(ABC, Generic[S]):
+    """What a run does in one cluster, from one host."""
+
+    def __init__(self, system: S, host: Host, say: ProgressCallback) -> None:
+        self.system = system
+        self.host = host
+        self.say = say
+
+    @abstractmethod
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        """What things are known by, by name; None for one that is not there."""
+
+    @abstractmethod
+    async def remove(self, name: str, identity: str) -> None:
+        """Removes the thing that is known by that, whatever else has its name. Raises `TrialFailedError`."""
+
+    @abstractmethod
+    async def others(self) -> list[str]:
+        """What shows that other runs of hydrotest are under way there."""
+
+    def canary_name(self, run: str) -> str | None:
+        """What a run's canary writes to, which other runs find; None without one."""
+        return None
+
+    async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator | None:
+        """The generator of a few requests a second to every node, for so many seconds: what they see, we see. None without one.
+
+        Makes what it needs, which `OwnThings.clear` removes. Raises `TrialFailedError`.
+        """
+        return None
+
+    async def check_alone(self, run: str | None = None) -> None:
+        """Raises `BadInputError` where another run of hydrotest is under way: both together would exceed what is allowed.
+
+        `run`: this one, once its canary is there.
+        """
+        own = None if run is None else self.canary_name(run)
+        found = [name for name in await self.others() if name != own]
+        if found:
+            raise BadInputError(f"another run of hydrotest is under way on {self.system.name}: {', '.join(found)}",
+                                "Wait until it has ended, or end it with `hydrotest stop`.")  # fmt: skip
+
+
+class _Answered(Dealings[S]):
+    """In one that hydrotest-node asks itself."""
+
+    what: str
+    """What runs make there."""
+
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        question = {"query": "ids", "cluster": self.system.cluster.wire(), self.what: list(names)}
+        return await ask(self.host, "query", {self.system.name: question})  # type: ignore[no-any-return]
+
+    async def others(self) -> list[str]:
+        return list(await ask(self.host, "query", {self.system.name: {"query": "others", "cluster": self.system.cluster.wire()}}))
+
+
+class KafkaDealings(_Answered[AttachedKafka]):
+    """In a Kafka cluster: topics."""
+
+    what = "topics"
+
+    async def remove(self, name: str, identity: str) -> None:
+        await load_kafka.delete_topic(self.host, self.system.cluster, name, identity)
+
+    def canary_name(self, run: str) -> str:
+        return f"hydrotest-{run}-{CANARY}"
+
+    async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator:
+        """Records to a topic with a partition on each broker."""
+        assert self.system.facts is not None
+        nodes, topic = len(self.system.facts.nodes), self.canary_name(run)
+        spec = KafkaProduce(kind="kafka-produce", partitions=nodes, replication=min(copies, nodes))
+        await own.make_topic(self.host, self.system.cluster, topic, spec, {"retention.ms": str(RETENTION_MS)})
+        load = _load(nodes, seconds)
+        (generator,) = load_kafka.producers(CANARY, spec, [self.host], self.system.cluster, topic, 0, load, retries=True)
+        return generator
+
+
+class CassandraDealings(_Answered[AttachedCassandra]):
+    """In a ring: keyspaces."""
+
+    what = "keyspaces"
+
+    async def remove(self, name: str, identity: str) -> None:
+        await load_cassandra.drop_keyspace(self.host, self.system.cluster, name, identity)
+
+    def canary_name(self, run: str) -> str:
+        return f"hydrotest_{run}_{CANARY}"
+
+    async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator:
+        """Writes of rows that lie on all nodes."""
+        assert self.system.facts is not None
+        nodes, keyspace = len(self.system.facts.nodes), self.canary_name(run)
+        settings = {"kind": "cassandra", "mix": {"write": 1}, "keys": f"uniform(0, {1000 * nodes})", "replication": min(copies, nodes),
+                    "consistency": "LOCAL_QUORUM"}  # fmt: skip
+        spec = CassandraLoad.model_validate(settings)
+        await own.make_keyspace(self.host, self.system.cluster, keyspace, spec, self.system.data_center)
+        load = _load(nodes, seconds)
+        (generator,) = load_cassandra.generators(CANARY, spec, [self.host], self.system.cluster, keyspace, 0, load, filled=False)
+        return generator
+
+
+def _load(nodes: int, seconds: float) -> dict[str, Any]:
+    """`LoadSettings` of rust/core/src/wire.rs without shares and priority."""
+    schedule = {"rate_per_s": REQUESTS_PER_NODE_S * nodes, "arrivals": Arrivals().wire(0)}
+    return {"model": {"open": schedule}, "seconds": seconds, "give_up_s": None, "in_flight_max": IN_FLIGHT_MAX}
+
+
+class HdfsDealings(Dealings[AttachedHdfs]):
+    """In an HDFS: folders."""
+
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return await self._folders.ids(names)
+
+    async def remove(self, name: str, identity: str) -> None:
+        await self._folders.remove(name, identity)
+
+    async def others(self) -> list[str]:
+        return await self._folders.canaries(self.canary_name("*"))
+
+    def canary_name(self, run: str) -> str:
+        return self.system.client.path(f"hydrotest-{run}-{CANARY}")
+
+    async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator:
+        """Small files, each written, read and removed."""
+        assert self.system.facts is not None
+        folder = self.canary_name(run)
+        await own.make_folder(self._folders, folder)
+        settings = {"rate_per_s": FILES_PER_S, "replication": min(copies, len(self.system.facts.nodes)), "seconds": seconds}
+        return await self._folders.generator(CANARY, folder, settings, FILES_PER_S)
+
+    @property
+    def _folders(self) -> Folders:
+        return Folders(self.system.client, self.host, self.say)
+
+
+class SparkDealings(Dealings[AttachedSpark]):
+    """On a Spark: applications, which end with their drivers."""
+
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return dict.fromkeys(names)
+
+    async def remove(self, name: str, identity: str) -> None:
+        raise AssertionError(name)  # nothing is ever noted of one
+
+    async def others(self) -> list[str]:
+        return [name for name in await self.system.applications(self.host) if name.startswith(OWN)]
+
+
+KINDS: dict[str, type[Dealings[Any]]] = {
+    "kafka": KafkaDealings, "cassandra": CassandraDealings, "hdfs": HdfsDealings, "spark": SparkDealings,
+}  # fmt: skip
+"""By system."""
+
+
+def dealings(system: AttachedSystem, say: ProgressCallback = lambda _: None) -> Dealings[Any]:
+    """Those with a cluster, by the first of the hosts that reach it."""
+    return KINDS[system.name](system, system.askers[0], say)
