@@ -117,7 +117,7 @@ LIMIT_FLAWS = tuple(LimitFlaw(code, 1, 3) for code in Flawed)
 BREACHES = (
     Breach(Breached.SLOW, "kafka", 0.72, 0.5), Breach(Breached.SLOW, "kafka", None, 0.5), Breach(Breached.FAILED, "kafka", detail="no leader"),
     Breach(Breached.BEHIND, "kafka", 3, 1), Breach(Breached.FULL, "kafka", 0.15, 0.2, where="1"), Breach(Breached.SILENT, "kafka", 5, 5, detail="it is gone"),
-    Breach(Breached.LATE, "kafka", 300, 300),
+    Breach(Breached.LATE, "kafka", 300, 300), Breach(Breached.WAITING, "spark", 2, 0),
 )  # fmt: skip
 LOWER: tuple[LowerBound, ...] = (*Lower, LACKS[0], OfWorkload("store", CHECKS[-1]))
 LOG_FLAWS = tuple(Flaw(kind, count=3, place="events:7", detail="x", kinds=((Skip.NOT_JSON, 2), (Skip.BLANK, 1))) for kind in FlawKind)
