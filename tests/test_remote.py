@@ -252,7 +252,6 @@ GOOD = {"ADDRESS": "10.0.0.1", "OTHER": "{connect: command, command: [env], addr
         ({"OTHER": "{connect: netns}"}, 3, "emulated network is closed"),
         ({"ADDRESS": "1.1.1.1"}, 3, "public network"),
         ({"WORKLOAD": "{kind: command, argv: [ls], on: b}"}, 9, "not yet carried out"),
-        ({"WORKLOAD": "{kind: kafka-produce, client: stock}"}, 9, "not yet carried out"),
     ],
 )
 def test_what_cannot_be_on_such_hosts_is_refused_before_anything_starts(changed: dict[str, str], line: int, words: str) -> None:
@@ -263,7 +262,41 @@ def test_what_cannot_be_on_such_hosts_is_refused_before_anything_starts(changed:
         return experiment_of(parse_document(text, Path("fleet.yaml")))
 
     experiment(GOOD)
+    experiment({**GOOD, "WORKLOAD": "{kind: kafka-produce, client: stock}"})
     with pytest.raises(BadInputError) as caught:
         experiment({**GOOD, **changed})
     assert words in caught.value.what
     assert caught.value.line == line - (0 if line != 9 else 1)
+
+
+FLOW = """\
+name: fleet
+hosts:
+  a: {connect: ssh, to: a.bench, address: 10.0.0.1}
+systems:
+  kafka: {hosts: [a]}
+  spark: {master: a, workers: [a]}
+  hdfs: {namenode: a, datanodes: [a], replication: 1}
+workloads:
+  logs: {kind: kafka-produce, levels: {info: 1}}
+  flow: {kind: dataflow, reads: logs, sinks: [kafka]}
+tests:
+  - levels: {workload: flow, rates: [1K]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("  hdfs: {namenode: a, datanodes: [a], replication: 1}\n", "", 9),
+        ("sinks: [kafka]", "sinks: [kafka, directory]", 10),
+        ("sinks: [kafka]", "sinks: [kafka], engine: kafka", 10),
+    ],
+)
+def test_a_dataflow_on_such_hosts_keeps_its_checkpoints_where_all_reach_them(old: str, new: str, line: int) -> None:
+    experiment_of(parse_document(FLOW, Path("fleet.yaml")))
+    shared = FLOW.replace(old, new).replace("directory]", 'directory], directory: "file:///mnt/shared"') if "directory" in new else FLOW
+    experiment_of(parse_document(shared, Path("fleet.yaml")))
+    with pytest.raises(BadInputError) as caught:
+        experiment_of(parse_document(FLOW.replace(old, new), Path("fleet.yaml")))
+    assert caught.value.line == line

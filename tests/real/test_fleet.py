@@ -143,6 +143,54 @@ def test_a_suite_over_ssh_leaves_its_event_logs_here(fleet: Fleet, tmp_path: Pat
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+@pytest.mark.long
+def test_a_dataflow_over_ssh_accounts_for_every_record(fleet: Fleet, tmp_path: Path) -> None:
+    """Its driver is on a third machine, its executors on two, its checkpoints in HDFS, where both reach them."""
+    flow = {
+        "systems": {
+            "kafka": {"hosts": ["a"], "heap": "256 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]},
+            "hdfs": {"namenode": "a", "datanodes": ["a"], "heap": "128 MiB", "datanode_heap": "128 MiB", "replication": 1},
+            "spark": {"master": "a", "workers": ["a", "b"], "cores": 1, "memory": "512 MiB"},
+        },
+        "workloads": {
+            "logs": {"kind": "kafka-produce", "on": "j", "partitions": 2, "record_size": "200 B", "levels": {"info": 9, "error": 1}},
+            "pipeline": {"kind": "dataflow", "on": "j", "reads": "logs", "partitions": 1, "sinks": ["kafka", "hdfs"]},
+        },
+        "tests": [{"levels": {"workload": "pipeline", "rates": [200], "duration": "10 s"}}],
+    }
+    done = run(fleet, written(tmp_path, {**KAFKA, **flow}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["status"] == "complete"
+    assert {row["lost"] for row in summary["dataflow"]} == {0}
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workload", [
+    {"kind": "kafka-produce", "on": "j", "replication": 1, "record_size": "100 B", "client": "stock"},
+    {"kind": "cassandra", "on": "j", "mix": {"write": 1}, "keys": "uniform(0, 1K)", "client": "stock"},
+], ids=["producer", "stress"])  # fmt: skip
+def test_a_systems_own_tool_runs_on_a_machine_of_its_own(fleet: Fleet, tmp_path: Path, workload: dict[str, Any]) -> None:
+    systems: dict[str, Any] = {
+        "kafka-produce": {"kafka": {"hosts": ["a"], "heap": "256 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
+        "cassandra": {"cassandra": {"hosts": ["a"], "heap": "512 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
+    }
+    tool = {"systems": systems[workload["kind"]], "workloads": {"theirs": workload},
+            "tests": [{"levels": {"workload": "theirs", "rates": [500]}}]}  # fmt: skip
+    done = run(fleet, written(tmp_path, {**KAFKA, **tool}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    (trial,) = [
+        one
+        for file in (tmp_path / "out/trials").glob("*/trial.json")
+        if (one := json.loads(file.read_text()))["loads"][0]["client"] == "stock"
+    ]
+    assert trial["status"] == "done"
+    assert trial["loads"][0]["stock"]["rate_per_s"] > 0
+    assert list((tmp_path / "out/trials").glob("*/*theirs*"))
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 def test_a_fleet_is_examined_before_a_run(fleet: Fleet, tmp_path: Path) -> None:
     file = tmp_path / "fleet.yaml"
     file.write_text(yaml.safe_dump({"hosts": HOSTS}))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.spec.cassandra import CassandraLoad
@@ -37,7 +37,7 @@ class Command:
     argv: list[str]
 
 
-def producer_command(java: Path, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, workload: KafkaProduce,
+def producer_command(java: PurePath, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, workload: KafkaProduce,
                      records: int, rate_per_s: float | None, warm_up_records: int) -> Command:  # fmt: skip
     """kafka-producer-perf-test's class.
 
@@ -61,7 +61,7 @@ def _config(config: PurePath | None) -> list[str]:
 
 
 def consumer_command(
-    java: Path, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, records: int, group: str
+    java: PurePath, classpath: str, endpoints: Sequence[str], config: PurePath | None, topic: str, records: int, group: str
 ) -> Command:
     """kafka-consumer-perf-test's class."""
     argv = [
@@ -72,8 +72,8 @@ def consumer_command(
     return Command("ConsumerPerformance", argv)
 
 
-def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, seconds: float,
-                   in_flight: int, rate_per_s: float | None, scratch: Path) -> Command:  # fmt: skip
+def stress_command(java: PurePath, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, seconds: float,
+                   in_flight: int, rate_per_s: float | None, scratch: PurePath) -> Command:  # fmt: skip
     """cassandra-stress. With a rate it uses `fixed=`, its schedule, and reports response times from
     intended starts. It warms itself up first."""
     mix = workload.mix
@@ -91,8 +91,8 @@ def stress_command(java: Path, classpath: str, endpoint: str, keyspace: str, wor
     return _stress(java, classpath, endpoint, keyspace, workload, options, scratch)
 
 
-def stress_populate_command(java: Path, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, in_flight: int,
-                            scratch: Path) -> Command:  # fmt: skip
+def stress_populate_command(java: PurePath, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, in_flight: int,
+                            scratch: PurePath) -> Command:  # fmt: skip
     """cassandra-stress writing every key once, so that its reads find rows."""
     keys = workload.keys
     options = ["write", f"n={keys.size}", f"cl={workload.consistency}", "no-warmup", "-pop", f"seq={keys.low + 1}..{keys.high}",
@@ -101,7 +101,7 @@ def stress_populate_command(java: Path, classpath: str, endpoint: str, keyspace:
 
 
 def _stress(
-    java: Path, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, options: list[str], scratch: Path
+    java: PurePath, classpath: str, endpoint: str, keyspace: str, workload: CassandraLoad, options: list[str], scratch: PurePath
 ) -> Command:
     host, _, port = endpoint.rpartition(":")
     argv = [

@@ -12,6 +12,7 @@ from pydantic import Field
 from hydrotest.spec.cassandra import Cassandra
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, DurationS, Name
+from hydrotest.spec.hdfs import Hdfs
 from hydrotest.spec.kafka import Kafka, KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.spark import Spark
@@ -126,6 +127,10 @@ class Dataflow(Workload):
         return super().uses | {"kafka", *self.sinks}
 
     @property
+    def may_be_remote(self) -> bool:
+        return self.engine == "spark" and self.submit is None
+
+    @property
     def source(self) -> str | None:
         return self.reads
 
@@ -197,10 +202,24 @@ class Dataflow(Workload):
             )
         if self.executors is not None:
             self._check_executors(spark, place, checker)
+        if any(host.is_remote for host in experiment.hosts.values()):
+            self._check_remote(name, experiment, place, checker)
         if self.mode == "real-time":
             self._check_real_time(source, spark, place, checker)
         if len(set(self.sinks)) < len(self.sinks) or "kafka" not in self.sinks:
             raise checker.fail((*place, "sinks"), "there is one of each sink, and always `kafka`", "Write e.g. [kafka, directory].")
+
+    def _check_remote(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        """Checks what executors on several machines need."""
+        if self.directory is None and experiment.systems.of(Hdfs) is None:
+            raise checker.fail(place, f"the checkpoints of {name} must be where all machines reach them", "Add the system hdfs, or the sink `directory` with "
+                               "its address on a shared file system.")  # fmt: skip
+        if "directory" in self.sinks and self.directory is None:
+            raise checker.fail(
+                (*place, "sinks"),
+                "each machine would write to a directory of its own",
+                "Give `directory` an address that all reach, or take the sink `hdfs`.",
+            )
 
     def _check_executors(self, spark: Spark | None, place: Path_, checker: Checker) -> None:
         if spark is None or self.submit is not None or self.engine != "spark":

@@ -113,8 +113,8 @@ class Workload(Model):
 
     @property
     def may_be_remote(self) -> bool:
-        """It can be carried out on machines of their own: by hydrotest-node alone."""
-        return self.own_client in ("native", "driver") and not WORKLOADS[self.kind].program
+        """It can be carried out on machines of their own: by hydrotest-node, a driver, or a system's own tool."""
+        return self.own_client is not None and not WORKLOADS[self.kind].program
 
     @property
     def generator_count(self) -> int | None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
-from hydrotest.hosts.java import find_java
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.load import stock
 from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
+from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan, log_path
 from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.store import layout
 from hydrotest.store.records import Load, StockResult, Trial
-from hydrotest.systems.fetch import KAFKA, STRESS, fetch
+from hydrotest.systems.fetch import KAFKA, STRESS, Bundle, fetch
 from hydrotest.systems.kafka.secured import TOOL_PROPERTIES, render_tool
 
 SATURATED_GUESS_PER_S = 600_000
@@ -73,8 +74,26 @@ async def run_stock_level(bench: Bench, workload: Rated, plan: TrialPlan, rate: 
     return await bench.runner.record(number, plan, empty, body)
 
 
-def _kafka_classpath(bench: Bench) -> str:
-    return f"{fetch(KAFKA, bench.listener.say)}/*"
+async def _run(
+    bench: Bench, workload: Rated, command: stock.Command, log: Path, patience: Patience, silence: Patience | None = None
+) -> tuple[str, float]:
+    """Runs a tool on the host of its workload. Its output is in `log` in any case."""
+    host = workload.host
+    there = _folder(bench, workload, log) / log.name
+    try:
+        return await run_command(command.name, command.argv, host, there, patience, silence)
+    finally:
+        await fetch_file(host, there, log.parent)
+
+
+def _folder(bench: Bench, workload: Rated, log: Path) -> PurePath:
+    """Where a tool writes: beside its log, or on another machine in a folder there."""
+    return workload.host.scratch(bench.run) / log.parent.name if workload.host.machine else log.parent
+
+
+async def _jars(bench: Bench, workload: Rated, bundle: Bundle) -> PurePath:
+    """A fetched bundle, as it is on the host of a workload."""
+    return await workload.host.copy_of(await asyncio.to_thread(fetch, bundle, bench.listener.say))
 
 
 async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
@@ -100,12 +119,11 @@ async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level
         speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / workload.spec.record_size.low)
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
-        command = stock.producer_command(
-            find_java(), _kafka_classpath(bench), workload.cluster.addresses, await _tool_config(bench, workload), topic, workload.spec, records,
-            rate, warm_up,
-        )  # fmt: skip
+        java, jars = await workload.host.java(), await _jars(bench, workload, KAFKA)
+        command = stock.producer_command(java, f"{jars}/*", workload.cluster.addresses, await _tool_config(bench, workload), topic, workload.spec,
+                                         records, rate, warm_up)  # fmt: skip
         patience = _for_records(records, workload, speed)
-        return parse_producer(*await run_command(command.name, command.argv, workload.host, level.log, patience, SILENCE), asked=records)
+        return parse_producer(*await _run(bench, workload, command, level.log, patience, SILENCE), asked=records)
     finally:
         await remove_quietly(bench, bench.own.remove_topic(workload.host, workload.cluster, topic), topic)
 
@@ -114,29 +132,31 @@ async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Leve
     """By ConsumerPerformance."""
     group = f"hydrotest-{bench.run}-{level.number}"
     source = workload.source
-    command = stock.consumer_command(find_java(), _kafka_classpath(bench), source.cluster.addresses, await _tool_config(bench, source),
+    java, jars = await workload.host.java(), await _jars(bench, workload, KAFKA)
+    command = stock.consumer_command(java, f"{jars}/*", source.cluster.addresses, await _tool_config(bench, source),
                                      workload.topic, workload.records, group)  # fmt: skip
     # It prints nothing before its end, and ends itself when nothing arrives for a minute.
     patience = _for_records(workload.records, source)
-    return parse_consumer(*await run_command(command.name, command.argv, workload.host, level.log, patience))
+    return parse_consumer(*await _run(bench, workload, command, level.log, patience))
 
 
 async def stress(bench: Bench, workload: Store, plan: TrialPlan, level: Level) -> StockResult:
     """By cassandra-stress."""
     log = level.log
-    folder = next(fetch(STRESS, bench.listener.say).glob("apache-cassandra-*"))
+    here, there = await asyncio.to_thread(fetch, STRESS, bench.listener.say), await _jars(bench, workload, STRESS)
+    folder = there / next(here.glob("apache-cassandra-*")).name
     # A newer HdrHistogram first: the bundled one needs a package that Java 11 removed.
-    newer = folder.parent.glob("HdrHistogram-*.jar")
-    classpath = ":".join([*(str(jar) for jar in newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
-    java, endpoint = find_java(), workload.cluster.addresses[0]
-    scratch = log.parent
+    newer = [there / jar.name for jar in here.glob("HdrHistogram-*.jar")]
+    classpath = ":".join([*map(str, newer), f"{folder}/tools/lib/*", f"{folder}/lib/*"])
+    java, endpoint = await workload.host.java(), workload.cluster.addresses[0]
+    scratch = _folder(bench, workload, log)
     threads = level.in_flight or SATURATING_IN_FLIGHT
     keyspace = workload.stock_keyspace
     if not workload.stock_filled:
         filling = stock.stress_populate_command(java, classpath, endpoint, keyspace, workload.spec, threads, scratch)
         filled = Patience.of(all_rows=POPULATE_S_MAX, the_tool_itself=TOOL_S_MAX)
-        await run_command(filling.name, filling.argv, workload.host, log.with_suffix(".populate.out"), filled, SILENCE)
+        await _run(bench, workload, filling, log.with_suffix(".populate.out"), filled, SILENCE)
         workload.stock_filled = True
     command = stock.stress_command(java, classpath, endpoint, keyspace, workload.spec, plan.window_s, threads, level.rate, scratch)
     patience = Patience.of(its_window=plan.window_s, its_warm_up=STRESS_WARM_UP_S_MAX, the_tool_itself=TOOL_S_MAX)
-    return parse_stress(*await run_command(command.name, command.argv, workload.host, log, patience))
+    return parse_stress(*await _run(bench, workload, command, log, patience))

@@ -14,7 +14,7 @@ from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trials.trial import Background, Disturbance, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, LoadWorkload, remove_quietly
-from hydrotest.run.workloads.submission import LongLivedDriver
+from hydrotest.run.workloads.submission import LongLivedDriver, Needs
 from hydrotest.spec.command import Command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SparkPerf
@@ -40,7 +40,11 @@ class Batch(LoadWorkload):
         """The driver that was warmed up."""
         self._ended: list[Iteration] = []
         """Tests that ended in the current trial."""
-        self.kept = LongLivedDriver(name, bench, self.host, "core", lambda: ([], properties), start)
+
+        async def needs() -> Needs:
+            return [], properties
+
+        self.kept = LongLivedDriver(name, bench, self.host, "core", needs, start)
 
     async def _prepare(self) -> None:
         async def warm() -> None:

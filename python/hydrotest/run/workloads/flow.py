@@ -199,8 +199,9 @@ class Flow(Follower):
             folders["hdfs"] = f"{hdfs.client.url}/{own}"
         files: dict[str, str] = {name: f"{folders[name]}/files" for name in self.spec.sinks if name in folders}
         # Where the aggregate goes to HDFS, so do the checkpoints: as where a driver may start on another
-        # host.
-        checkpoints = f"{folders['hdfs' if 'hdfs' in files else 'directory']}/checkpoints"
+        # host. On machines of their own all executors must reach them.
+        is_shared = "hdfs" in files or ("hdfs" in folders and bool(self.host.machine) and self.spec.directory is None)
+        checkpoints = f"{folders['hdfs' if is_shared else 'directory']}/checkpoints"
         roots = sorted({path.rsplit("/", 1)[0] for path in (*files.values(), checkpoints)})
         branches = {level: f"{own}-{level}" for level in self.source.spec.levels}
         windows = None if self.spec.windows is None else f"{own}-windows"

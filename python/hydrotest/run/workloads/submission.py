@@ -64,7 +64,7 @@ async def _ports(spark: SparkClient, driver: Host) -> dict[str, PropertyValue]:
 
 D = TypeVar("D", bound=Submitted)
 Needs = tuple[Sequence[PurePath], Mapping[str, PropertyValue]]
-"""Folders of jars in addition to Spark's own, and properties."""
+"""Folders of jars in addition to Spark's own, on the controller's machine, and properties."""
 
 
 class LongLivedDriver(Generic[D]):
@@ -79,7 +79,7 @@ class LongLivedDriver(Generic[D]):
         bench: Bench,
         host: Host,
         job: str,
-        needs: Callable[[], Needs],
+        needs: Callable[[], Awaitable[Needs]],
         start: Callable[[Application, PurePath, PurePath], Awaitable[D]],
     ) -> None:
         """`needs` is called before each start; `start` gets the application, its folder and its log."""
@@ -105,7 +105,7 @@ class LongLivedDriver(Generic[D]):
             label = f"{self.name}-driver-{self.starts}"
             folder = self.host.scratch(self.bench.run) / label
             self._log = log = self.system.log_folder(self.host) / f"{label}.log"
-            jars, extra = self._needs()
+            jars, extra = await self._needs()
             application = await submission(self.bench, self.spark, self.host, folder, self.job, jars, extra)
             self.driver = await self._start(application, folder, log)
             await self.bench.runner.sampling.watch(self.host.name, driver_service(self.name), self.driver.pid)

@@ -60,9 +60,10 @@ class SparkEngine(Engine):
     async def ready(self) -> None:
         await self._kept.running()
 
-    def _needs(self) -> Needs:
-        folders = [fetch(bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
-        jars = sorted(jar for one in folders for jar in one.glob("*.jar"))
+    async def _needs(self) -> Needs:
+        folders = [await asyncio.to_thread(fetch, bundle, self.bench.listener.say) for bundle in (SPARK_KAFKA, SPARK_CASSANDRA)]
+        # Of the driver's host: it hands them to its executors itself.
+        jars = sorted([await self.host.copy_of(one) / jar.name for one in folders for jar in one.glob("*.jar")])
         properties: dict[str, PropertyValue] = {"spark.jars": ",".join(map(str, jars))}
         properties |= {f"spark.hadoop.{key}": value for key, value in CLIENT.items()}
         cores = self._kept.spark.spec.cores
