@@ -130,6 +130,15 @@ async def test_a_name_node_shows_its_state(monkeypatch: pytest.MonkeyPatch) -> N
     assert (facts.identity, facts.behind, facts.offline, facts.free_share) == ("CID-1 BP-1", 3, 0, (0.3, "d1:9866"))
     assert system.version == "3.4.1"
     assert system.seen({"pages": [page(STATE, SPACE)["body"]]}).behind == 3
+    for wrong in ("<html>", "[]", json.dumps({"beans": []})):
+
+        async def other(_host: Any, _what: str, _question: Any, wrong: str = wrong) -> dict[str, Any]:
+            return {"body": wrong}
+
+        with monkeypatch.context() as there:
+            there.setattr("hydrotest.systems.hdfs.attached.ask", other)
+            with pytest.raises(BadInputError, match="shows its state"):
+                await system.contact(Asker())  # type: ignore[arg-type]
     state["tag.HAState"] = "standby"
     with pytest.raises(BadInputError, match="standby"):
         await system.contact(Asker())  # type: ignore[arg-type]

@@ -269,6 +269,42 @@ def test_latencies_between_hosts_know_how_their_clocks_differ(fleet: Fleet, tmp_
 
 
 @pytest.mark.long
+def test_a_clock_that_is_set_in_mid_trial_decides_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    """By five seconds, on the producer's machine: what lies between it and the consumer's is not known then."""
+    hosts = pods(fleet, tmp_path)
+    (tmp_path / "alpha.ahead").write_text("@/tmp/ahead")
+    ahead = fleet.machines["alpha"].root / "tmp/ahead"
+    ahead.write_text("0")
+    followed = {
+        "hosts": hosts,
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["b"]}},
+        "workloads": {
+            "ingest": {"kind": "kafka-produce", "on": "a", "record_size": "100 B"},
+            "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
+        },
+        "objectives": {"drain": {"p99": "2 s"}},
+        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "30 s"}}],
+    }
+    process = started(fleet, written(tmp_path, {**KAFKA, **followed}), "starting kafka")
+    try:
+        until_here(lambda: list((tmp_path / "out/trials").glob("*soak*/load/*")), SOON, "the run", "press")
+        ahead.write_text("5")
+        assert process.wait(SOON.seconds) in (0, 1)
+    finally:
+        process.kill()
+        process.wait()
+        ahead.unlink()
+    (trial,) = [json.loads(one.read_text()) for one in (tmp_path / "out/trials").glob("*soak*/trial.json")]
+    assert trial["status"] == "done"
+    (load,) = [load for load in trial["loads"] if load["workload"] == "drain"]
+    assert 4.9 < load["clock_error_s"] < 5.1
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    (drain,) = [row for row in summary["soak"][0]["workloads"] if row["workload"] == "drain"]
+    assert drain["accepted"] is None
+    assert [one["lost"] for one in summary["integrity"]] == [0]
+
+
+@pytest.mark.long
 def test_the_machines_of_a_cluster_that_is_there_are_only_looked_at(fleet: Fleet, tmp_path: Path) -> None:
     """Brokers that another hydrotest holds on alpha and beta; the generator is on jump."""
     (tmp_path / "there").mkdir()

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import yaml
 
+from hydrotest.hosts.deadlines import Patience, until_here
 from hydrotest.places import cache_home
 from hydrotest.store import layout
 from hydrotest.store.samples import read_samples
@@ -25,6 +26,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or bool(missing_tools()), reason="needs root, qemu-system-x86_64, debootstrap and mke2fs"),
 ]
 RUN_S_MAX = 2400
+PRESSED = Patience.of(systems_on_an_emulated_processor=900.0)
 CORES_GIVEN, LINK_MBIT = 0.5, 20
 KAFKA: dict[str, Any] = {
     "name": "virtual",
@@ -42,7 +44,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         yield made
 
 
-def run_from_here(machine: Virtual, file: Path) -> subprocess.CompletedProcess[str]:
+def from_here(machine: Virtual, file: Path, *options: str) -> list[str]:
     """A run whose ssh finds the machine: with a `~/.ssh` of its own, in a mount namespace of its own."""
     home = Path.home() / ".ssh"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -55,20 +57,29 @@ def run_from_here(machine: Virtual, file: Path) -> subprocess.CompletedProcess[s
         (folder / "config").write_text(
             f"Host vm\n  HostName 127.0.0.1\n  Port {machine.port}\n  IdentityFile {home}/key\n  IdentitiesOnly yes\n  ConnectTimeout 60\n"
         )
-    inner = [str(HYDROTEST), "run", str(file), "--out", str(file.parent / "out")]
-    argv = ["unshare", "-m", "--propagation", "private", "sh", "-c", f'mount --bind "{folder}" "{home}" && exec "$@"', "sh", *inner]
+    inner = [str(HYDROTEST), "run", str(file), *options]
+    return ["unshare", "-m", "--propagation", "private", "sh", "-c", f'mount --bind "{folder}" "{home}" && exec "$@"', "sh", *inner]
+
+
+def run_from_here(machine: Virtual, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    argv = from_here(machine, file, *(options or ("--out", str(file.parent / "out"))))
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=RUN_S_MAX)
+
+
+def on_the_machine(changes: dict[str, Any]) -> dict[str, Any]:
+    """An experiment whose only host it is."""
+    return {
+        **KAFKA,
+        "hosts": {"a": {"connect": "ssh", "to": f"{USER}@vm", "address": ADDRESS, "lease": "60 s"}},
+        "workloads": {"ingest": {**KAFKA["workloads"]["ingest"], "on": "a"}},
+        **changes,
+    }
 
 
 def test_a_broker_and_a_generator_on_another_machine(machine: Virtual, tmp_path: Path) -> None:
     """Hub, facts, sampler and a small Kafka, by a user without root."""
     file = tmp_path / "experiment.yaml"
-    whole = {
-        **KAFKA,
-        "hosts": {"a": {"connect": "ssh", "to": f"{USER}@vm", "address": ADDRESS, "lease": "60 s"}},
-        "workloads": {"ingest": {**KAFKA["workloads"]["ingest"], "on": "a"}},
-    }
-    file.write_text(yaml.safe_dump(whole, sort_keys=False))
+    file.write_text(yaml.safe_dump(on_the_machine({}), sort_keys=False))
     done = run_from_here(machine, file)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     summary = json.loads((tmp_path / "out/summary.json").read_text())
@@ -85,6 +96,35 @@ def test_a_broker_and_a_generator_on_another_machine(machine: Virtual, tmp_path:
     assert "pressure_cpu_some_us" in samples.columns
     assert machine.run(f"ls /home/{USER}/.cache/hydrotest/data").stdout.split() == ["copies"]
     assert machine.run(f"pgrep -u {USER} -c java").stdout.strip() == "0"
+
+
+def test_a_machine_that_restarts_in_mid_trial_costs_what_was_not_yet_measured(machine: Virtual, tmp_path: Path) -> None:
+    """It is named, nothing else is blamed, and the run goes on when it is back."""
+    file, out = tmp_path / "experiment.yaml", tmp_path / "out"
+    two = {"tests": [{"levels": {"workload": "ingest", "rates": [100, 200], "duration": "30 s"}}]}
+    file.write_text(yaml.safe_dump(on_the_machine(two), sort_keys=False))
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(from_here(machine, file, "--out", str(out)), stdout=said, stderr=said)
+    try:
+        # In the second trial: the first one is kept.
+        until_here(lambda: len(list(out.glob("trials/*level*/load"))) == 2, PRESSED, "the run", "press")
+        machine.run("systemctl reboot --force --force")
+        assert process.wait(RUN_S_MAX) == 3, (tmp_path / "said").read_text()
+    finally:
+        process.kill()
+        process.wait()
+    said_so = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
+    assert [line["host"] for line in said_so if line["what"] == "connection lost"] == ["a"]
+    assert not [line for line in said_so if line["what"] == "service died"]
+    machine.until_it_answers()
+    done = run_from_here(machine, file, "--out", str(out), "--resume")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["status"] == "complete"
+    assert {row["offered"] for row in summary["levels"]} >= {100, 200}
+    assert {one["lost"] for one in summary["integrity"]} == {0}
+    # What the run before it left there went when the machine was used again.
+    assert machine.run(f"ls /home/{USER}/.cache/hydrotest/data").stdout.split() == ["copies"]
 
 
 def test_emulated_hosts_get_what_they_are_given_under_version_2(machine: Virtual, tmp_path: Path) -> None:

@@ -84,6 +84,10 @@ class Virtual:
             "LogLevel=ERROR",
         ]
 
+    def until_it_answers(self) -> None:
+        """Waits until it has booted."""
+        until_here(lambda: self.run("true", timeout=60).returncode == 0, BOOTED, "the virtual machine", "answer", every_s=1.0)
+
     def run(self, command: str, user: str = "root", **options: object) -> subprocess.CompletedProcess[str]:
         """Carries out a shell's command there."""
         argv = ["ssh", *self.options, f"{user}@127.0.0.1", command]
@@ -144,7 +148,7 @@ def open_machine(base: Path, cache: Path) -> Iterator[Virtual]:
     machine = Virtual(base, port, base / "console.log")
     argv = [
         "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CORES), "-m", str(MEMORY_MB),
-        "-display", "none", "-no-reboot", "-serial", f"file:{machine.console}", "-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd.img"),
+        "-display", "none", "-serial", f"file:{machine.console}", "-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd.img"),
         "-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 quiet",
         "-drive", f"file={folder / 'disk'},format=raw,if=virtio,snapshot=on",
         "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
@@ -153,12 +157,7 @@ def open_machine(base: Path, cache: Path) -> Iterator[Virtual]:
     with (base / "qemu.log").open("wb") as log:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-
-        def answers() -> bool:
-            assert process.poll() is None, (base / "qemu.log").read_text()
-            return machine.run("true", timeout=60).returncode == 0
-
-        until_here(answers, BOOTED, "the virtual machine", "answer", every_s=1.0)
+        machine.until_it_answers()
         yield machine
     finally:
         process.kill()

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A variable of the environment: by so many seconds this process's wall clock is ahead. For tests of hosts whose
-/// clocks differ, on a machine that has one clock.
+/// A variable of the environment: by so many seconds this process's wall clock is ahead; `@FILE`: by so many as are
+/// in that file at the moment, for clocks that are set. For tests of hosts whose clocks differ, on a machine that has
+/// one clock.
 pub const AHEAD: &str = "HYDROTEST_CLOCK_AHEAD_S";
 
 /// Nanoseconds since an arbitrary fixed point; never goes back. All durations come from differences of these.
@@ -20,11 +21,19 @@ pub fn wall_ns() -> u64 {
 }
 
 fn own_ahead_ns() -> i64 {
+    static GIVEN: OnceLock<Option<String>> = OnceLock::new();
     static AHEAD_NS: OnceLock<i64> = OnceLock::new();
-    *AHEAD_NS.get_or_init(|| {
-        let given = std::env::var(AHEAD).ok().and_then(|text| text.parse::<f64>().ok());
-        (given.unwrap_or_default() * 1e9) as i64
-    })
+    let given = GIVEN.get_or_init(|| std::env::var(AHEAD).ok()).as_deref();
+    match given.and_then(|text| text.strip_prefix('@')) {
+        Some(file) => seconds(std::fs::read_to_string(file).ok().as_deref()),
+        None => *AHEAD_NS.get_or_init(|| seconds(given)),
+    }
+}
+
+/// In nanoseconds; none where nothing is given.
+fn seconds(text: Option<&str>) -> i64 {
+    let given = text.and_then(|text| text.trim().parse::<f64>().ok());
+    (given.unwrap_or_default() * 1e9) as i64
 }
 
 /// CPU time consumed by the calling thread, in nanoseconds.

@@ -131,7 +131,7 @@ async def _priority(host: RemoteHost) -> Finding | None:
     if (await host.hub()).hello.uid == 0 or await _limit(host, "Max realtime priority") != 0:
         return None
     return Finding(
-        f"{host.name}, priority", "warning", "generators have no real-time priority there; beside a busy JVM they may wait for a core",
+        f"{host.name}, priority", "warning", "generators have no real-time priority there; systems run at nice 19 instead, and generators may still wait for a core",
         "Put them on a host of their own, or allow it: `USER - rtprio 10` in /etc/security/limits.d there.",
     )  # fmt: skip
 

@@ -48,25 +48,30 @@ class AttachedHdfs(AttachedSystem, HdfsAccess):
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         pages = [await ask(asker, "query", {"http": {"url": self._page(bean)}}) for bean in (STATE, NODES)]
-        state = _whole(_beans(pages[0]["body"]))
-        found = _beans(pages[1]["body"])
-        if not found or "FSState" not in state:
+        try:
+            state, (found,) = _whole(_beans(pages[0]["body"])), _beans(pages[1]["body"])
+            is_operational = state["FSState"] == "Operational"
+        except (ValueError, KeyError, TypeError) as error:
             raise BadInputError(
                 f"no NameNode of HDFS shows its state at {self._status}", "Correct `status`: its `dfs.namenode.http-address`."
-            )
+            ) from error
         if state.get("tag.HAState", ACTIVE) != ACTIVE:
             raise BadInputError(
                 f"the NameNode at {self._status} is a {state['tag.HAState']} one", "Name the active one, in `attach` and `status`."
             )
-        self.version = found[0]["SoftwareVersion"]
-        live: dict[str, Any] = json.loads(found[0]["LiveNodes"])
+        self.version = found["SoftwareVersion"]
+        live: dict[str, Any] = json.loads(found["LiveNodes"])
         nodes = tuple(
             NodeFacts(name, node["xferaddr"], disks=(Disk(node["capacity"], node["remaining"]),)) for name, node in sorted(live.items())
         )
-        identity = f"{found[0]['ClusterId']} {found[0]['BlockPoolId']}"
-        is_safe = state["FSState"] != "Operational"
+        identity = f"{found['ClusterId']} {found['BlockPoolId']}"
         return ClusterFacts(
-            "hdfs", identity, nodes, {"files": state["FilesTotal"], "blocks": state["BlocksTotal"]}, behind_of(state), int(is_safe)
+            "hdfs",
+            identity,
+            nodes,
+            {"files": state["FilesTotal"], "blocks": state["BlocksTotal"]},
+            behind_of(state),
+            int(not is_operational),
         )
 
 

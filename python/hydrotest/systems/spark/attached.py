@@ -73,7 +73,7 @@ class AttachedSpark(AttachedSystem, SparkAccess):
         try:
             state: dict[str, Any] = json.loads(page["body"])
             return {**state, "status": state["status"], "activeapps": state["activeapps"]}
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise BadInputError(
                 f"no master of Spark shows its state at {self._status}", "Correct `status`: the port of its web pages."
             ) from error
