@@ -46,6 +46,26 @@ def test_the_experiment_keeps_its_form_and_its_own_names() -> None:
         assert kept in text, kept
 
 
+def test_a_file_system_keeps_its_names_to_itself() -> None:
+    hdfs = """\
+  hdfs:
+    attach: [nn1.prod.example:8020]
+    status: web.prod.example:9870
+    user: carol
+    most: {bytes: 20 MB/s, disk: 2 GB}
+workloads:
+  put: {kind: hdfs-write, files: 1, file_size: 1 MiB, replication: 1}
+tests:
+  - isolated: [put]
+"""
+    text = TEXT[: TEXT.index("  k1:")] + "systems:\n" + hdfs
+    there = {"attached": {"nodes": [{"name": "d1.prod.example:9866", "address": "10.0.1.9:9866"}, {"name": "101", "address": "b1:1"}]}}
+    masked = Mask(experiment_of(parse_document(text, Path("experiment.yaml"))), there).of_text(f"{text}# d1.prod.example, 101")
+    for secret in ("prod.example", "carol", "9870"):
+        assert secret not in masked, secret
+    assert masked.endswith(" 101")
+
+
 def test_the_same_machine_has_the_same_word_everywhere() -> None:
     page = mask().of_page(
         "b1.prod.example:9093 refused; b1.prod.example; b2.prod.example:9093; broker 10.0.1.7:9093; of k1; exec; version 1.10.0.1.12"

@@ -18,6 +18,8 @@ OF_HOSTS = ("address", "to", "command", "metrics", "server", "instance", "servic
 """Settings of a host that say how it is reached."""
 OF_SECURITY = ("user", "authority", "certificate", "key")
 """The same of a cluster that is there already."""
+OF_CLUSTERS = ("attach", "status", "user")
+"""And beside its `security`."""
 
 
 class Mask:
@@ -76,7 +78,8 @@ def _of_hosts(experiment: Experiment) -> Iterator[str]:
 
 def _of_clusters(experiment: Experiment) -> Iterator[str]:
     for system in attached(experiment).values():
-        yield from _texts(system.attach)
+        for key in OF_CLUSTERS:
+            yield from _texts(getattr(system, key, None))
         for key in OF_SECURITY:
             yield from _texts(getattr(getattr(system, "security", None), key, None))
 
@@ -86,6 +89,9 @@ def _of_contact(environment: Mapping[str, Any]) -> Iterator[str]:
     yield from _texts(there.get("identity"))
     for node in there.get("nodes", ()):
         yield from _texts(node.get("address"))
+        # A DataNode has its address as its name; of brokers these are numbers.
+        if ":" in (name := str(node.get("name", ""))):
+            yield from _texts(name)
 
 
 def _texts(value: object) -> Iterator[str]:
