@@ -17,6 +17,7 @@ from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load import native
 from hydrotest.load.flow import FlowDriver
+from hydrotest.load.spark import Application
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.lifecycle import sampling as samplings
 from hydrotest.run.lifecycle.events import Silent
@@ -150,7 +151,7 @@ async def test_a_supervisor_that_does_not_end_is_killed_and_reported(host: Local
 async def test_a_driver_whose_supervisor_talks_nonsense_counts_as_dead(host: LocalHost, tmp_path: Path, fake_node: FakeNode) -> None:
     fake_node("print('no JSON', flush=True); hang()")
     node = await host.node("supervise", {})
-    driver = FlowDriver("batch", node, host, tmp_path, tmp_path / "driver.log", {})
+    driver = FlowDriver("batch", node, host, tmp_path, tmp_path / "driver.log", Application([], {}, {}))
 
     async def look() -> bool:
         return not driver.is_alive

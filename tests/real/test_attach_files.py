@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hydrotest.hosts.deadlines import until
+from hydrotest.hosts.deadlines import Patience, until
+from hydrotest.run.attached.guard import BAD_SECONDS
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.testbed import open_testbed
 from hydrotest.run.workloads.base import Bench
@@ -65,7 +66,7 @@ class There:
 async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[There]:
     async with open_testbed(FILES, tmp_path_factory.mktemp("files"), Silent()) as bench:
         found = There(bench)
-        for folder in FOREIGN:
+        for folder in ("/there", *FOREIGN):
             await found.folders.make(folder)
         yield found
 
@@ -74,6 +75,12 @@ async def test_files_are_written_within_what_is_allowed_and_nothing_stays(there:
     before, user = await there.foreign(), User(tmp_path)
     file = user.written(there.experiment())
     assert user.hydrotest("run", file, "--out", tmp_path / "no").returncode == 2
+    elsewhere = there.experiment()
+    elsewhere["systems"]["hdfs"]["folder"] = "/nowhere/at-all"
+    refused = user.hydrotest("check", user.written(elsewhere), "--contact")
+    assert (refused.returncode, "/nowhere/at-all" in refused.stderr) == (2, True)
+    assert await there.folders.ids(["/nowhere"]) == {"/nowhere": None}
+    file = user.written(there.experiment())
     done = user.run(file, tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
     passes = [json.loads(one.read_text())["loads"][0]["files"] for one in sorted((tmp_path / "out/trials").glob("*/trial.json"))]
@@ -173,6 +180,22 @@ async def test_an_application_takes_what_is_allowed_and_leaves(tmp_path: Path) -
         await until(is_running, SOON, "the run", "start its application")
         other = await _application(bench, spark, tmp_path)
         try:
+
+            async def theirs() -> str | None:
+                there = (await asyncio.to_thread(lambda: state(spark)))["activeapps"]
+                return next((one["state"] for one in there if one["name"] == "theirs"), None)
+
+            async def is_waiting() -> bool:
+                return await theirs() == "WAITING"
+
+            async def has_cores() -> bool:
+                return await theirs() == "RUNNING"
+
+            await until(is_waiting, SOON, "their application", "wait")
+            # Three bad seconds, and two to end all; a slow machine asks late.
+            await until(
+                has_cores, Patience.of(a_breach=BAD_SECONDS, the_end_of_all_load=2.0, a_slow_machine=5.0), "their application", "get cores"
+            )
             assert await asyncio.to_thread(process.wait, 240) == 4, (tmp_path / "said").read_text()
         finally:
             other.kill()

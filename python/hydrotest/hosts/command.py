@@ -32,20 +32,22 @@ LINE_SHOWN = 400
 """Characters of a log line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
-def _settings(name: str, argv: Sequence[str], log: PurePath) -> dict[str, Any]:
-    return Service(name, argv, log.parent, log, PLAIN_LOCALE, GRACE_S).settings()
+def _settings(name: str, argv: Sequence[str], log: PurePath, grace_s: float = GRACE_S) -> dict[str, Any]:
+    return Service(name, argv, log.parent, log, PLAIN_LOCALE, grace_s).settings()
 
 
 async def run_command(
-    name: str, argv: Sequence[str], host: Host, log: PurePath, patience: Patience = SHORT, silence: Patience | None = None
-) -> tuple[str, float]:
-    """Runs a command in its log's folder; returns its output and the CPU-seconds that it used.
+    name: str, argv: Sequence[str], host: Host, log: PurePath, patience: Patience = SHORT, silence: Patience | None = None,
+    grace_s: float = GRACE_S,
+) -> tuple[str, float]:  # fmt: skip
+    """Runs a command in its log's folder; returns its output and the CPU-seconds that it used. `grace_s`: between asking it to end, where
+    nobody waits for it any more, and killing it.
 
     Raises `TrialFailedError` with the end of its log if it fails. Raises `OverdueError` if it takes longer
     than `patience`, or writes nothing to its log for as long as `silence`; it is ended then.
     """
     await host.make_folder(log.parent)
-    node = await host.node("supervise", _settings(name, argv, log))
+    node = await host.node("supervise", _settings(name, argv, log, grace_s))
     try:
         await node.expect("spawned")
         work = _exited(node, name, patience)

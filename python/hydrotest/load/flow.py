@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -21,8 +20,8 @@ class FlowDriver(Submitted):
 
     OUT = "flow.jsonl"
 
-    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
-        super().__init__(name, node, files, folder, log, hosts)
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, application: Application) -> None:
+        super().__init__(name, node, files, folder, log, application)
         self._asked = 0
         self.progress: list[dict[str, Any]] = []
         """Of each batch: query, wall_s, batch, rows, seconds, ms (by part), behind (records; null if the

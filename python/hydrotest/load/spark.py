@@ -42,6 +42,8 @@ class Application:
     env: Mapping[str, str]
     hosts: Mapping[str, str]
     """Host names by address, for Spark's reports of its executors."""
+    ends: asyncio.Future[Any] | None = None
+    """Once this is resolved, the driver is killed, whatever it does: on a cluster of others, what no longer may go on."""
 
 
 class JobHungError(TrialFailedError):
@@ -61,11 +63,11 @@ class Submitted:
 
     OUT: ClassVar[str]
 
-    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, application: Application) -> None:
         """`files`: of the host that has `node`, `folder` and `log`."""
         self.name = name
         self._files = files
-        self._hosts = hosts
+        self._hosts = application.hosts
         self.application = ""
         self.pid = node.pid
         """The supervisor's pid: the driver is below it."""
@@ -78,6 +80,12 @@ class Submitted:
         """Lines that were read and not yet handled."""
         self._death: str | None = None
         self._watch = asyncio.create_task(self._follow())
+        self._end = None if application.ends is None else asyncio.create_task(self._killed_once(application.ends))
+
+    async def _killed_once(self, ends: asyncio.Future[Any]) -> None:
+        await asyncio.wait([ends, self._watch], return_when=asyncio.FIRST_COMPLETED)
+        if ends.done() and self.is_alive:
+            await self._node.command("signal", name="kill")
 
     @classmethod
     async def submit(
@@ -89,7 +97,7 @@ class Submitted:
         whole = {"control": str(folder / CONTROL), "out": str(folder / cls.OUT), **settings}
         await place(host, folder, {SETTINGS: json.dumps(whole), CONTROL: first})
         service = Service(name, [*application.argv, str(folder / SETTINGS)], folder, log, application.env, GRACE_S)
-        return cls(name, await host.node("supervise", service.settings()), host, folder, log, application.hosts)
+        return cls(name, await host.node("supervise", service.settings()), host, folder, log, application)
 
     async def instruct(self, what: str) -> None:
         """Writes its next task into its control file."""
@@ -116,6 +124,8 @@ class Submitted:
 
         Raises `TrialFailedError` where it had to be killed, or hangs.
         """
+        if self._end is not None:
+            await cancelled(self._end)
         await self._files.remove(self._control)
         await asyncio.wait([self._watch], timeout=GRACE_S)
         problem = await self._node.close()
@@ -136,7 +146,7 @@ class Submitted:
         ended = f"the driver of {self.name} ended {how}"
         try:
             said = await log_text(self._files, self._log)
-        except OSError as error:
+        except (OSError, TrialFailedError) as error:
             self._death = f"{ended}; its log cannot be read: {error}"
         else:
             cause = means(said, self._hosts)
@@ -169,8 +179,8 @@ class Driver(Submitted):
 
     OUT = "iterations.jsonl"
 
-    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, hosts: Mapping[str, str]) -> None:
-        super().__init__(name, node, files, folder, log, hosts)
+    def __init__(self, name: str, node: Node, files: Files, folder: PurePath, log: PurePath, application: Application) -> None:
+        super().__init__(name, node, files, folder, log, application)
         self._beats = folder / BEATS
         self.iterations = 0
         """Number of ended tests, including those cut short."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -127,6 +128,10 @@ class FilesWorkload(Workload):
         super().check(name, experiment, checker)
         if experiment.systems.of(Hdfs) is None:
             raise checker.fail(("workloads", name), f"{name} needs the system hdfs", "Add it under `systems`.")
+
+    def fixed_s(self, name: str, experiment: Experiment, most: Most) -> float:
+        step, written = self.limit_step(name, experiment), expected(experiment.workloads[self.source or name], HdfsWrite)
+        return step.trials * max(FILES_S, written.files * written.file_size / (most.rate_per_s or math.inf))
 
     def check_most(self, name: str, most: Most, checker: Checker) -> None:
         at_once = expected(most, FilesMost).at_once

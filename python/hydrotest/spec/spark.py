@@ -34,7 +34,16 @@ SPARK_AUTHENTICATION = frozenset(
 )  # fmt: skip
 """Properties that cannot be set. The last one keeps secrets out of Spark's event log."""
 SPARK_BOUNDS = frozenset(
-    {"spark.cores.max", "spark.executor.cores", "spark.executor.memory", "spark.executor.instances", "spark.dynamicAllocation.enabled"}
+    {
+        "spark.cores.max",
+        "spark.executor.cores",
+        "spark.executor.memory",
+        "spark.executor.instances",
+        "spark.dynamicAllocation.enabled",
+        "spark.memory.offHeap.enabled",
+        "spark.memory.offHeap.size",
+        "spark.submit.deployMode",
+    }
 )
 """Properties that say how much of a cluster an application takes."""
 BATCH_S = 15.0

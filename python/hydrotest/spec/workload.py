@@ -93,6 +93,10 @@ class Workload(Model):
         """The most that its data takes on the disks of a cluster, all copies together, over trials of that length."""
         return 0
 
+    def fixed_s(self, name: str, experiment: Experiment, most: Most) -> float:
+        """Seconds that its `isolated` test takes within what is allowed, where no search can end it; about so many."""
+        return self.limit_step(name, experiment).seconds if self.limit_by in (LimitBy.PASSES, LimitBy.TIMES) else 0.0
+
     def check_most(self, name: str, most: Most, checker: Checker) -> None:
         """Raises `BadInputError` for what the owner of a cluster does not allow, beside rates and disk."""
 

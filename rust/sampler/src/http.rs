@@ -6,9 +6,11 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-const BODY_BYTES_MAX: u64 = 1 << 20;
+/// A NameNode shows some 600 bytes of each of its DataNodes.
+const BODY_BYTES_MAX: u64 = 16 << 20;
 
-/// Fetches `http://host:port/path` within `patience`, however slow the answer is; it is cut at one mebibyte.
+/// Fetches `http://host:port/path` within `patience`, however slow the answer is. One of more than
+/// 16 MiB is an error.
 pub fn get(url: &str, patience: Duration) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
@@ -34,6 +36,9 @@ pub fn get(url: &str, patience: Duration) -> Result<String, String> {
         .take(BODY_BYTES_MAX)
         .read_to_string(&mut answer)
         .map_err(failed)?;
+    if answer.len() as u64 == BODY_BYTES_MAX {
+        return Err(format!("{url}: more than {} MiB", BODY_BYTES_MAX >> 20));
+    }
     let (head, body) = answer
         .split_once("\r\n\r\n")
         .ok_or_else(|| format!("{url}: no HTTP answer"))?;

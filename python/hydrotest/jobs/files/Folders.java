@@ -19,6 +19,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsAction;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 
 /**
@@ -58,7 +59,7 @@ public final class Folders {
         done.set("result", folders.answer(settings.get("do").asText()));
         tell(done);
       }
-    } catch (IOException error) {
+    } catch (IOException | RuntimeException error) {
       tell(event("failed").put("error", brief(error)));
     }
     System.exit(0);
@@ -85,6 +86,7 @@ public final class Folders {
       case "ids" -> ids();
       case "remove" -> remove();
       case "canaries" -> canaries();
+      case "reach" -> reach();
       default -> throw new IOException("unknown: " + what);
     };
   }
@@ -102,10 +104,22 @@ public final class Folders {
     }
   }
 
+  /** Whether files can be made in a folder, which is there. */
+  private JsonNode reach() throws IOException {
+    Path path = folder();
+    if (!files.getFileStatus(path).isDirectory()) {
+      throw new IOException(path.toUri().getPath() + " is no folder");
+    }
+    files.access(path, FsAction.WRITE_EXECUTE);
+    return JSON.createObjectNode();
+  }
+
   private JsonNode make() throws IOException {
     if (files.exists(folder())) {
       throw new IOException(folder().toUri().getPath() + " is there already");
     }
+    // Folders above it would be made as well, with the rights of ours, and stay.
+    files.getFileStatus(folder().getParent());
     files.mkdirs(folder());
     return JSON.createObjectNode().put("id", id(folder()));
   }
@@ -121,7 +135,12 @@ public final class Folders {
   /** By its inode, whatever has its name by now. Not by way of a trash: nobody wants it back. */
   private JsonNode remove() throws IOException {
     String wanted = settings.get("id").asText();
-    boolean gone = files.delete(new Path("/.reserved/.inodes/" + wanted), true);
+    boolean gone;
+    try {
+      gone = files.delete(new Path("/.reserved/.inodes/" + wanted), true);
+    } catch (java.io.FileNotFoundException none) {
+      gone = false;
+    }
     if (!gone && wanted.equals(id(folder()))) {
       throw new IOException(folder().toUri().getPath() + " cannot be removed");
     }
@@ -192,7 +211,8 @@ public final class Folders {
   private void one(long number) throws IOException {
     Path path = new Path(folder(), "canary-" + number);
     byte[] content = new byte[CANARY_BYTES];
-    try (var out = files.create(path, true, CANARY_BYTES, (short) settings.get("replication").asInt(), 1L << 20)) {
+    short copies = (short) settings.get("replication").asInt();
+    try (var out = files.createFile(path).overwrite(true).replication(copies).blockSize(1L << 20).build()) {
       out.write(content);
     }
     try (var file = files.open(path)) {

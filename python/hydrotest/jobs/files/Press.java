@@ -45,7 +45,7 @@ public final class Press {
   }
 
   /** The one argument is a file of settings: do (write, read, remove), folder, files, file_bytes, at_once, replication, block_bytes, seed,
-   * bytes_per_s (null: as fast as it goes), properties. */
+   * bytes_per_s (null: as fast as it goes), makes_folder, properties. */
   public static void main(String[] args) throws Exception {
     Press press = new Press(JSON.readTree(new File(args[0])));
     if (press.settings.get("do").asText().equals("remove")) {
@@ -68,6 +68,9 @@ public final class Press {
   private void work(boolean writes, ExecutorService workers) throws Exception {
     // A first file that does not count: classes are loaded, connections made.
     String warm = "warm-up";
+    if (writes && settings.get("makes_folder").asBoolean()) {
+      files.mkdirs(new Path(settings.get("folder").asText()));
+    }
     workers.submit(writes ? () -> write(warm, 0) : () -> read(warm, 0)).get();
     List<Future<ObjectNode>> all = new ArrayList<>();
     double began = System.currentTimeMillis() / 1e3;
@@ -91,10 +94,15 @@ public final class Press {
     return (int) Math.floorMod(number * 7919L + chunk * 104729L, CHUNK_BYTES);
   }
 
+  /** Never with its folder: where somebody has removed it, it stays away. */
+  private OutputStream create(Path path) throws Exception {
+    return files.createFile(path).overwrite(true).build();
+  }
+
   private ObjectNode write(String name, int number) throws Exception {
     long left = settings.get("file_bytes").asLong();
     long start = System.nanoTime();
-    try (OutputStream out = files.create(new Path(settings.get("folder").asText(), name), true)) {
+    try (OutputStream out = create(new Path(settings.get("folder").asText(), name))) {
       for (long chunk = 0; left > 0; chunk++) {
         int size = (int) Math.min(left, CHUNK_BYTES);
         keepTo(size);

@@ -115,5 +115,7 @@ async def _contact(system: AttachedSystem) -> ClusterFacts:
     found = [await system.contact(asker) for asker in system.askers]
     check_whole(found[0])
     system.check_room()
-    await dealings(system).check_alone()
+    ours = dealings(system)
+    await ours.check_rights()
+    await ours.check_alone()
     return found[0]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from hydrotest.errors import BadInputError
+from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
@@ -52,9 +52,9 @@ class Dealings(ABC, Generic[S]):
     async def others(self) -> list[str]:
         """What shows that other runs of hydrotest are under way there."""
 
-    def canary_name(self, run: str) -> str | None:
-        """What a run's canary writes to, which other runs find; None without one."""
-        return None
+    @abstractmethod
+    def canary_name(self, run: str) -> str:
+        """What a run's canary writes to, or by what else other runs find it."""
 
     async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator | None:
         """The generator of a few requests a second to every node, for so many seconds: what they see, we see. None without one.
@@ -62,6 +62,9 @@ class Dealings(ABC, Generic[S]):
         Makes what it needs, which `OwnThings.clear` removes. Raises `TrialFailedError`.
         """
         return None
+
+    async def check_rights(self) -> None:
+        """Raises `BadInputError` where nothing can be made there."""
 
     async def check_alone(self, run: str | None = None) -> None:
         """Raises `BadInputError` where another run of hydrotest is under way: both together would exceed what is allowed.
@@ -150,6 +153,14 @@ class HdfsDealings(Dealings[AttachedHdfs]):
     async def remove(self, name: str, identity: str) -> None:
         await self._folders.remove(name, identity)
 
+    async def check_rights(self) -> None:
+        folder = self.system.client.folder or "/"
+        try:
+            await self._folders.reach(folder)
+        except TrialFailedError as error:
+            raise BadInputError(f"hdfs at {', '.join(self.system.endpoints)} cannot be used from {self.host.name}: {error.message}",
+                                f"Correct `attach`, `user` or `folder`: {folder} must be there, and `user` be allowed to write to it.") from error  # fmt: skip
+
     async def others(self) -> list[str]:
         return await self._folders.canaries(self.canary_name("*"))
 
@@ -177,6 +188,9 @@ class SparkDealings(Dealings[AttachedSpark]):
 
     async def remove(self, name: str, identity: str) -> None:
         raise AssertionError(name)  # nothing is ever noted of one
+
+    def canary_name(self, run: str) -> str:
+        return f"{OWN}{run}"
 
     async def others(self) -> list[str]:
         return [name for name in await self.system.applications(self.host) if name.startswith(OWN)]

@@ -167,11 +167,12 @@ class IsolatedTest:
             passes.append((at_once, rate_of(found)))
             self.bench.listener.trial_ended(trial, None, f"{show_bytes(round(passes[-1][1]))}/s")
 
-        while (number := next_at_once(passes, files.spec.at_once)) is not None:
+        while (number := next_at_once(passes, files.spec.at_once)) is not None and (self.bench.has_time or not passes):
             await measure(number)
         best = max(passes, key=lambda one: one[1])[0]
         for _ in range(self.bench.experiment.search.repeats - sum(at_once == best for at_once, _ in passes)):
-            await measure(best)
+            if self.bench.has_time:
+                await measure(best)
 
     async def _catch_up(self, consumer: Consume, number: int) -> None:
         if len([t for t in self.done if t.purpose == Purpose.CATCH_UP and t.is_about(consumer.name)]) >= number:

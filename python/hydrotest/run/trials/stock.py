@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from hydrotest.hosts.base import Host
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
@@ -96,9 +97,8 @@ async def _jars(bench: Bench, workload: Rated, bundle: Bundle) -> PurePath:
     return await workload.host.copy_of(await asyncio.to_thread(fetch, bundle, bench.listener.say))
 
 
-async def _tool_config(bench: Bench, workload: Produce) -> PurePath | None:
-    """A tool's credentials; next to the systems' own files, not in the run folder: it may hold a password."""
-    host = workload.host
+async def _tool_config(bench: Bench, workload: Produce, host: Host) -> PurePath | None:
+    """A tool's credentials on the host that it runs on; next to the systems' own files, not in the run folder: it may hold a password."""
     folder = host.scratch(bench.run)
     rendered = render_tool(workload.cluster, folder)
     await place(host, folder, rendered)
@@ -120,7 +120,7 @@ async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
         records = warm_up + round(speed * plan.window_s)
         java, jars = await workload.host.java(), await _jars(bench, workload, KAFKA)
-        command = stock.producer_command(java, f"{jars}/*", workload.cluster.addresses, await _tool_config(bench, workload), topic, workload.spec,
+        command = stock.producer_command(java, f"{jars}/*", workload.cluster.addresses, await _tool_config(bench, workload, workload.host), topic, workload.spec,
                                          records, rate, warm_up)  # fmt: skip
         patience = _for_records(records, workload, speed)
         return parse_producer(*await _run(bench, workload, command, level.log, patience, SILENCE), asked=records)
@@ -133,7 +133,7 @@ async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Leve
     group = f"hydrotest-{bench.run}-{level.number}"
     source = workload.source
     java, jars = await workload.host.java(), await _jars(bench, workload, KAFKA)
-    command = stock.consumer_command(java, f"{jars}/*", source.cluster.addresses, await _tool_config(bench, source),
+    command = stock.consumer_command(java, f"{jars}/*", source.cluster.addresses, await _tool_config(bench, source, workload.host),
                                      workload.topic, workload.records, group)  # fmt: skip
     # It prints nothing before its end, and ends itself when nothing arrives for a minute.
     patience = _for_records(workload.records, source)

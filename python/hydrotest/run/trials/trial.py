@@ -221,8 +221,6 @@ class TrialRunner:
             begun.set()
 
         async def body() -> list[Load]:
-            if self.recovery is not None:
-                await self.recovery.restore()
             for part in parts:
                 if part.set_up is not None:
                     await part.set_up()
@@ -260,14 +258,14 @@ class TrialRunner:
 
     async def record(self, number: int, plan: TrialPlan, empty: list[Load], body: Callable[[], Awaitable[list[Load]]],
                      disturbance: Disturbance | None = None) -> Trial:  # fmt: skip
-        """Runs `body` and records the trial, done or failed."""
+        """Runs `body` and records the trial, done or failed. Hosts whose loss cost the trial before are reached again first."""
         folder = self.folder.trial_path(number, plan.slug)
         prepared = time.time()
         reason: str | None = None
         loads = empty
         death: str | None = None
         try:
-            loads = await self._unless_dead(body())
+            loads = await self._unless_dead(self._recovered(body))
             if self.sampling.ended:
                 name, why = next(iter(self.sampling.ended.items()))
                 raise TrialFailedError(f"{name} is lost: {why}")
@@ -305,6 +303,11 @@ class TrialRunner:
                 f"trial {number} ({plan.slug}) is void: {death}", "Earlier trials are kept; `--resume` goes on after them."
             )
         return trial
+
+    async def _recovered(self, body: Callable[[], Awaitable[list[Load]]]) -> list[Load]:
+        if self.recovery is not None:
+            await self.recovery.restore()
+        return await body()
 
     async def _with_clock_errors(self, loads: list[Load], generators: Sequence[Generator], before: Comparison) -> list[Load]:
         """The loads, those of followers with the error of their latencies. It is unknown where clocks no longer answer."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.hosts.command import run_command
+from hydrotest.hosts.command import GRACE_S, run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS
@@ -14,8 +14,9 @@ from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
 from hydrotest.run.workloads.hadoop import Folders, program
+from hydrotest.spec.attach import FilesMost
 from hydrotest.spec.check_attached import most_of
-from hydrotest.spec.choice import expected
+from hydrotest.spec.choice import expected, narrowed
 from hydrotest.spec.hdfs import HdfsRead, HdfsWrite
 from hydrotest.store import layout
 from hydrotest.store.records import FilesPass, Load, Trial
@@ -58,7 +59,7 @@ class Files(Workload):
             await self.bench.own.make_folder(self._folders, self.folder)
         if self.op == "read":
             self.bench.listener.phase(f"writing the files for {self.name}")
-            await self._press("write", self.written.at_once)
+            await self._press("write", self.written.at_once if self._at_once_max is None else min(self.written.at_once, self._at_once_max))
 
     async def measure(self, plan: TrialPlan, at_once: int) -> Trial:
         """One pass, as one trial. It fails if files differ from what was written."""
@@ -92,17 +93,25 @@ class Files(Workload):
         folder = self.host.scratch(self.bench.run) / label
         settings = {"do": what, "folder": f"{self.client.url}{self.folder}", "files": self.written.files, "file_bytes": self.written.file_size,
                     "at_once": at_once, "replication": self._copies, "block_bytes": self.written.block_size, "seed": self.written.seed,
-                    "bytes_per_s": None if self._most is None else self._most.rate_per_s,
+                    "bytes_per_s": None if self._most is None else self._most.rate_per_s, "makes_folder": self._most is None,
                     "properties": {key: property_text(value) for key, value in self.client.properties.items()}}  # fmt: skip
         await place(self.host, folder, {"settings.json": json.dumps(settings)})
         argv = [*await program(self.client, self.host, MAINS["files"], self.bench.listener.say), str(folder / "settings.json")]
         logs = (self.bench.runner.folder.path / layout.SYSTEM_LOGS).resolve()
         log = (logs if not self.host.machine else folder) / f"{label}.log"
         try:
-            output, _ = await run_command(label, argv, self.host, log, self._patience())
+            # Beside others it ends at once: asked to, it would first write what it has taken in.
+            grace_s = GRACE_S if self._most is None else 0.0
+            output, _ = await run_command(label, argv, self.host, log, self._patience(), grace_s=grace_s)
         finally:
             await fetch_file(self.host, log, logs)
         return output
+
+    @property
+    def _at_once_max(self) -> int | None:
+        """What its owner allows."""
+        most = narrowed(self._most, FilesMost)
+        return None if most is None else most.at_once
 
     @property
     def _copies(self) -> int:

@@ -42,6 +42,10 @@ class Folders:
         self._host = host
         self._say = say
 
+    async def reach(self, folder: str) -> None:
+        """Raises `TrialFailedError` where folders cannot be made in this one."""
+        await self._ask("reach", folder=folder)
+
     async def make(self, folder: str) -> str:
         """Makes a folder; returns what it is known by. Raises `TrialFailedError`, also where there is one of that name."""
         return str((await self._ask("make", folder=folder))["id"])

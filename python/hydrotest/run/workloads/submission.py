@@ -44,7 +44,7 @@ async def submission(
     jar = await host.copy_of(job_jar(job, ":".join(f"{path}/*" for path in (spark.home / "jars", *jars)), spark.version))
     argv = [str(spark.home_on(host) / "bin" / "spark-class"), "org.apache.spark.deploy.SparkSubmit",
             "--properties-file", str(folder / PROPERTIES), "--class", MAINS[job], str(jar)]  # fmt: skip
-    return Application(argv, spark.environment(host, folder / CONF, folder), spark.names)
+    return Application(argv, spark.environment(host, folder / CONF, folder), spark.names, bench.runner.breached)
 
 
 def events_on(bench: Bench, host: Host) -> PurePath:

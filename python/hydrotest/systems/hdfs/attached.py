@@ -13,12 +13,19 @@ from typing import Any
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
+from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.hdfs import Hdfs
 from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, Look, NodeFacts
 from hydrotest.systems.base import Distribution
 from hydrotest.systems.fetch import HDFS
 from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient
 
+CLIENT: dict[str, PropertyValue] = {
+    # Files of ours are nobody else's to read.
+    "fs.permissions.umask-mode": "077",
+    # A NameNode that does not answer is said to be so in seconds; by default it takes minutes.
+    "ipc.client.connect.timeout": 5_000, "ipc.client.connect.max.retries": 1, "ipc.client.connect.max.retries.on.timeouts": 1,
+}  # fmt: skip
 STATE, NODES = "FSNamesystem*", "NameNodeInfo"
 """Beans: its blocks and space, and its DataNodes."""
 ACTIVE = "active"
@@ -33,8 +40,7 @@ class AttachedHdfs(AttachedSystem, HdfsAccess):
         super().__init__(Cluster(spec.attach), askers, seen)
         self._status = spec.status
         distribution = Distribution(HDFS, spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
-        # Files of ours are nobody else's to read.
-        self.client = HdfsClient(distribution, {"fs.permissions.umask-mode": "077"}, spec.folder.rstrip("/"), user=spec.user)
+        self.client = HdfsClient(distribution, CLIENT, spec.folder.rstrip("/"), user=spec.user)
         self.client.url = f"hdfs://{spec.attach[0]}"
 
     def _page(self, bean: str) -> str:

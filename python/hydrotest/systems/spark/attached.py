@@ -45,7 +45,7 @@ class AttachedSpark(AttachedSystem, SparkAccess):
         self.client = SparkClient(spec, authentication)
         self.client.url = f"spark://{','.join(spec.attach)}"
         self.client.slots = spec.most.cores
-        self.client.own["spark.app.name"] = f"{OWN}{run}"
+        self.client.own["spark.app.name"] = self._own = f"{OWN}{run}"
         self._most = spec.most
         self._alive: list[dict[str, Any]] = []
         """Its workers, when it was last asked."""
@@ -55,7 +55,7 @@ class AttachedSpark(AttachedSystem, SparkAccess):
 
     def seen(self, looked: Mapping[str, Any]) -> Look:
         state = json.loads(looked["pages"][0])
-        return Look(_lost(state), waiting=waiting(state))
+        return Look(_lost(state), waiting=_waiting(state, self._own))
 
     async def applications(self, asker: Host) -> list[str]:
         """The names of those that are under way."""
@@ -91,7 +91,7 @@ class AttachedSpark(AttachedSystem, SparkAccess):
         counts = {"cores": state["cores"], "free cores": free, "applications": len(state["activeapps"])}
         self.client.names = {worker["host"]: worker["host"] for worker in alive}
         self._alive = alive
-        return ClusterFacts("spark", state["url"], nodes, counts, _lost(state), waiting=waiting(state))
+        return ClusterFacts("spark", state["url"], nodes, counts, _lost(state), waiting=_waiting(state, self._own))
 
     def check_room(self) -> None:
         alive, most = self._alive, self._most
@@ -115,6 +115,6 @@ def _lost(state: Mapping[str, Any]) -> int:
     return sum(worker["state"] not in ("ALIVE", "DECOMMISSIONED") for worker in state["workers"])
 
 
-def waiting(state: Mapping[str, Any]) -> int:
-    """Applications of others that have not got the cores that they want."""
-    return sum(one["state"] == "WAITING" and not one["name"].startswith(OWN) for one in state["activeapps"])
+def _waiting(state: Mapping[str, Any], own: str) -> int:
+    """Applications that have not got the cores that they want, but for the one of that name."""
+    return sum(one["state"] == "WAITING" and one["name"] != own for one in state["activeapps"])
