@@ -17,8 +17,8 @@ from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load import native
 from hydrotest.load.flow import FlowDriver
-from hydrotest.load.spark import Application
 from hydrotest.load.native import Generator, run_generators
+from hydrotest.load.spark import Application
 from hydrotest.run.lifecycle import sampling as samplings
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.sampling import Sampling
