@@ -183,7 +183,7 @@ async def test_an_application_takes_what_is_allowed_and_leaves(tmp_path: Path) -
 
             async def theirs() -> str | None:
                 there = (await asyncio.to_thread(lambda: state(spark)))["activeapps"]
-                return next((one["state"] for one in there if one["name"] == "theirs"), None)
+                return next((one["state"] for one in there if not one["name"].startswith("hydrotest-")), None)
 
             async def is_waiting() -> bool:
                 return await theirs() == "WAITING"
@@ -208,7 +208,7 @@ async def _application(bench: Bench, spark: SparkSystem, folder: Path) -> subpro
     where.mkdir()
     events = where / "events"
     events.mkdir()
-    for name, text in spark.client.render_application(host, events, {"spark.app.name": "theirs"}).items():
+    for name, text in spark.client.render_application(host, events, {}).items():
         (where / name).parent.mkdir(exist_ok=True, parents=True)
         (where / name).write_text(text)
     argv = [str(spark.client.home_on(host) / "bin/spark-shell"), "--properties-file", str(where / "spark.conf")]

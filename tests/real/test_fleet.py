@@ -187,7 +187,7 @@ def test_a_systems_own_tool_runs_on_a_machine_of_its_own(fleet: Fleet, tmp_path:
     ]
     assert trial["status"] == "done"
     assert trial["loads"][0]["stock"]["rate_per_s"] > 0
-    assert list((tmp_path / "out/trials").glob("*/*theirs*"))
+    assert list((tmp_path / "out/trials").glob("*/*/*theirs*.out"))
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
@@ -283,7 +283,7 @@ def test_a_clock_that_is_set_in_mid_trial_decides_nothing(fleet: Fleet, tmp_path
             "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
         },
         "objectives": {"drain": {"p99": "2 s"}},
-        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "30 s"}}],
+        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "60 s"}}],
     }
     process = started(fleet, written(tmp_path, {**KAFKA, **followed}), "starting kafka")
     try:
