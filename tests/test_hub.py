@@ -222,3 +222,15 @@ async def test_a_port_is_kept_until_the_hub_ends(hub: Hub) -> None:
     assert await hub.close() is None
     assert await other.ask("reserve", port=port)
     await other.close()
+
+
+async def test_a_host_that_was_given_up_stays_so(tmp_path: Path) -> None:
+    """Whoever still asks for something would start a hub that nobody ends, and wait for it for ever while all else is over."""
+    host = LocalHost("here", tmp_path)
+    assert await host.size(tmp_path / "none") is None
+    assert await host.close() is None
+    with pytest.raises(ConnectionLostError, match="was closed"):
+        await host.size(tmp_path / "none")
+    await host.reopen()
+    assert await host.size(tmp_path / "none") is None
+    await host.close()

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hydrotest.hosts import ports
+from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.files import ANYBODY, Content
 from hydrotest.hosts.hub import BinaryFor, Hub
 from hydrotest.hosts.node import Node
@@ -22,6 +23,7 @@ class Reached(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self._hub: Hub | None = None
+        self._is_closed = False
         self._opening = asyncio.Lock()
         self._reopened = asyncio.Event()
 
@@ -47,9 +49,12 @@ class Reached(ABC):
     async def hub(self) -> Hub:
         """The host's hub.
 
-        Raises `MissingToolError` where it has another version, `ConnectionLostError` where it does not start.
+        Raises `MissingToolError` where it has another version, `ConnectionLostError` where it does not start, or where the
+        host was given up: whoever still asks for something then must not bring it back.
         """
         async with self._opening:
+            if self._is_closed:
+                raise ConnectionLostError(f"the hub on {self.name} was closed")
             if self._hub is None:
                 self._hub = await Hub.open(self.name, self.hub_command(), self.lease_s, self.binary_for)
             return self._hub
@@ -66,11 +71,13 @@ class Reached(ABC):
     async def reopen(self) -> None:
         """See `Host`."""
         await self.close()
+        self._is_closed = False
         await self.hub()
         self._reopened.set()
 
     async def close(self) -> str | None:
         """Ends the hub, and all that it still runs. Returns the problem, if any."""
+        self._is_closed = True
         hub, self._hub = self._hub, None
         return None if hub is None else await hub.close()
 
