@@ -84,3 +84,4 @@ def test_a_latency_nearer_to_its_bound_than_the_clocks_are_known_decides_nothing
     verdict = judge(between, Objective.model_validate({"p99": f"{bound:g} ms"}))
     assert isinstance(verdict.void, ClocksDiffer) is is_void
     assert not (is_void and verdict.accepted)
+    assert (verdict.counted is None) is is_void

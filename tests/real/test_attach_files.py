@@ -171,7 +171,7 @@ async def test_an_application_takes_what_is_allowed_and_leaves(tmp_path: Path) -
         assert own_processes(secret) == []
 
         # While somebody else waits for cores, nothing of ours goes on.
-        file = user.written({**experiment, "workloads": {"batch": {**batch, "scale_factor": 1, "data_scale": 0.2}}})
+        file = user.written({**experiment, "warm_up": {"least": "200 s", "most": "200 s"}})
         process = user.begun(file, tmp_path / "stopped")
 
         async def is_running() -> bool:

@@ -46,6 +46,8 @@ def given_rates(run: RunFolder, experiment: Experiment, trials: list[Trial], dec
                 decided.of_trial(trial.number) or judge(Measured.read(run, trial, test.workload), experiment.objective(test.workload))
                 for trial in own
             ]
+            own = [trial for trial, verdict in zip(own, verdicts, strict=True) if verdict.counted is not None]
+            verdicts = [verdict for verdict in verdicts if verdict.counted is not None]
             held = sum(verdict.accepted for verdict in verdicts)
             assert test.verdict is not None
             if own:
@@ -76,7 +78,7 @@ def _native_rows(run: RunFolder, experiment: Experiment, trial: Trial, load: Loa
         bytes_per_s=measured.bytes_per_s, count=measured.completed, errors=measured.errors,
         errors_by_name=load.outcome.errors, latency_ms=Latency.of(measured.latency), samples=everything, latency_includes_failed=measured.failed,
         in_flight_mean=measured.in_flight_mean, cpu_s_per_million=measured.cpu_s_per_million,
-        accepted=None if verdict is None else verdict.accepted, checks=[] if verdict is None else list(verdict.checks),
+        accepted=None if verdict is None else verdict.counted, checks=[] if verdict is None else list(verdict.checks),
         because=[] if verdict is None else list(verdict.because), reasons=[],
     )]  # fmt: skip
     for op in operations(measured.folder, load.workload) if is_mix else []:

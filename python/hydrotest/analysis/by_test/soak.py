@@ -140,7 +140,7 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[Soa
                      latency_ms=Latency.of(measured.latency), latency_includes_failed=measured.failed,
                      gave_up=load.outcome.gave_up, drift_pct=drift, changes=changes, buckets=buckets,
                      stalls=_stalls(measured),
-                     accepted=None if verdict is None else verdict.accepted, because=[] if verdict is None else list(verdict.because), reasons=[],
+                     accepted=None if verdict is None else verdict.counted, because=[] if verdict is None else list(verdict.because), reasons=[],
                      missed_at_s=[b.at_s for b in buckets if b.met is False],
                      verdict=None if on_stretches is None else Stretches(**asdict(on_stretches))))  # fmt: skip
     return rows

@@ -51,6 +51,11 @@ class Verdict:
         return self.then[0] if self.then is not None else self.void is None and all(check.held for check in self.checks)
 
     @property
+    def counted(self) -> bool | None:
+        """`accepted`; None where it depends on clocks of hosts that are not known well enough."""
+        return None if self.then is None and isinstance(self.void, ClocksDiffer) else self.accepted
+
+    @property
     def stopped_by(self) -> Rule | None:
         """The rule that failed first; the generator before all others, since without room the others prove nothing."""
         if self.then is not None:
