@@ -25,7 +25,8 @@ from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
 from hydrotest.summary.base import finite
 from hydrotest.units import show_share
-from hydrotest.verdicts.binding import Cleared, Kind, MachineFull, NearCeiling, Provable, Suspect
+from hydrotest.verdicts.binding import Cleared, Kind, Suspect
+from hydrotest.verdicts.causes import MachineFull, NearCeiling, Provable
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 from hydrotest.verdicts.trial import Lack, Lacking
 from tests.synthetic import SyntheticRun

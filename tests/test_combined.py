@@ -30,8 +30,9 @@ from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved
-from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
-from hydrotest.verdicts.binding import Together as Company
+from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.causes import NearCeiling
+from hydrotest.verdicts.causes import Together as Company
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Check, Disturbance, Disturbing, OfWorkload, Rule, TooLong
 from tests.rows import a

@@ -24,7 +24,8 @@ from hydrotest.report.wording.summary import worded
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
-from hydrotest.verdicts.binding import BoundBy, Kind, Near, NearCeiling, Nearest, Next, NoRoom, Role, SqueezeRow
+from hydrotest.verdicts.binding import BoundBy, Kind, Near, Nearest, Next, Role, SqueezeRow
+from hydrotest.verdicts.causes import NearCeiling, NoRoom
 from hydrotest.verdicts.figures import Usage
 from hydrotest.verdicts.trial import Lack, Lacking
 from tests.rows import a, summary_of

@@ -15,7 +15,8 @@ from hydrotest.kinds.internal import Internal
 from hydrotest.kinds.registry import internal_limits
 from hydrotest.store import layout
 from hydrotest.units import show_figure
-from hydrotest.verdicts.binding import Cleared, FullInside
+from hydrotest.verdicts.binding import Cleared
+from hydrotest.verdicts.causes import FullInside
 from tests.synthetic import SyntheticRun
 
 HANDLERS = "kafka_broker_request_handler_idle_ns_total"

@@ -36,7 +36,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.monitored import ExporterHost, PrometheusHost, Selected
 from hydrotest.store import layout
 from hydrotest.store.samples import SampleBuffer, read_samples
-from hydrotest.verdicts.binding import NotSampled, Seen, Sparse
+from hydrotest.verdicts.causes import NotSampled, Seen, Sparse
 
 PAGE = (Path(__file__).parent / "data" / "node_exporter.txt").read_text()
 """As node_exporter 1.5.0 writes it, with figures that are easy to follow."""

@@ -51,23 +51,9 @@ from hydrotest.report.evidence import evidence_sheet
 from hydrotest.store.records import Iteration, SqueezeBlock
 from hydrotest.summary.base import finite
 from hydrotest.summary.limits import Job, Limit
-from hydrotest.verdicts import binding
-from hydrotest.verdicts.binding import (
-    BoundBy,
-    Caveat,
-    Cleared,
-    Doubt,
-    Doubted,
-    Kind,
-    NearCeiling,
-    NoRoom,
-    NotSqueezed,
-    Role,
-    RuledOut,
-    Suspect,
-    Unmoved,
-    Unsqueezed,
-)
+from hydrotest.verdicts import causes
+from hydrotest.verdicts.binding import BoundBy, Cleared, Kind, Role, RuledOut, Suspect
+from hydrotest.verdicts.causes import Caveat, Doubt, Doubted, NearCeiling, NoRoom, NotSqueezed, Unmoved, Unsqueezed
 from hydrotest.verdicts.evidence import InsideLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Usage
 from hydrotest.verdicts.trial import Lack, Lacking
@@ -616,7 +602,7 @@ def test_a_limit_that_its_objective_stops_is_not_bound_by_what_binds_without_sch
     assert (found.kind, found.confirmed) == (("resource", True) if is_proven else ("undecided", False))
     assert is_proven or codes(found) == ["unthrottled", "binds", "room-left"]
     assert is_proven or (found.binds, found.elasticity) == ((), None)
-    left = [cause for cause in found.because if isinstance(cause, binding.RoomLeft)]
+    left = [cause for cause in found.because if isinstance(cause, causes.RoomLeft)]
     assert is_proven or (left[0].shares, left[0].stopped_by) == ((("a", share),), "latency")
 
 
@@ -645,28 +631,28 @@ def test_twice_the_generators_tell_whether_they_were_the_limit_where_nothing_bin
     few = proven(UNKNOWN, replace(found, doubled=Doubled(t_interval([90.0, 95.0, 100.0]))), ["clients"])
     assert (few.kind, few.confirmed, few.host, few.binds) == (Kind.GENERATOR, False, None, ())
     (in_flight,) = few.because
-    assert isinstance(in_flight, binding.InFlight)
+    assert isinstance(in_flight, causes.InFlight)
     assert in_flight.doubled.value == pytest.approx(95)
     assert in_flight.unmoved == Unmoved.SQUEEZED
     idle = proven(UNKNOWN, replace(found, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), ["clients"])
-    assert (idle.kind, idle.because[-1]) == (Kind.SYSTEM, binding.NoGauge(may_be_in_flight=False))
+    assert (idle.kind, idle.because[-1]) == (Kind.SYSTEM, causes.NoGauge(may_be_in_flight=False))
     open_ = proven(UNKNOWN, replace(found, doubled=Doubled(t_interval([40.0, -10.0, 20.0]))), ["clients"])
-    assert (open_.kind, open_.because[-1]) == (Kind.SYSTEM, binding.NoGauge(may_be_in_flight=True))
+    assert (open_.kind, open_.because[-1]) == (Kind.SYSTEM, causes.NoGauge(may_be_in_flight=True))
     much = Doubled(t_interval([90.0, 95.0, 100.0]))
     # Nothing at all was used enough to be squeezed; of a machine that is not an emulated host only full cores are.
     for is_none, why in ((True, Unmoved.UNUSED), (False, Unmoved.UNSQUEEZABLE)):
         (unsqueezed,) = proven(UNKNOWN, Squeezed({}, Decision([], is_none=is_none), None, doubled=much), []).because
-        assert isinstance(unsqueezed, binding.InFlight)
+        assert isinstance(unsqueezed, causes.InFlight)
         assert unsqueezed.unmoved == why
     used = Squeezed({}, Decision([]), None, doubled=Doubled(t_interval([1.0, 0.0, -1.0])))
-    nothing = binding.NothingNear("latency", has_gauges=False, is_waited_for=False)
+    nothing = causes.NothingNear("latency", has_gauges=False, is_waited_for=False)
     told = proven(replace(UNKNOWN, because=(nothing,)), used, [])
     assert (told.kind, codes(told)) == (Kind.UNKNOWN, ["nothing-near", "doubled"])
     none = Squeezed({}, Decision([], is_none=True), None, inside=full_gauge("num.io.threads", "kafka-0", 0.01))
     unused = proven(UNKNOWN, replace(none, doubled=Doubled(t_interval([1.0, 0.0, -1.0]))), [])
     moves, cause = unused.because
-    assert isinstance(moves, binding.NothingMoves)
-    assert isinstance(cause, binding.AlsoFull)
+    assert isinstance(moves, causes.NothingMoves)
+    assert isinstance(cause, causes.AlsoFull)
     assert (unused.kind, moves.unmoved, moves.doubled is None, cause.is_cause) == (Kind.SYSTEM, Unmoved.UNUSED, False, True)
     assert [line.setting for line in cause.limits] == ["num.io.threads"]
 
@@ -714,7 +700,7 @@ def test_a_system_that_collapses_while_it_is_squeezed_proves_nothing() -> None:
     bound = proven(UNKNOWN, shown(state), [])
     assert (bound.kind, bound.confirmed) == ("undecided", False)
     (collapsed,) = bound.because
-    assert isinstance(collapsed, binding.Collapsed)
+    assert isinstance(collapsed, causes.Collapsed)
     assert [(one.hosts, one.resource) for one in collapsed.squeezed] == [CPU_A]
 
 
@@ -765,7 +751,7 @@ def test_of_several_hosts_each_must_be_used_at_the_limit(share_of_b: float | Non
     assert proven(suspicion, shown(state), []).binds == ("a", "b")
     found = proven(suspicion, shown(state), [], "latency")
     assert found.confirmed == is_proven
-    left = [cause for cause in found.because if isinstance(cause, binding.RoomLeft)]
+    left = [cause for cause in found.because if isinstance(cause, causes.RoomLeft)]
     assert is_proven or left[0].shares == (("b", share_of_b),)
 
 
@@ -775,7 +761,7 @@ def test_a_suspicion_that_the_squeezes_refuted_does_not_stay() -> None:
     bound = proven(FULL_CPU, shown(state, freely=[Use("disk", "f", 0.97, 1.0, "bytes/s")]), [])
     assert (bound.kind, bound.host, bound.resource) == ("undecided", None, None)
     (not_tried,) = bound.because
-    assert isinstance(not_tried, binding.NotTried)
+    assert isinstance(not_tried, causes.NotTried)
     assert ([(usage.host, usage.resource) for usage in not_tried.usages], not_tried.unmoved) == ([("f", "disk")], None)
 
 
@@ -844,7 +830,7 @@ def test_what_is_not_told_apart_is_undecided_with_its_figures() -> None:
     bound = verdict({LINK: [0.9, 0.1, 1.3], CPU_A: [0.2, 0.9, 0.4]})
     assert (bound.kind, bound.confirmed, bound.host) == (Kind.UNDECIDED, False, None)
     (apart,) = bound.because
-    assert isinstance(apart, binding.NotSeparated)
+    assert isinstance(apart, causes.NotSeparated)
     assert [(one.resource, round(one.elasticity.value, 2)) for one in apart.squeezed] == [("network", 0.77), ("cpu", 0.5)]
     assert advice(a(Limit, kind="kafka-produce", bound_by=bound)) is None
 

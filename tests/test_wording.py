@@ -25,6 +25,7 @@ from hydrotest.report.wording.limit import flaw_words, lower_bound_words
 from hydrotest.report.wording.problem import log_flaw_words, problem_words
 from hydrotest.report.wording.trial import disturbances_words, failure_words, lack_words
 from hydrotest.verdicts import binding as b
+from hydrotest.verdicts import causes
 from hydrotest.verdicts import problem as p
 from hydrotest.verdicts.evidence import InsideLine, Line, ServiceLine, SignLine, ThrottledLine, UseLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean, Squeezed, Usage, Wait
@@ -70,38 +71,48 @@ CHECKS = (
 )  # fmt: skip
 FAILURES = (*CHECKS, TooLong(6), ClocksDiffer(20.3, 41.2, 50.0, "p99"), Throttled(1200, 31.0), SlowJob(12.5, 10.0), SlowJob(None, 10.0))
 WHY_NOT = (
-    b.NotSqueezed(b.Unsqueezed.NOTHING_TO_TAKE), b.NotSqueezed(b.Unsqueezed.TOO_SHORT, 5, 20.0, 125.0),
-    b.NotSqueezed(b.Unsqueezed.TEST_FAILS, detail="sort-by-key"), b.NotSqueezed(b.Unsqueezed.REFUSED, detail="the cgroup is read-only"),
-    b.NotSqueezed(b.Unsqueezed.NO_SHARE),
+    causes.NotSqueezed(causes.Unsqueezed.NOTHING_TO_TAKE), causes.NotSqueezed(causes.Unsqueezed.TOO_SHORT, 5, 20.0, 125.0),
+    causes.NotSqueezed(causes.Unsqueezed.TEST_FAILS, detail="sort-by-key"), causes.NotSqueezed(causes.Unsqueezed.REFUSED, detail="the cgroup is read-only"),
+    causes.NotSqueezed(causes.Unsqueezed.NO_SHARE),
 )  # fmt: skip
 DOUBTS = (
-    b.Doubt(b.Doubted.USE_UNKNOWN, (CPU,)), b.Doubt(b.Doubted.ROOM, (CPU,)), b.Doubt(b.Doubted.IDLE_MEMBER, (LINK,)),
-    b.Doubt(b.Doubted.NOT_SEPARATED, (LINK,)), b.Doubt(b.Doubted.RELIEF, gain=GAIN), b.Doubt(b.Doubted.NOT_FULL, (CPU, LINK)),
-    b.Doubt(b.Doubted.NOT_FULL, (CPU,), GAIN),
+    causes.Doubt(causes.Doubted.USE_UNKNOWN, (CPU,)), causes.Doubt(causes.Doubted.ROOM, (CPU,)), causes.Doubt(causes.Doubted.IDLE_MEMBER, (LINK,)),
+    causes.Doubt(causes.Doubted.NOT_SEPARATED, (LINK,)), causes.Doubt(causes.Doubted.RELIEF, gain=GAIN), causes.Doubt(causes.Doubted.NOT_FULL, (CPU, LINK)),
+    causes.Doubt(causes.Doubted.NOT_FULL, (CPU,), GAIN),
 )  # fmt: skip
-AGAINST = (b.Against(b.Caveat.NEAR_TOO, LINK), b.Against(b.Caveat.GENERATOR_NOT_SQUEEZED), b.Against(b.Caveat.MACHINE_FULL, MACHINE))
-CAUSES: tuple[b.Cause, ...] = (
-    b.NoRoom(LACKS[:2]), b.NotSampled(), b.NothingCompleted(), b.NotSampled(("k1", "k2")), b.Unseen(("kafka",)),
-    b.Unseen(("cassandra",), gauges=8), b.HostsUnseen(("cassandra",)), b.Seen(("k1", "k2"), "exporter", 1.0, ("disk", "network")),
-    b.Seen(("k1",), "ssh", 1.0, ()), b.Sparse(("k1",), 15.0, 10.0, 60.0), b.MachineFull(MACHINE), b.NearCeiling((CPU,)), b.NearCeiling((CPU, LINK)),
-    b.FullInside((FULL,), is_waited_for=True), b.NothingNear("latency", has_gauges=True, is_waited_for=False),
-    b.NothingNear("closed-loop", has_gauges=False, is_waited_for=True), b.Provable(), b.Provable("here"), b.Together(("store", "drain"), ("drain",)),
-    b.InFlight(CHANGE, b.Unmoved.SQUEEZED, (ONE, TWO)), b.InFlight(CHANGE, b.Unmoved.UNSQUEEZABLE, ()), b.Doubled(CHANGE), WHY_NOT[1],
-    b.NotTried((LINK,), None, (ONE,)), b.NotTried((LINK,), b.Unmoved.SQUEEZED, (ONE,)), b.Collapsed((ONE,)), b.NotSeparated((ONE, TWO), None),
-    b.NotSeparated((ONE,), WHY_NOT[3]), b.Unthrottled(is_named=True), b.Unthrottled(is_named=False), b.HadRoom("latency"), b.LowerBound(),
-    b.RoomLeft("cpu", (("a", 0.33), ("b", None)), "latency"), b.ObjectiveMissed(0.6), b.Binds((ONE, TWO)), b.Relieved(GAIN, LINK, 1.44),
-    b.Relieved(GAIN, None, None), b.NothingMoves(b.Unmoved.SQUEEZED, (ONE,), None), b.NothingMoves(b.Unmoved.UNUSED, (), CHANGE),
-    b.AlsoFull((FULL,), is_cause=True), b.AlsoFull((FULL,), is_cause=False), b.NoGauge(may_be_in_flight=True), b.NoGauge(may_be_in_flight=False),
+AGAINST = (
+    causes.Against(causes.Caveat.NEAR_TOO, LINK),
+    causes.Against(causes.Caveat.GENERATOR_NOT_SQUEEZED),
+    causes.Against(causes.Caveat.MACHINE_FULL, MACHINE),
+)
+CAUSES: tuple[causes.Cause, ...] = (
+    causes.NoRoom(LACKS[:2]), causes.NotSampled(), causes.NothingCompleted(), causes.NotSampled(("k1", "k2")), causes.Unseen(("kafka",)),
+    causes.Unseen(("cassandra",), gauges=8), causes.HostsUnseen(("cassandra",)), causes.Seen(("k1", "k2"), "exporter", 1.0, ("disk", "network")),
+    causes.Seen(("k1",), "ssh", 1.0, ()), causes.Sparse(("k1",), 15.0, 10.0, 60.0), causes.MachineFull(MACHINE),
+    causes.NearCeiling((CPU,)), causes.NearCeiling((CPU, LINK)),
+    causes.FullInside((FULL,), is_waited_for=True), causes.NothingNear("latency", has_gauges=True, is_waited_for=False),
+    causes.NothingNear("closed-loop", has_gauges=False, is_waited_for=True), causes.Provable(), causes.Provable("here"), causes.Together(("store", "drain"), ("drain",)),
+    causes.InFlight(CHANGE, causes.Unmoved.SQUEEZED, (ONE, TWO)), causes.InFlight(CHANGE, causes.Unmoved.UNSQUEEZABLE, ()), causes.Doubled(CHANGE), WHY_NOT[1],
+    causes.NotTried((LINK,), None, (ONE,)), causes.NotTried((LINK,), causes.Unmoved.SQUEEZED, (ONE,)), causes.Collapsed((ONE,)), causes.NotSeparated((ONE, TWO), None),
+    causes.NotSeparated((ONE,), WHY_NOT[3]), causes.Unthrottled(is_named=True), causes.Unthrottled(is_named=False), causes.HadRoom("latency"), causes.LowerBound(),
+    causes.RoomLeft("cpu", (("a", 0.33), ("b", None)), "latency"), causes.ObjectiveMissed(0.6), causes.Binds((ONE, TWO)), causes.Relieved(GAIN, LINK, 1.44),
+    causes.Relieved(GAIN, None, None), causes.NothingMoves(causes.Unmoved.SQUEEZED, (ONE,), None), causes.NothingMoves(causes.Unmoved.UNUSED, (), CHANGE),
+    causes.AlsoFull((FULL,), is_cause=True), causes.AlsoFull((FULL,), is_cause=False), causes.NoGauge(may_be_in_flight=True), causes.NoGauge(may_be_in_flight=False),
     *DOUBTS, *AGAINST,
 )  # fmt: skip
-EXPLAINED: tuple[tuple[b.Cause, ...], ...] = (
-    (b.NearCeiling((CPU,)), b.Provable("here")),
-    (b.Binds((ONE,)), b.Relieved(GAIN, LINK, 1.44), AGAINST[0]),
-    (b.Binds((ONE,)), DOUBTS[1]),
-    (b.Unthrottled(is_named=True), b.Binds((ONE,)), b.RoomLeft("cpu", (("a", 0.33),), "latency")),
-    (b.ObjectiveMissed(0.6), b.RoomLeft("cpu", (("a", 0.33),), "latency"), b.Unthrottled(is_named=True), b.Binds((ONE,))),
-    (b.Unthrottled(is_named=False), b.NothingMoves(b.Unmoved.SQUEEZED, (ONE,), None), b.NoGauge(may_be_in_flight=True)),
-    (b.NothingMoves(b.Unmoved.SQUEEZED, (ONE,), None), b.MachineFull(MACHINE)),
+EXPLAINED: tuple[tuple[causes.Cause, ...], ...] = (
+    (causes.NearCeiling((CPU,)), causes.Provable("here")),
+    (causes.Binds((ONE,)), causes.Relieved(GAIN, LINK, 1.44), AGAINST[0]),
+    (causes.Binds((ONE,)), DOUBTS[1]),
+    (causes.Unthrottled(is_named=True), causes.Binds((ONE,)), causes.RoomLeft("cpu", (("a", 0.33),), "latency")),
+    (
+        causes.ObjectiveMissed(0.6),
+        causes.RoomLeft("cpu", (("a", 0.33),), "latency"),
+        causes.Unthrottled(is_named=True),
+        causes.Binds((ONE,)),
+    ),
+    (causes.Unthrottled(is_named=False), causes.NothingMoves(causes.Unmoved.SQUEEZED, (ONE,), None), causes.NoGauge(may_be_in_flight=True)),
+    (causes.NothingMoves(causes.Unmoved.SQUEEZED, (ONE,), None), causes.MachineFull(MACHINE)),
 )
 OUT = (
     b.RuledOut(b.Suspect.RESOURCE, b.Cleared.LITTLE_USED, ("b",), "network", LINK), b.RuledOut(b.Suspect.GENERATOR, b.Cleared.HAD_ROOM),
@@ -160,7 +171,7 @@ def test_each_finding_has_its_sentence(request: pytest.FixtureRequest) -> None:
     assert GOLDEN.read_text() == text
 
 
-@pytest.mark.parametrize(("union", "given"), [(b.Cause, CAUSES), (Failure, FAILURES), (Line, EVIDENCE), (p.Problem, PROBLEMS)])
+@pytest.mark.parametrize(("union", "given"), [(causes.Cause, CAUSES), (Failure, FAILURES), (Line, EVIDENCE), (p.Problem, PROBLEMS)])
 def test_no_finding_is_missing_from_the_golden_file(union: Any, given: tuple[Any, ...]) -> None:
     assert {type(one) for one in given} == set(get_args(union))
 

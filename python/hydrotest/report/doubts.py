@@ -9,7 +9,7 @@ from hydrotest.report.levels import target
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
-from hydrotest.verdicts.binding import NearCeiling
+from hydrotest.verdicts.causes import NearCeiling
 from hydrotest.verdicts.limit import DRIFT_MIN
 
 CEILING_WRONG = 1.1

@@ -29,7 +29,8 @@ from hydrotest.summary.model import Summary
 from hydrotest.summary.spark import JobTest
 from hydrotest.summary.together import Interference, SafeWorkingPoint, Starved
 from hydrotest.units import show_rate
-from hydrotest.verdicts.binding import BoundBy, Kind, NearCeiling
+from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.causes import NearCeiling
 
 STOPPED = {
     "latency": "above it the response time misses its objective",

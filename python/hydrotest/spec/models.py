@@ -19,7 +19,7 @@ from hydrotest.spec.system import System
 from hydrotest.spec.tests.base import Test
 from hydrotest.spec.tests.levels import Pressed
 from hydrotest.spec.workload import Workload
-from hydrotest.verdicts.binding import Provable
+from hydrotest.verdicts.causes import Provable
 
 T = TypeVar("T", bound=Test)
 S = TypeVar("S", bound=System)

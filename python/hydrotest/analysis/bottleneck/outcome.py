@@ -30,7 +30,7 @@ from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import SqueezeBlock, Trial
-from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
+from hydrotest.verdicts.causes import NotSqueezed, Unsqueezed
 from hydrotest.verdicts.evidence import InsideLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Gain, Mean
 

@@ -10,23 +10,9 @@ from hydrotest.analysis.bottleneck.evidence import inside, lines, throttled, use
 from hydrotest.analysis.bottleneck.outcome import Relief, Squeezed
 from hydrotest.analysis.bottleneck.squeeze import BINDS, LEFT, Candidate, headroom, may_bind
 from hydrotest.analysis.bottleneck.use import FAR_FROM_CEILING, THROTTLED_MIN, Use
-from hydrotest.verdicts import binding, figures
-from hydrotest.verdicts.binding import (
-    Against,
-    BoundBy,
-    Cause,
-    Caveat,
-    Cleared,
-    Doubt,
-    Doubted,
-    Kind,
-    Next,
-    Role,
-    RuledOut,
-    SqueezeRow,
-    Suspect,
-    Unmoved,
-)
+from hydrotest.verdicts import causes, figures
+from hydrotest.verdicts.binding import BoundBy, Cleared, Kind, Next, Role, RuledOut, SqueezeRow, Suspect
+from hydrotest.verdicts.causes import Against, Cause, Caveat, Doubt, Doubted, Unmoved
 from hydrotest.verdicts.evidence import InsideLine, UseLine
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 
@@ -44,11 +30,11 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
     if found.doubled is not None and found.doubled.gives:
         ruled_out = tuple(entry for entry in _ruled_out(bound, found) if entry.of != Suspect.GENERATOR)
         bound = replace(bound, squeezed=_rows(found), ruled_out=ruled_out)
-        return _unbinding(bound, Kind.GENERATOR, binding.InFlight(found.doubled.change, _unmoved(found), _tried(found)))
+        return _unbinding(bound, Kind.GENERATOR, causes.InFlight(found.doubled.change, _unmoved(found), _tried(found)))
     if not found.elasticities and not found.decision.is_none:
         # The resources in use could not be squeezed, or not in the time available.
         more: list[Cause] = [] if found.why_not is None else [found.why_not]
-        more += [] if found.doubled is None else [binding.Doubled(found.doubled.change)]
+        more += [] if found.doubled is None else [causes.Doubled(found.doubled.change)]
         return replace(bound, because=(*bound.because, *more))
     bound = replace(
         bound, squeezed=_rows(found), ruled_out=_ruled_out(bound, found), evidence=(*bound.evidence, *_full_unthrottled(bound, found))
@@ -60,13 +46,13 @@ def _unthrottled(bound: BoundBy, found: Squeezed, generators: Collection[str]) -
         # The suspect was not squeezed: that other things do not bind makes it no less likely.
         return bound
     if near:
-        return _undecided(bound, binding.NotTried(_usages(near), None, _tried(found)))
+        return _undecided(bound, causes.NotTried(_usages(near), None, _tried(found)))
     if found.decision.is_none:
         return _nothing_binds(bound, found)
     if found.decision.collapsed:
         collapsed = tuple(one for one in _tried(found) if Candidate(one.hosts, one.resource) in found.decision.collapsed)
-        return _undecided(bound, binding.Collapsed(collapsed))
-    return _undecided(bound, binding.NotSeparated(_tried(found), found.why_not))
+        return _undecided(bound, causes.Collapsed(collapsed))
+    return _undecided(bound, causes.NotSeparated(_tried(found), found.why_not))
 
 
 def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundBy:
@@ -80,13 +66,13 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
     if not bound.binds:
         if bound.basis == "use":
             return bound
-        unthrottled = binding.Unthrottled(is_named=False)
+        unthrottled = causes.Unthrottled(is_named=False)
         if bound.kind == Kind.GENERATOR and suspicion.kind != Kind.GENERATOR:
-            return _undecided(bound, unthrottled, *bound.because, binding.HadRoom(stopped_by))
+            return _undecided(bound, unthrottled, *bound.because, causes.HadRoom(stopped_by))
         return replace(_without_unthrottled(bound), because=(unthrottled, *bound.because))
-    without = (binding.Unthrottled(is_named=True), *bound.because)
+    without = (causes.Unthrottled(is_named=True), *bound.because)
     if stopped_by == "generator" and bound.kind != Kind.GENERATOR:
-        return _unbinding(_without_unthrottled(bound), Kind.GENERATOR, binding.LowerBound(), *without)
+        return _unbinding(_without_unthrottled(bound), Kind.GENERATOR, causes.LowerBound(), *without)
     shares = []
     for host in bound.binds:
         share = next((line.value for line in used(bound.evidence, bound.resource, [host])), None)
@@ -95,11 +81,11 @@ def _at_the_limit(bound: BoundBy, suspicion: BoundBy, stopped_by: str) -> BoundB
             shares.append((host, share))
     if not shares:
         return bound
-    left = binding.RoomLeft(str(bound.resource), tuple(shares), stopped_by)
+    left = causes.RoomLeft(str(bound.resource), tuple(shares), stopped_by)
     bound = _without_unthrottled(bound)
     everything = [line for line in uses(bound.evidence) if line.resource != "memory"]
     if stopped_by == "latency" and everything and all(_has_room(bound, line) for line in everything):
-        return _unbinding(bound, Kind.SYSTEM, binding.ObjectiveMissed(FAR_FROM_CEILING), left, *without)
+        return _unbinding(bound, Kind.SYSTEM, causes.ObjectiveMissed(FAR_FROM_CEILING), left, *without)
     return _undecided(bound, *without, left)
 
 
@@ -119,7 +105,7 @@ def _has_room(bound: BoundBy, line: UseLine) -> bool:
 def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> BoundBy:
     """The candidate that the squeezes named, confirmed if nothing else explains the results."""
     binds, more = found.decision.binds, found.relief
-    names = binding.Binds(tuple(_shown(one, found) for one in binds))
+    names = causes.Binds(tuple(_shown(one, found) for one in binds))
     if (doubt := _doubt(found)) is not None:
         return _undecided(bound, names, doubt)
     top = max(binds, key=lambda one: found.elasticities[one].value)
@@ -143,22 +129,22 @@ def _named(bound: BoundBy, found: Squeezed, generators: Collection[str]) -> Boun
 
 def _nothing_binds(bound: BoundBy, found: Squeezed) -> BoundBy:
     """No squeeze moved the rate: the limit is of another kind, if nothing else explains it."""
-    moves = binding.NothingMoves(_unmoved(found), _tried(found), None)
+    moves = causes.NothingMoves(_unmoved(found), _tried(found), None)
     if (machine := _full_machine(found)) is not None:
-        because = (moves, binding.MachineFull(machine.usage))
+        because = (moves, causes.MachineFull(machine.usage))
         return replace(bound, basis="squeeze", nearest=(), kind=Kind.RESOURCE, host=None, resource="cpu", because=because)
     if others := _untried(found, may_bind):
-        return _undecided(bound, binding.NotTried(_usages(others), _unmoved(found), _tried(found)))
+        return _undecided(bound, causes.NotTried(_usages(others), _unmoved(found), _tried(found)))
     full = inside(bound.evidence)
     doubled = found.doubled
-    causes: tuple[Cause, ...] = (
+    further: tuple[Cause, ...] = (
         bound.because if bound.kind == Kind.SYSTEM
-        else (binding.AlsoFull(tuple(full), is_cause=True),) if full
-        else (binding.NoGauge(may_be_in_flight=doubled is None or not doubled.is_idle),)
+        else (causes.AlsoFull(tuple(full), is_cause=True),) if full
+        else (causes.NoGauge(may_be_in_flight=doubled is None or not doubled.is_idle),)
     )  # fmt: skip
     host = bound.host if bound.kind == Kind.SYSTEM else None
     moves = replace(moves, doubled=None if doubled is None else doubled.change)
-    return replace(bound, basis="squeeze", nearest=(), kind=Kind.SYSTEM, host=host, resource=None, because=(moves, *causes))
+    return replace(bound, basis="squeeze", nearest=(), kind=Kind.SYSTEM, host=host, resource=None, because=(moves, *further))
 
 
 def _unmoved(found: Squeezed) -> Unmoved:
@@ -176,7 +162,7 @@ def _full_unthrottled(bound: BoundBy, found: Squeezed) -> list[InsideLine]:
 
 def _undecided(bound: BoundBy, *because: Cause) -> BoundBy:
     full = inside(bound.evidence)
-    return _unbinding(bound, Kind.UNDECIDED, *because, *([binding.AlsoFull(tuple(full), is_cause=False)] if full else []))
+    return _unbinding(bound, Kind.UNDECIDED, *because, *([causes.AlsoFull(tuple(full), is_cause=False)] if full else []))
 
 
 def _unbinding(bound: BoundBy, kind: Kind, *because: Cause) -> BoundBy:
@@ -307,10 +293,10 @@ def _next(relief: Relief, generators: Collection[str]) -> Next:
     )  # fmt: skip
 
 
-def _relieved(relief: Relief | None) -> list[binding.Relieved]:
+def _relieved(relief: Relief | None) -> list[causes.Relieved]:
     if relief is None:
         return []
-    return [binding.Relieved(relief.gain, None if relief.next is None else relief.next.usage, relief.at)]
+    return [causes.Relieved(relief.gain, None if relief.next is None else relief.next.usage, relief.at)]
 
 
 def _usages(uses: Sequence[Use]) -> tuple[figures.Usage, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from hydrotest.analysis.bottleneck.use import Use
 from hydrotest.analysis.bottleneck.windows import READINGS_MIN, Window
 from hydrotest.spec.attach import Attachable
-from hydrotest.verdicts.binding import NotSampled, Seen, Sparse
+from hydrotest.verdicts.causes import NotSampled, Seen, Sparse
 
 TRIED = ("cpu", "disk", "network")
 """Resources that have a ceiling."""

@@ -8,21 +8,8 @@ from collections.abc import Sequence
 from hydrotest.analysis.bottleneck.evidence import lines
 from hydrotest.analysis.bottleneck.gauges import Gauged
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN, Use
-from hydrotest.verdicts.binding import (
-    BoundBy,
-    Cleared,
-    FullInside,
-    Kind,
-    MachineFull,
-    Near,
-    NearCeiling,
-    Nearest,
-    NoRoom,
-    NothingNear,
-    NotSampled,
-    RuledOut,
-    Suspect,
-)
+from hydrotest.verdicts.binding import BoundBy, Cleared, Kind, Near, Nearest, RuledOut, Suspect
+from hydrotest.verdicts.causes import FullInside, MachineFull, NearCeiling, NoRoom, NothingNear, NotSampled
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 from hydrotest.verdicts.trial import Lack
 

@@ -33,7 +33,8 @@ from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit as LimitRow
-from hydrotest.verdicts.binding import BoundBy, HostsUnseen, Kind, NothingCompleted, Unseen
+from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.causes import HostsUnseen, NothingCompleted, Unseen
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
 from hydrotest.verdicts.trial import Lack
 

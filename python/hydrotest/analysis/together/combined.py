@@ -33,7 +33,7 @@ from hydrotest.summary.base import Latency
 from hydrotest.summary.levels import Level
 from hydrotest.summary.limits import Limit as LimitRow
 from hydrotest.summary.together import FractionOf, Interference, Relaxed, SafeWorkingPoint
-from hydrotest.verdicts import binding
+from hydrotest.verdicts import causes
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.evidence import ServiceLine
 from hydrotest.verdicts.limit import Flawed, LimitFlaw, Lower, LowerBound, Stop
@@ -158,12 +158,12 @@ class Together:
         """Of a workload with a rate; a job's slow windows have their rule alone."""
         bounds = self.experiment.objective(subject).latencies_ms()
 
-        def causes(failed: Sequence[Window]) -> dict[str, int]:
+        def counted(failed: Sequence[Window]) -> dict[str, int]:
             native = [one for one in failed if one.trial.load(subject).outcome is not None]
             slow = Counter(str(one.stopped_by) for one in failed if one.trial.load(subject).outcome is None)
             return lapse_causes([(Measured.read(self.run, one.trial, subject), one.stopped_by) for one in native], bounds) | dict(slow)
 
-        return causes
+        return counted
 
     def _relaxed(self, subject: str) -> Relaxed | None:
         """Where windows of a workload fail whatever the fraction: the latency at which it would hold, and up to where."""
@@ -197,8 +197,8 @@ class Together:
             measured = [Measured.read(self.run, trial, name) for trial in at_limit]
             histogram = merged(one.histogram() for one in measured)
             failed = {trial.number for trial in above}
-            causes = [verdict.stopped_by for trial, verdict in judged if trial.number in failed]
-            own = [stopped[name] for stopped in causes if name in stopped]
+            stopping = [verdict.stopped_by for trial, verdict in judged if trial.number in failed]
+            own = [stopped[name] for stopped in stopping if name in stopped]
             others = sorted({other for _, verdict in judged for other in verdict.stopped_by if other != name})
             stopped_by = max(sorted(set(own)), key=own.count) if own else Stop.SEARCH_END
             achieved = [Measured.read(self.run, trial, name).achieved for trial in self._of(Purpose.ALL_OUT)]
@@ -222,7 +222,7 @@ class Together:
         objective = self.experiment.objective(name)
         lacks = why_no_room(judge(one, objective) for one in measured) if stopped_by == "generator" else ()
         bound = limits.suspect(measured, lacks, stopped_by)
-        company = binding.Together(tuple(other for other in self.test.workloads if other != name), tuple(first))
+        company = causes.Together(tuple(other for other in self.test.workloads if other != name), tuple(first))
         return replace(bound, together=company, evidence=(*bound.evidence, *self._shares(trials, bound, limits)))
 
     def _shares(self, trials: Sequence[Trial], bound: BoundBy, limits: Limits) -> tuple[ServiceLine, ...]:

@@ -12,7 +12,8 @@ from hydrotest.report.sections import Section
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_names
-from hydrotest.verdicts.binding import BoundBy, Kind, NotSqueezed, Unsqueezed
+from hydrotest.verdicts.binding import BoundBy, Kind
+from hydrotest.verdicts.causes import NotSqueezed, Unsqueezed
 
 ACTIONS_MAX = 3
 

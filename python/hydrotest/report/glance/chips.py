@@ -10,19 +10,8 @@ from hydrotest.report.glance.model import Chip, Look
 from hydrotest.report.wording.figures import host_name
 from hydrotest.summary.integrity import Integrity
 from hydrotest.units import show_figure, show_share, show_short
-from hydrotest.verdicts.binding import (
-    BoundBy,
-    Collapsed,
-    Doubled,
-    InFlight,
-    Kind,
-    NearCeiling,
-    Nearest,
-    NoRoom,
-    NotSeparated,
-    NotTried,
-    Role,
-)  # fmt: skip
+from hydrotest.verdicts.binding import BoundBy, Kind, Nearest, Role
+from hydrotest.verdicts.causes import Collapsed, Doubled, InFlight, NearCeiling, NoRoom, NotSeparated, NotTried  # fmt: skip
 from hydrotest.verdicts.figures import EMULATING_MACHINE, Usage
 from hydrotest.verdicts.trial import Lacking
 

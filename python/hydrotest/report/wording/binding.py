@@ -20,6 +20,7 @@ from hydrotest.report.wording.figures import (
 from hydrotest.report.wording.trial import lacks_words
 from hydrotest.units import show_duration, show_figure
 from hydrotest.verdicts import binding as b
+from hydrotest.verdicts import causes
 from hydrotest.verdicts.evidence import InsideLine, Line, ServiceLine, SignLine, ThrottledLine, UseLine
 from hydrotest.verdicts.figures import Mean, Squeezed, Usage
 
@@ -56,7 +57,7 @@ def worded(bound: b.BoundBy) -> b.BoundBy:
     )
 
 
-def explained(because: Sequence[b.Cause]) -> str:
+def explained(because: Sequence[causes.Cause]) -> str:
     """Causes in a row, as one explanation."""
     out = ""
     for at, cause in enumerate(because):
@@ -66,105 +67,105 @@ def explained(because: Sequence[b.Cause]) -> str:
     return out
 
 
-def _joint(before: b.Cause, cause: b.Cause) -> str:
+def _joint(before: causes.Cause, cause: causes.Cause) -> str:
     """What stands between two causes of one explanation."""
     match before, cause:
-        case b.Unthrottled(is_named=True), _:
+        case causes.Unthrottled(is_named=True), _:
             return " "
-        case b.Unthrottled(), _:
+        case causes.Unthrottled(), _:
             return ", "
-        case b.Binds(), b.Doubt():
+        case causes.Binds(), causes.Doubt():
             return ", but "
-        case b.NothingMoves(), b.MachineFull():
+        case causes.NothingMoves(), causes.MachineFull():
             return ", and "
-        case (b.NothingMoves(), _) | (b.ObjectiveMissed(), b.RoomLeft()):
+        case (causes.NothingMoves(), _) | (causes.ObjectiveMissed(), causes.RoomLeft()):
             return ": "
     return "; "
 
 
-def cause_words(cause: b.Cause) -> str:
+def cause_words(cause: causes.Cause) -> str:
     """One cause."""
     match cause:
-        case b.NoRoom(lacks):
+        case causes.NoRoom(lacks):
             return f"it had no headroom: {lacks_words(lacks)}"
-        case b.NotSampled(hosts):
+        case causes.NotSampled(hosts):
             return "the hosts were not sampled at the limit" if not hosts else f"nothing was seen of {_and(hosts)} at the limit"
-        case b.Unseen(systems, shown):
+        case causes.Unseen(systems, shown):
             own = f" ({shown} gauges that it shows of itself were not full)" if shown else ""
             return f"the generator had room: it is {_and(systems)}{own}; what binds inside was not seen, since its hosts are not in the experiment"
-        case b.HostsUnseen(systems):
+        case causes.HostsUnseen(systems):
             return f"what the hosts of {_and(systems)} used was not seen, since they are not in the experiment"
-        case b.Seen(hosts, by, every_s, no_ceiling):
+        case causes.Seen(hosts, by, every_s, no_ceiling):
             unknown = f", and how much {_and(no_ceiling)} can give is not known" if no_ceiling else ""
             return f"{_and(hosts)}: seen by {READERS.get(by, 'hydrotest')} every {every_s:g} s; nothing was tried there{unknown}"
-        case b.Sparse(hosts, every_s, window_s, needed_s):
+        case causes.Sparse(hosts, every_s, window_s, needed_s):
             return f"{_and(hosts)}: read every {every_s:g} s only, so that use is known in windows of {needed_s:g} s; these have {window_s:g} s"
-        case b.NothingCompleted():
+        case causes.NothingCompleted():
             return "nothing was completed without a rate limit"
-        case b.MachineFull(usage):
+        case causes.MachineFull(usage):
             return f"the cores of {MACHINE} were {show_use(usage)}: hosts do not get what they are given, and the limit is this machine's"
-        case b.NearCeiling((usage,)):
+        case causes.NearCeiling((usage,)):
             return f"{of_host(usage)} was {show_use(usage)}"
-        case b.NearCeiling(usages):
+        case causes.NearCeiling(usages):
             names = " and ".join(f"{of_host(usage)} ({show_use(usage)})" for usage in usages)
             return f"{names} were {'both' if len(usages) == 2 else 'all'} near their ceilings"
-        case b.FullInside(limits, is_waited_for):
+        case causes.FullInside(limits, is_waited_for):
             return f"{inside_words(limits)}, while {_idle(is_waited_for)} came near its ceiling"
-        case b.NothingNear(stopped_by, has_gauges, is_waited_for):
+        case causes.NothingNear(stopped_by, has_gauges, is_waited_for):
             how = "it had no rate limit" if stopped_by == "closed-loop" else f"the search stopped on {stopped_by}"
             gauges = ", and no internal limit of which there is a gauge" if has_gauges else ""
             return f"{_idle(is_waited_for)} came near its ceiling{gauges}; {how}"
-        case b.Provable():
+        case causes.Provable():
             return f"{proof_words(cause)} could prove it"
-        case b.Together():
+        case causes.Together():
             return _company(cause)
-        case b.InFlight(doubled, unmoved, squeezed):
+        case causes.InFlight(doubled, unmoved, squeezed):
             return f"{_doubled(doubled)}, {_unmoved(unmoved, squeezed)}: the limit is what they have in flight"
-        case b.Doubled(change):
+        case causes.Doubled(change):
             return _doubled(change)
-        case b.NotSqueezed():
+        case causes.NotSqueezed():
             return f"not squeezed: {not_squeezed_words(cause)}"
-        case b.NotTried(usages, unmoved, squeezed):
+        case causes.NotTried(usages, unmoved, squeezed):
             if unmoved is None:
                 return f"near their ceilings, and not squeezed: {_names(usages)}; what was: {show_elasticities(squeezed)}"
             return f"{_unmoved(unmoved, squeezed)}; not squeezed, and used enough to bind it: {_names(usages)}"
-        case b.Collapsed(squeezed):
+        case causes.Collapsed(squeezed):
             what = " and ".join(of_hosts(one.hosts, one.resource) for one in squeezed)
             turn = f"in a turn with part of the {what} taken away less than {RATE_MIN:.1%} of the rate went through"
             return f"{turn}: it collapses, which shows nothing of what binds it before"
-        case b.NotSeparated(squeezed, ended):
+        case causes.NotSeparated(squeezed, ended):
             why = "within their budget" if ended is None else f"before they ended: {not_squeezed_words(ended)}"
             return f"the squeezes do not separate what binds {why}: {show_elasticities(squeezed)}"
-        case b.Unthrottled(is_named):
+        case causes.Unthrottled(is_named):
             return "without a rate limit" + (", what binds is the" if is_named else "")
-        case b.HadRoom(stopped_by):
+        case causes.HadRoom(stopped_by):
             return f"by schedule they had room, and the search stopped on {stopped_by}, so this one is not set by that"
-        case b.LowerBound():
+        case causes.LowerBound():
             return "it had no headroom at the limit, which is a lower bound"
-        case b.RoomLeft(_, shares, stopped_by):
+        case causes.RoomLeft(_, shares, stopped_by):
             rooms = ", ".join(
                 f"what was used of that of {host} is not known" if share is None else f"only {share:.0%} of that of {host} was used"
                 for host, share in shares
             )
             return f"at the limit {rooms}; the search stopped on {stopped_by}"
-        case b.ObjectiveMissed(share):
+        case causes.ObjectiveMissed(share):
             return f"it misses its objective while no resource is used to {share:.0%}"
-        case b.Binds(squeezed):
+        case causes.Binds(squeezed):
             return " and ".join(f"{of_hosts(one.hosts, one.resource)} (elasticity {show_mean(one.elasticity)})" for one in squeezed)
-        case b.Relieved(gain, after, at):
+        case causes.Relieved(gain, after, at):
             then = "" if after is None else f", and next is the {of_host(after)}, at about {at:.2g} × the rate ({show_use(after)} then)"
             return f"{show_gain(gain)}{then}"
-        case b.NothingMoves(unmoved, squeezed, doubled):
+        case causes.NothingMoves(unmoved, squeezed, doubled):
             # Each of many would be too long a list.
             what = "squeezing none of the resources that it uses moved its rate" if squeezed else _unmoved(unmoved, squeezed)
             return what if doubled is None else f"{what}, and {_doubled(doubled)}"
-        case b.AlsoFull(limits, is_cause):
+        case causes.AlsoFull(limits, is_cause):
             return inside_words(limits) if is_cause else f"full inside: {inside_words(limits)}"
-        case b.NoGauge(may_be_in_flight):
+        case causes.NoGauge(may_be_in_flight):
             return "a limit inside the system of which there is no gauge" + (", or what its generators ask for" if may_be_in_flight else "")
-        case b.Doubt():
+        case causes.Doubt():
             return doubt_words(cause)
-        case b.Against():
+        case causes.Against():
             return against_words(cause)
 
 
@@ -172,54 +173,54 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join(names)
 
 
-def doubt_words(doubt: b.Doubt) -> str:
+def doubt_words(doubt: causes.Doubt) -> str:
     """Why what the squeezes name may bind only while it is squeezed."""
     usage = doubt.usages[0] if doubt.usages else None
     match doubt.reason, usage:
-        case b.Doubted.USE_UNKNOWN, Usage():
+        case causes.Doubted.USE_UNKNOWN, Usage():
             return f"what is used of the {of_host(usage)} while nothing is taken is not known"
-        case b.Doubted.ROOM, Usage():
+        case causes.Doubted.ROOM, Usage():
             return (
                 f"while nothing is taken the {of_host(usage)} is {show_use(usage)}, and using up that room may be all that the squeeze does"
             )
-        case b.Doubted.IDLE_MEMBER, Usage():
+        case causes.Doubted.IDLE_MEMBER, Usage():
             return f"while nothing is taken the {of_host(usage)} is {show_use(usage)}: it may bind without that one"
-        case b.Doubted.NOT_SEPARATED, Usage():
+        case causes.Doubted.NOT_SEPARATED, Usage():
             return f"which of these hosts it is was not separated: while nothing is taken the {of_host(usage)} is {show_use(usage)}"
-        case b.Doubted.RELIEF, _:
+        case causes.Doubted.RELIEF, _:
             return f"{'' if doubt.gain is None else show_gain(doubt.gain)} only: it has room until it is squeezed"
     tried = "how much more of it would give was not tried" if doubt.gain is None else show_gain(doubt.gain)
     uses = "; ".join(f"the {of_host(one)} is {show_use(one)}" for one in doubt.usages)
     return f"while nothing is taken {uses}, and {tried}"
 
 
-def against_words(against: b.Against) -> str:
+def against_words(against: causes.Against) -> str:
     """What stands beside a proof, or against it."""
     match against.reason, against.usage:
-        case b.Caveat.NEAR_TOO, Usage() as usage:
+        case causes.Caveat.NEAR_TOO, Usage() as usage:
             return f"the {of_host(usage)} was near its ceiling, too, and was not squeezed"
-        case b.Caveat.MACHINE_FULL, Usage() as usage:
+        case causes.Caveat.MACHINE_FULL, Usage() as usage:
             return f"the cores of {MACHINE} were {show_use(usage)}: they may not have got what they are given"
     return "the generator, which had no headroom, was not squeezed"
 
 
-def not_squeezed_words(why: b.NotSqueezed) -> str:
+def not_squeezed_words(why: causes.NotSqueezed) -> str:
     """Why nothing was squeezed, or no further."""
     match why.reason:
-        case b.Unsqueezed.NO_SHARE:
+        case causes.Unsqueezed.NO_SHARE:
             return "nothing is taken away from machines of their own; emulated hosts (`connect: netns`) can show what binds"
-        case b.Unsqueezed.NOTHING_TO_TAKE:
+        case causes.Unsqueezed.NOTHING_TO_TAKE:
             return "nothing of which part can be taken away was used enough to bind it"
-        case b.Unsqueezed.TOO_SHORT:
+        case causes.Unsqueezed.TOO_SHORT:
             short = f"{show_duration(why.seconds or 0.0)} are too short for {why.count} resources that may bind it"
             return f"{short}; give at least {show_duration(why.needed or 0.0)}"
-        case b.Unsqueezed.TEST_FAILS:
+        case causes.Unsqueezed.TEST_FAILS:
             return f"{why.detail} does not always come to its end"
-        case b.Unsqueezed.REFUSED:
+        case causes.Unsqueezed.REFUSED:
             return str(why.detail)
 
 
-def proof_words(proof: b.Provable) -> str:
+def proof_words(proof: causes.Provable) -> str:
     """What to write so that a squeeze shows whether it binds."""
     return "`squeeze: 3 min` in its test" + ("" if proof.allow_at is None else f", and `squeeze: allow` at {proof.allow_at},")
 
@@ -277,7 +278,7 @@ def _idle(is_waited_for: bool) -> str:
     return "no resource that something waited for" if is_waited_for else "no resource"
 
 
-def _company(together: b.Together) -> str:
+def _company(together: causes.Together) -> str:
     missed = f", of which {', '.join(together.first)} missed first" if together.first else ""
     return f"together with {', '.join(together.others)}{missed}"
 
@@ -286,13 +287,13 @@ def _doubled(change: Mean) -> str:
     return f"twice the generators with twice as many in flight changed its rate by {show_change(change)}"
 
 
-def _unmoved(unmoved: b.Unmoved, squeezed: Sequence[Squeezed]) -> str:
+def _unmoved(unmoved: causes.Unmoved, squeezed: Sequence[Squeezed]) -> str:
     match unmoved:
-        case b.Unmoved.SQUEEZED:
+        case causes.Unmoved.SQUEEZED:
             return f"squeezing {' and '.join(of_hosts(one.hosts, one.resource) for one in squeezed)} did not move its rate"
-        case b.Unmoved.UNUSED:
+        case causes.Unmoved.UNUSED:
             return "while no resource is used enough to bind it"
-        case b.Unmoved.UNSQUEEZABLE:
+        case causes.Unmoved.UNSQUEEZABLE:
             return "while nothing of what is used could be squeezed"
 
 

@@ -26,7 +26,7 @@ from hydrotest.spec.workload import LimitBy
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.units import show_bytes, show_rate
-from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
+from hydrotest.verdicts.causes import NotSqueezed, Unsqueezed
 
 W = TypeVar("W", bound=Workload)
 SETTLE_S = 3.0

@@ -38,7 +38,7 @@ from hydrotest.run.workloads.base import UNTHROTTLED, Bench, LoadSpec
 from hydrotest.store import layout
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.verdicts.binding import NotSqueezed, Unsqueezed
+from hydrotest.verdicts.causes import NotSqueezed, Unsqueezed
 from hydrotest.verdicts.figures import Squeezed
 
 RELIEF_TURNS = 3
