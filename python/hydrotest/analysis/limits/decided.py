@@ -29,6 +29,11 @@ class Judgement:
     stopped_by: Any
     """The rule that failed; of several workloads together, by workload."""
 
+    @property
+    def counted(self) -> bool:
+        """As `Verdict.counted`: what a search took in has been decided."""
+        return self.accepted
+
 
 def thresholds() -> dict[str, float]:
     """Those of today's verdicts, by name."""
