@@ -154,7 +154,7 @@ def master(*applications: dict[str, str], free: int = 2, state: str = "ALIVE") -
 async def test_a_master_shows_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
     (spec,) = read(JOBS).systems.present().values()
     assert isinstance(spec, Spark)
-    system = AttachedSpark(spec, [])
+    system = AttachedSpark(spec, [], run="0a1b")
     said = [master()]
 
     async def ask(_host: Any, _what: str, question: Any) -> dict[str, Any]:
