@@ -6,7 +6,6 @@ Source: Hadoop's "Metrics" page, context `dfs.FSNamesystem`; beans as `/jmx` of 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +15,7 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.hdfs import Hdfs
 from hydrotest.systems.attached import AttachedSystem, ClusterFacts, Disk, Look, NodeFacts
-from hydrotest.systems.base import Distribution
-from hydrotest.systems.fetch import HDFS
-from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient
+from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient, beans_of, distribution
 
 CLIENT: dict[str, PropertyValue] = {
     # Files of ours are nobody else's to read.
@@ -39,8 +36,7 @@ class AttachedHdfs(AttachedSystem, HdfsAccess):
     def __init__(self, spec: Hdfs, askers: Sequence[Host], seen: Sequence[Host] = ()) -> None:
         super().__init__(Cluster(spec.attach), askers, seen)
         self._status = spec.status
-        distribution = Distribution(HDFS, spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
-        self.client = HdfsClient(distribution, CLIENT, spec.folder.rstrip("/"), user=spec.user)
+        self.client = HdfsClient(distribution(spec.home), CLIENT, spec.folder.rstrip("/"), user=spec.user)
         self.client.url = f"hdfs://{spec.attach[0]}"
 
     def _page(self, bean: str) -> str:
@@ -50,12 +46,12 @@ class AttachedHdfs(AttachedSystem, HdfsAccess):
         return {"pages": {"urls": [self._page(STATE)]}}
 
     def seen(self, looked: Mapping[str, Any]) -> Look:
-        return Look(behind_of(_whole(_beans(looked["pages"][0]))))
+        return Look(behind_of(_whole(beans_of(looked["pages"][0]))))
 
     async def _ask(self, asker: Host) -> ClusterFacts:
         pages = [await ask(asker, "query", {"http": {"url": self._page(bean)}}) for bean in (STATE, NODES)]
         try:
-            state, (found,) = _whole(_beans(pages[0]["body"])), _beans(pages[1]["body"])
+            state, (found,) = _whole(beans_of(pages[0]["body"])), beans_of(pages[1]["body"])
             is_operational = state["FSState"] == "Operational"
         except (ValueError, KeyError, TypeError) as error:
             raise BadInputError(
@@ -84,11 +80,6 @@ class AttachedHdfs(AttachedSystem, HdfsAccess):
 def behind_of(state: Mapping[str, Any]) -> int:
     """Blocks with too few copies, and DataNodes that are gone."""
     return int(state["UnderReplicatedBlocks"] + state["NumDeadDataNodes"])
-
-
-def _beans(page: str) -> list[dict[str, Any]]:
-    beans: list[dict[str, Any]] = json.loads(page)["beans"]
-    return beans
 
 
 def _whole(beans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 from abc import ABC
 from collections.abc import Mapping
 from pathlib import PurePath
+from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.systems.base import Distribution, jars_of
-from hydrotest.systems.fetch import ProgressCallback
+from hydrotest.systems.fetch import HDFS, ProgressCallback
+
+
+def distribution(home: str | None) -> Distribution:
+    """Where Hadoop's jars come from; `home`: the user's own, as the experiment names it."""
+    return Distribution(HDFS, home, os.environ.get("HADOOP_HOME"), "share/hadoop")
+
+
+def beans_of(page: str) -> list[dict[str, Any]]:
+    """The beans of a NameNode's page `/jmx`; empty until it has made them. Raises `ValueError` for what is no JSON."""
+    beans: list[dict[str, Any]] = json.loads(page)["beans"]
+    return beans
 
 
 class HdfsClient:
@@ -18,7 +32,7 @@ class HdfsClient:
 
     def __init__(
         self,
-        distribution: Distribution,
+        jars: Distribution,
         properties: Mapping[str, PropertyValue],
         folder: str = "",
         replication: int = 1,
@@ -35,7 +49,7 @@ class HdfsClient:
         self.replication = replication
         self.options = [] if user is None else [f"-DHADOOP_USER_NAME={user}"]
         """Of the JVMs of its clients."""
-        self._distribution = distribution
+        self._jars = jars
         self._class_paths: dict[str, str] = {}
         """By machine."""
 
@@ -46,7 +60,7 @@ class HdfsClient:
     async def class_path(self, host: Host, say: ProgressCallback) -> str:
         """Hadoop's jars on a host, which are found, or brought there."""
         if host.machine not in self._class_paths:
-            folder, found = await jars_of(host, self._distribution, say)
+            folder, found = await jars_of(host, self._jars, say)
             if self.version not in (None, found):
                 raise BadInputError(f"{host.name} has hdfs {found}, the others {self.version}", "Give all hosts the same release.")
             self.version = found

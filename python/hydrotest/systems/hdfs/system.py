@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -17,7 +16,6 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.hdfs import Hdfs
 from hydrotest.systems.base import (
     Command,
-    Distribution,
     Placement,
     Ready,
     System,
@@ -27,9 +25,9 @@ from hydrotest.systems.base import (
     processors_option,
     resource,
 )
-from hydrotest.systems.fetch import HDFS, ProgressCallback
+from hydrotest.systems.fetch import ProgressCallback
 from hydrotest.systems.hdfs.attached import AttachedHdfs
-from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient
+from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient, beans_of, distribution
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
@@ -82,7 +80,7 @@ class HdfsSystem(System, HdfsAccess):
         self._status_port = 0
         self._class_paths: dict[str, str] = {}
         """Hadoop's jars, by machine."""
-        self._distribution = Distribution(HDFS, spec.home, os.environ.get("HADOOP_HOME"), "share/hadoop")
+        self._distribution = distribution(spec.home)
         self.client = HdfsClient(self._distribution, CLIENT, replication=spec.replication)
 
     @property
@@ -190,7 +188,7 @@ class HdfsSystem(System, HdfsAccess):
         return [*self.ready(), Ready(self._question("FSNamesystem"), _is_whole)]
 
     def _is_ready(self, answer: Any) -> bool:
-        for state in _beans(answer):
+        for state in beans_of(answer["body"]):
             nodes: dict[str, Any] = json.loads(state["LiveNodes"])
             # A dead node counts as live for long: one without a recent heartbeat is not counted.
             heard = [node for node in nodes.values() if node["lastContact"] <= HEARD_S]
@@ -199,13 +197,7 @@ class HdfsSystem(System, HdfsAccess):
 
 
 def _is_whole(answer: Any) -> bool:
-    return any(state["UnderReplicatedBlocks"] == 0 for state in _beans(answer))
-
-
-def _beans(answer: Any) -> list[dict[str, Any]]:
-    """The beans of an answer; empty until the NameNode has made them."""
-    beans: list[dict[str, Any]] = json.loads(answer["body"])["beans"]
-    return beans
+    return any(state["UnderReplicatedBlocks"] == 0 for state in beans_of(answer["body"]))
 
 
 def site_text(properties: Mapping[str, PropertyValue]) -> str:
