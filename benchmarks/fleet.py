@@ -24,8 +24,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.real.fleet import Fleet, Machine, open_fleet, settled  # noqa: E402
-from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, started  # noqa: E402
+from tests.real.fleet import Fleet, open_fleet, settled  # noqa: E402
+from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, running, started  # noqa: E402
 
 from hydrotest.hosts.deadlines import Patience, until_here  # noqa: E402
 
@@ -177,11 +177,11 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
     file.write_text(yaml.safe_dump(whole, sort_keys=False))
     process = started(fleet, file, "level ingest at")
     alpha = fleet.machines["alpha"]
-    until_here(lambda: _generators(alpha), STARTED, "the generator", "be there")
+    until_here(lambda: running(alpha, "produce"), STARTED, "the generator", "be there")
     at = time.monotonic()
     try:
         cut_off(fleet, process, death)
-        generators_s = settled(lambda: not _generators(alpha), GONE_S_MAX)
+        generators_s = settled(lambda: not running(alpha, "produce"), GONE_S_MAX)
         settled(lambda: not alpha.pids(), GONE_S_MAX)
         all_s = time.monotonic() - at
     finally:
@@ -197,19 +197,6 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
     assert down.returncode == 0, down.stderr
     folders = sum(map(len, left(fleet).values()))
     return {"generators_s": generators_s, "all_s": all_s, "clean": clean, "survivors": survivors, "told": told, "folders": folders}
-
-
-def _generators(machine: Machine) -> list[int]:
-    """Processes there that apply load."""
-    found = []
-    for pid in machine.pids():
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"produce" in words:
-            found.append(pid)
-    return found
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from hydrotest.hosts.deadlines import Patience, until_here
 
 USER, UID = "alice", 12001
 SOON = Patience.of(a_slow_machine=60.0)
-PACKAGES = ("openssh-server", "libwrap0")
+PACKAGES = ("openssh-server", "libwrap0", "sudo")
 SIZE = "6g"
 """Of all that the machines write, in memory."""
 
@@ -113,7 +113,7 @@ def _ip(*arguments: str) -> None:
 def _unpacked(cache: Path) -> Path:
     """Debian's sshd, unpacked once."""
     folder = cache / "sshd"
-    if not (folder / "usr/sbin/sshd").exists():
+    if not all((folder / program).exists() for program in ("usr/sbin/sshd", "usr/bin/sudo")):
         work = cache / "debs"
         work.mkdir(parents=True, exist_ok=True)
         download = ["apt-get", "download", *PACKAGES]
@@ -188,6 +188,10 @@ def _machine(fleet: Fleet, sshd: Path, name: str, ssh_address: str, data_address
         one.mkdir(parents=True, exist_ok=True)
     (upper / "tmp").chmod(0o1777)
     shutil.copy2(sshd / "usr/sbin/sshd", upper / "usr/sbin/sshd")
+    for path in ("usr/bin/sudo", "usr/libexec/sudo", "etc/sudoers", "etc/sudoers.d", "etc/pam.d/sudo"):
+        # With its rights: one is root's to whoever starts it.
+        (upper / path).parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "--archive", str(sshd / path), str(upper / path)], check=True)
     for library in (sshd / "usr/lib/x86_64-linux-gnu").glob("libwrap*"):
         (upper / "usr/lib/x86_64-linux-gnu").mkdir(parents=True, exist_ok=True)
         shutil.copy2(library, upper / "usr/lib/x86_64-linux-gnu", follow_symlinks=False)

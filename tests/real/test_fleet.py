@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import yaml
 
 from hydrotest.hosts.deadlines import until_here
 from tests.real.conftest import HYDROTEST, SOON
-from tests.real.fleet import Fleet, open_fleet, settled
+from tests.real.fleet import UID, Fleet, Machine, open_fleet, settled
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="machines of their own need root here")]
 
@@ -349,6 +350,55 @@ def test_the_machines_of_a_cluster_that_is_there_are_only_looked_at(fleet: Fleet
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+@contextlib.contextmanager
+def may_become_root(machine: Machine, allowed: str) -> Iterator[None]:
+    """Alice may run that as root there, without a password."""
+    rules = "/etc/sudoers.d/hydrotest"
+    machine.inside("sh", "-c", f"umask 0337; echo 'alice ALL=(root) NOPASSWD: {allowed}' > {rules}")
+    try:
+        yield
+    finally:
+        machine.inside("rm", rules)
+
+
+def test_generators_go_first_where_sudo_lets_them(fleet: Fleet, tmp_path: Path) -> None:
+    """They are root's there; what loads nothing is not."""
+    jump = fleet.machines["jump"]
+    hosts = {**HOSTS, "j": {**HOSTS["j"], "sudo": "generators"}}
+    with may_become_root(jump, "/home/alice/.cache/hydrotest/nodes/*"):
+        process = started(
+            fleet, written(tmp_path, {**KAFKA, "hosts": hosts, "search": {"window": "8 s", "warm_up": "1 s"}}), "level ingest at"
+        )
+        (generator,) = until_here(lambda: running(jump, "produce"), SOON, "the generator", "run")
+        assert os.stat(f"/proc/{generator}").st_uid == 0
+        until_here(lambda: os.SCHED_RR in schedulers(generator), SOON, "the generator", "be granted real-time scheduling")
+        assert {os.stat(f"/proc/{pid}").st_uid for pid in running(jump, "sample")} == {UID}
+        assert process.wait(SOON.seconds) in (0, 1), (tmp_path / "said").read_text()
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert (summary["status"], [one["lost"] for one in summary["integrity"]]) == ("complete", [0])
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+@pytest.mark.long
+def test_cores_of_a_machine_are_taken_and_given_back(fleet: Fleet, tmp_path: Path) -> None:
+    """What binds is proven there, too. Here the machines share their cores: all but the generators go slower."""
+    squeezed = {
+        "hosts": {**HOSTS, "a": {**HOSTS["a"], "sudo": "all", "squeeze": "allow"}},
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
+        "workloads": {"ingest": {"kind": "kafka-produce", "on": "j", "record_size": "100 B"}},
+        "tests": [{"isolated": {"workloads": ["ingest"], "squeeze": "60 s"}}],
+    }
+    with may_become_root(fleet.machines["alpha"], "/home/alice/.cache/hydrotest/nodes/*"):
+        done = run(fleet, written(tmp_path, {**KAFKA, **squeezed}))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["status"] == "complete"
+    turns = [json.loads(file.read_text()) for file in (tmp_path / "out/trials").glob("*squeeze*/trial.json")]
+    assert {turn["status"] for turn in turns} == {"done"}
+    assert not running(fleet.machines["alpha"], "cpu-hog")
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 def started(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
     """A run in the background that has come as far as this line of its output."""
     log = file.parent / "said"
@@ -362,6 +412,23 @@ def started(fleet: Fleet, file: Path, until: str) -> subprocess.Popen[bytes]:
 
     until_here(is_there, SOON, "the run", f"say {until!r}")
     return process
+
+
+def running(machine: Machine, subcommand: str) -> list[int]:
+    """The nodes there that do this."""
+    found = []
+    for pid in machine.pids():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            # Not sudo, which has it on its command line, too.
+            if subcommand.encode() in words and not words[0].endswith(b"sudo"):
+                found.append(pid)
+    return found
+
+
+def schedulers(pid: int) -> set[int]:
+    """Of its threads."""
+    return {os.sched_getscheduler(int(entry.name)) for entry in Path(f"/proc/{pid}/task").iterdir()}
 
 
 def ssh_of(process: subprocess.Popen[bytes], to: str) -> int:
@@ -485,6 +552,15 @@ def test_a_home_that_cannot_have_the_binary_is_named_with_cause_and_remedy(fleet
         assert "a: " in said
     finally:
         alpha.inside("umount", "-l", CACHE)
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
+def test_a_sudo_that_refuses_is_named_before_anything_is_started(fleet: Fleet, tmp_path: Path) -> None:
+    hosts = {**HOSTS, "j": {**HOSTS["j"], "sudo": "generators"}}
+    done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, said
+    assert "j: sudo does not let you run hydrotest-node there" in said
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 

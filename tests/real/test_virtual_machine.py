@@ -31,10 +31,11 @@ CORES_GIVEN, LINK_MBIT = 0.5, 20
 KAFKA: dict[str, Any] = {
     "name": "virtual",
     "systems": {"kafka": {"hosts": ["a"], "heap": "256 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
-    "workloads": {"ingest": {"kind": "kafka-produce", "on": "b", "record_size": "100 B", "partitions": 2}},
-    "tests": [{"levels": {"workload": "ingest", "rates": [200]}}],
+    "workloads": {"ingest": {"kind": "kafka-produce", "on": "b", "record_size": "100 B", "partitions": 2, "linger": "100 ms"}},
+    "tests": [{"levels": {"workload": "ingest", "rates": [100]}}],
     "search": {"window": "10 s", "warm_up": "2 s"},
-    "warm_up": {"least": "10 s", "most": "10 s"},
+    # A JVM that has compiled nothing yet, on a processor that is itself compiled, answers some hundred requests a second.
+    "warm_up": {"least": "30 s", "most": "30 s"},
 }
 
 
@@ -101,7 +102,7 @@ def test_a_broker_and_a_generator_on_another_machine(machine: Virtual, tmp_path:
 def test_a_machine_that_restarts_in_mid_trial_costs_what_was_not_yet_measured(machine: Virtual, tmp_path: Path) -> None:
     """It is named, nothing else is blamed, and the run goes on when it is back."""
     file, out = tmp_path / "experiment.yaml", tmp_path / "out"
-    two = {"tests": [{"levels": {"workload": "ingest", "rates": [100, 200], "duration": "30 s"}}]}
+    two = {"tests": [{"levels": {"workload": "ingest", "rates": [50, 100], "duration": "30 s"}}]}
     file.write_text(yaml.safe_dump(on_the_machine(two), sort_keys=False))
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(from_here(machine, file, "--out", str(out)), stdout=said, stderr=said)
@@ -121,7 +122,7 @@ def test_a_machine_that_restarts_in_mid_trial_costs_what_was_not_yet_measured(ma
     assert done.returncode in (0, 1), done.stdout + done.stderr
     summary = json.loads((out / "summary.json").read_text())
     assert summary["status"] == "complete"
-    assert {row["offered"] for row in summary["levels"]} >= {100, 200}
+    assert {row["offered"] for row in summary["levels"]} >= {50, 100}
     assert {one["lost"] for one in summary["integrity"]} == {0}
     # What the run before it left there went when the machine was used again.
     assert machine.run(f"ls /home/{USER}/.cache/hydrotest/data").stdout.split() == ["copies"]

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from hydrotest.errors import MissingToolError, TrialFailedError
+from hydrotest.errors import MissingToolError
 from hydrotest.hosts.base import HostFacts
+from hydrotest.hosts.cpu_hog import CpuHog
 from hydrotest.hosts.java import find_java
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.node import Node
 from hydrotest.hosts.reached import Reached
 
 NODE = "hydrotest-node"
@@ -58,7 +58,7 @@ class LocalHost(OnThisMachine):
     def __init__(self, name: str, scratch: Path, address: str = "127.0.0.1", may_squeeze: bool = False) -> None:
         super().__init__(name)
         self._may_squeeze = may_squeeze
-        self._cpu_hog: Node | None = None
+        self._cpu_hog = CpuHog(self)
         self.address = address
         self._scratch = scratch.resolve()
 
@@ -90,30 +90,8 @@ class LocalHost(OnThisMachine):
         return False
 
     async def give(self, resource: str, factor: float) -> None:
-        """See `Host`. Takes cores from all processes of this machine except generators.
-
-        Raises `TrialFailedError` where that is refused.
-        """
-        if self._cpu_hog is not None:
-            cpu_hog, self._cpu_hog = self._cpu_hog, None
-            has_lasted = cpu_hog.is_running
-            problem = await cpu_hog.close()
-            if not has_lasted:
-                raise TrialFailedError(await cpu_hog.exit_status_text())
-            if problem is not None:
-                raise TrialFailedError(problem)
-        if factor < 1:
-            cpu_hog = await self.node("cpu-hog", {"left": factor})
-            try:
-                await cpu_hog.expect("ready")
-            except BaseException as error:  # refused, or a run that is being ended: it takes nothing any longer
-                await cpu_hog.close()
-                if isinstance(error, TrialFailedError) and os.geteuid() != 0:
-                    raise TrialFailedError(
-                        f"taking cores away needs root (real-time scheduling): run it with sudo. {error.message}"
-                    ) from error
-                raise
-            self._cpu_hog = cpu_hog
+        """See `Host`. Takes cores from all processes of this machine except generators."""
+        await self._cpu_hog.leave(factor, None if os.geteuid() == 0 else "run it with sudo")
 
     async def facts(self) -> HostFacts:
         return HostFacts(

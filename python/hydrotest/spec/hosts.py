@@ -19,6 +19,8 @@ GIB = 1 << 30
 GivenResource = Literal["cores", "disk", "network"]
 """Resources of a machine that an emulated host may get a part of, by key in the file. Memory in use cannot be
 taken away."""
+Sudo = Literal["never", "generators", "all"]
+"""What of hydrotest runs as root on a machine of its own."""
 QUOTA_PERIOD_S = 0.1
 """An emulated host's cores are a quota of CPU time in each such period. This length delivers nearly the full
 quota (99 % seen; 80 % at 10 ms)."""
@@ -92,20 +94,25 @@ class Placed(Model):
         return name
 
 
-class LocalHost(Placed):
+class Whole(Placed):
+    """A complete machine: its cores are taken away by occupying them."""
+
+    squeeze: Literal["allow", "try"] | None = Field(
+        None, description="`allow`: a squeeze may take part of the machine's cores away for seconds, from everything that runs "
+                          "on it except the generators. Needs root there. `try`: as `allow`; without root the run goes on without "
+                          "squeezes, and says so.")  # fmt: skip
+
+    @property
+    def may_run_cpu_hog(self) -> bool | None:
+        return self.squeeze is not None
+
+
+class LocalHost(Whole):
     """This machine."""
 
     connect: Literal["local"] = Field(description="How the host is reached: `local`.")
     address: Loopback = Field("127.0.0.1", description="Where its services listen: an address of the loopback network, 127.0.0.0/8. "
                               "Nodes of one ring need an address each.")  # fmt: skip
-    squeeze: Literal["allow", "try"] | None = Field(
-        None, description="`allow`: a squeeze may take part of this machine's cores away for seconds, from everything that runs "
-                          "on it except the generators. Needs root. `try`: as `allow`; without root the run goes on without squeezes, "
-                          "and says so.")  # fmt: skip
-
-    @property
-    def may_run_cpu_hog(self) -> bool | None:
-        return self.squeeze is not None
 
     @property
     def needs_root_to_squeeze(self) -> bool:
@@ -165,7 +172,7 @@ class NetnsHost(Placed):
         return f"{self.network / 1e6:,.4g} Mbit/s" if self.network is not None else "unbounded"
 
 
-class Remote(Placed):
+class Remote(Whole):
     """A machine of its own, which a command reaches."""
 
     address: Address = Field(description="Where its services listen, and where the other hosts reach it: an address of the private "
@@ -180,6 +187,11 @@ class Remote(Placed):
         (15_000, 15_999), description="The ports that its services may use: those that the network between the hosts lets pass."
     )
     lease: DurationS = Field(10.0, ge=2, le=300, description="Without a word from hydrotest for this long, all that it started there ends.")
+
+    sudo: Sudo = Field(
+        "never", description="What runs there as root, by `sudo -n`: nothing (`never`), the generators, which then go ahead of a JVM "
+        "beside them (`generators`), or also the sampler, which then sees other users' processes whole, and what takes cores away in a "
+        "squeeze (`all`). Systems never do.")  # fmt: skip
 
     is_remote: ClassVar[bool] = True
     reach: ClassVar[Literal["loopback", "emulated", "real"]] = "real"

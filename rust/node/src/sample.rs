@@ -2,7 +2,8 @@
 //! speed reference, and the services' own gauges.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -20,8 +21,6 @@ use hydrotest_sampler::procfs::Units;
 use hydrotest_sampler::speed;
 use serde::Deserialize;
 use serde_json::json;
-
-use crate::hub::processes::HUB_PID;
 
 /// Names of threads inside the JVMs (`comm` is cut at 15 characters): the exporter's, and the JIT compilers'.
 const JVM_THREADS: [&str; 3] = ["prometheus-http", "C1 CompilerThre", "C2 CompilerThre"];
@@ -55,6 +54,7 @@ pub fn run() -> Result<(), String> {
     let takes = |command: &Command| matches!(command, Command::Watch { .. } | Command::Unwatch { .. });
     let control = listen(takes, AtEnd::Enough);
     let units = Units::here();
+    let hub = hub(&settings.proc_root)?;
     let watched: Arc<Mutex<BTreeMap<String, Watched>>> = Arc::default();
     let scraper = Scraper::default();
     let scraped = scraper.scraped.clone();
@@ -97,7 +97,7 @@ pub fn run() -> Result<(), String> {
             Err(RecvTimeoutError::Timeout) => {
                 // The time stamp is that of the reading, not of the printing.
                 let wall_s = WallOffset::take().wall_s(hydrotest_core::clock::monotonic_ns());
-                let body = sample(&settings, units, disk.as_ref(), &held(&watched), &scraped, &speeds)?;
+                let body = sample(&settings, units, disk.as_ref(), &held(&watched), &scraped, &speeds, hub)?;
                 emit(&Event::Sample { wall_s, body });
                 // Seconds missed in a stall are gone; readings a millisecond apart would make wild rates.
                 next = next.max(Instant::now() - interval);
@@ -113,6 +113,7 @@ fn sample(
     watched: &BTreeMap<String, Watched>,
     scraped: &Scraped,
     speeds: &Mutex<Vec<u64>>,
+    hub: Option<i32>,
 ) -> Result<serde_json::Value, String> {
     let mut host = read(&settings.proc_root, units, disk)?;
     if let Some(emulated) = &settings.emulated {
@@ -146,17 +147,21 @@ fn sample(
         "speed_ns": std::mem::take(&mut *held(speeds)),
         "gauges": good,
         "gauge_errors": bad,
-        "sampler_cpu_us": own_cpu_us() + hub_cpu_us(),
+        "sampler_cpu_us": own_cpu_us() + hub.map_or(0, process_cpu_us),
         "sampler_wall_ns": wall_ns(),
     }))
 }
 
-/// CPU time of the hub that has started this sampler: it is part of what it costs to look.
-fn hub_cpu_us() -> u64 {
-    std::env::var(HUB_PID)
-        .ok()
-        .and_then(|pid| pid.parse().ok())
-        .map_or(0, process_cpu_us)
+/// The hub that has started this sampler, which is part of what it costs to look: the nearest ancestor that is this
+/// very binary. Between the two may be sudo.
+fn hub(proc_root: &Path) -> Result<Option<i32>, String> {
+    let own = std::fs::metadata("/proc/self/exe").map_err(|error| format!("own binary: {error}"))?;
+    let is_own = |pid: &i32| {
+        std::fs::metadata(proc_root.join(format!("{pid}/exe")))
+            .is_ok_and(|other| (other.dev(), other.ino()) == (own.dev(), own.ino()))
+    };
+    let own_pid = std::process::id().cast_signed();
+    Ok(Table::read(proc_root)?.ancestors(own_pid).find(is_own))
 }
 
 fn start_speed(speeds: Arc<Mutex<Vec<u64>>>, every: Duration) {

@@ -47,6 +47,14 @@ impl Table {
         tree
     }
 
+    /// The parent of a process, its parent, and so on.
+    pub fn ancestors(&self, pid: i32) -> impl Iterator<Item = i32> {
+        // A pid used again while we read could make a ring of parents.
+        std::iter::successors(Some(pid), |pid| self.stats.get(pid).map(|stat| stat.ppid))
+            .skip(1)
+            .take(self.stats.len())
+    }
+
     /// Sums over the tree of `root`; `None` when no process of it is alive. CPU and I/O of waited-for
     /// children are included.
     pub fn service(&self, proc_root: &Path, root: i32, units: Units) -> Option<Counters> {
@@ -132,6 +140,16 @@ mod tests {
         );
         assert_eq!(counters["memory_bytes"], 3 * 10 * 4096);
         assert!(table.service(root.path(), 99, units).is_none());
+    }
+
+    #[test]
+    fn ancestors_are_told_from_the_nearest_on() {
+        let table = Table::read(Path::new("/proc")).unwrap();
+        let own = std::process::id().cast_signed();
+        let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
+        let ancestors: Vec<i32> = table.ancestors(own).collect();
+        assert_eq!(ancestors[0], parent);
+        assert!(ancestors.contains(&1));
     }
 
     #[test]

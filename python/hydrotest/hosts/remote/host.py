@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from hydrotest.errors import MissingToolError, OverdueError, TrialFailedError
+from hydrotest.errors import BadInputError, MissingToolError, OverdueError, TrialFailedError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.command import run_command
-from hydrotest.hosts.deadlines import Patience
+from hydrotest.hosts.cpu_hog import CpuHog
+from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.hosts.frames import BODY_BYTES_MAX
 from hydrotest.hosts.hub import OWN_BINARY, BinaryFor
 from hydrotest.hosts.java import MAJOR_MIN, major_in
 from hydrotest.hosts.limits import Limits
+from hydrotest.hosts.node import Node
 from hydrotest.hosts.ports import free_among
 from hydrotest.hosts.reached import Reached
 from hydrotest.hosts.remote import ssh
 from hydrotest.hosts.remote.bootstrap import SCRIPT, binary_for
 from hydrotest.hosts.remote.facts import facts_of
-from hydrotest.spec.hosts import CommandHost, SshHost
+from hydrotest.spec.hosts import CommandHost, SshHost, Sudo
 
 DATA = ".cache/hydrotest/data"
 """Where the systems' data are unless the experiment says, below the home of the user there."""
 JAVA_REMEDY = "Install a JDK 17 there, or give the host `java_home:`."
 REMOVAL = Patience.of(all_data_of_a_run_on_a_slow_disk=600.0)
+SUDO = ("sudo", "-n", "--")
+"""Without a terminal and without a question."""
+GENERATORS = frozenset({"produce", "consume", "cql"})
+AS_ROOT: Mapping[Sudo, frozenset[str]] = {
+    "never": frozenset(),
+    "generators": GENERATORS,
+    "all": GENERATORS | {"sample", "cpu-hog"},
+}
+"""The subcommands of hydrotest-node that need root's rights for something. Systems and their tools never have them."""
+SUDO_ANSWER = Patience.of(looking_up_who_may=3.0)
 COPIES = "copies"
 """Folder of what was copied there, beside the runs' folders; it stays for later runs."""
 COMPLETE = ".complete"
@@ -47,6 +59,9 @@ class RemoteHost(Reached):
         self._data: PurePath | None = None
         self._is_claimed = False
         self._facts: tuple[HostFacts, Limits] | None = None
+        self._binary = ""
+        """The file of hydrotest-node there, where sudo must name it."""
+        self._cpu_hog = CpuHog(self)
         self._java: PurePath | None = None
         self._finding = asyncio.Lock()
         self._copied: dict[Path, PurePath] = {}
@@ -88,6 +103,28 @@ class RemoteHost(Reached):
         await hub.ask("claim", path=str(self.data_directory))
         self._is_claimed = True
         self._facts = await facts_of(self, hub.hello.arch)
+        if self.spec.sudo != "never":
+            await self._try_sudo()
+
+    async def _try_sudo(self) -> None:
+        """Raises `BadInputError` where sudo refuses, or asks for something."""
+        self._binary = await (await self.hub()).ask("resolve", path="/proc/self/exe")
+        try:
+            trying = super().node("clock", {"listen": None}, [*SUDO, self._binary])
+            await (await within(trying, SUDO_ANSWER, f"sudo on {self.name}", "start hydrotest-node")).close()
+        except ConnectionLostError:
+            raise
+        except (TrialFailedError, MissingToolError) as error:
+            raise BadInputError(
+                f"{self.name}: sudo does not let you run hydrotest-node there: {error.message}",
+                f"Allow it there without a password (`USER ALL=(root) NOPASSWD: {self._binary}`), or leave `sudo:` out.",
+            ) from error
+
+    async def node(self, subcommand: str, settings: Mapping[str, Any], program: Sequence[str] = ()) -> Node:
+        """See `Host`."""
+        if not program and subcommand in AS_ROOT[self.spec.sudo]:
+            program = [*SUDO, self._binary]
+        return await super().node(subcommand, settings, program)
 
     async def reopen(self) -> None:
         await self.close()
@@ -131,14 +168,16 @@ class RemoteHost(Reached):
 
     @property
     def squeezable(self) -> list[str]:
-        return []
+        return ["cpu"] if self.spec.squeeze is not None else []
 
     @property
     def relievable(self) -> bool:
         return False
 
     async def give(self, resource: str, factor: float) -> None:
-        raise NotImplementedError(f"{resource} of {self.name} cannot be changed: {factor}")
+        """See `Host`. Takes cores from all processes of the machine except generators."""
+        is_root = self.spec.sudo == "all" or (await self.hub()).hello.uid == 0
+        await self._cpu_hog.leave(factor, None if is_root else "give the host `sudo: all`")
 
     async def free_port(self) -> int:
         first, last = self.spec.ports

@@ -128,11 +128,11 @@ async def _open_files(host: RemoteHost) -> Finding | None:
 
 async def _priority(host: RemoteHost) -> Finding | None:
     """What root would add: generators that go first where a JVM is busy beside them."""
-    if (await host.hub()).hello.uid == 0 or await _limit(host, "Max realtime priority") != 0:
+    if host.spec.sudo != "never" or (await host.hub()).hello.uid == 0 or await _limit(host, "Max realtime priority") != 0:
         return None
     return Finding(
         f"{host.name}, priority", "warning", "generators have no real-time priority there; systems run at nice 19 instead, and generators may still wait for a core",
-        "Put them on a host of their own, or allow it: `USER - rtprio 10` in /etc/security/limits.d there.",
+        "Put them on a host of their own, or allow it: `sudo: generators` at the host, or `USER - rtprio 10` in /etc/security/limits.d there.",
     )  # fmt: skip
 
 

@@ -16,8 +16,6 @@ use super::frames::{Reply, refusal};
 
 /// This very binary, also where its file was replaced since.
 const SELF: &str = "/proc/self/exe";
-/// A variable of the environment that says which process the hub is: what it uses is part of hydrotest's own cost.
-pub const HUB_PID: &str = "HYDROTEST_HUB_PID";
 const PIECE_BYTES: usize = 64 << 10;
 /// A process's own end, after the grace period of what it supervises.
 const END: Duration = Duration::from_secs(35);
@@ -78,7 +76,6 @@ pub fn start(hub: &Arc<Hub>, id: u64, argv: &[String], grace_s: f64) -> io::Resu
     let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut child = Command::new(if program.is_empty() { SELF } else { program })
         .args(arguments)
-        .env(HUB_PID, std::process::id().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
