@@ -25,10 +25,13 @@ from hydrotest.analysis.comparison.compare import (
 from hydrotest.analysis.comparison.repeated import compare_repeated
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.cli.app import main
+from hydrotest.report.others import others_sentences
 from hydrotest.report.wording.summary import worded
+from hydrotest.store import layout
+from hydrotest.store.samples import SampleBuffer
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.comparison import Difference, Differs, Word
-from tests.synthetic import EXPERIMENT, SyntheticRun
+from tests.synthetic import EXPERIMENT, START_S, SyntheticRun, host_counters
 from tests.test_combined import TWO_SYSTEMS
 
 
@@ -213,3 +216,46 @@ def test_the_command_prints_differences_first(base: SyntheticRun, tmp_path: Path
     assert out.index("hardware: cores") < out.index("Compared")
     assert "faster" in out
     assert main(["compare", str(base.folder.path), str(tmp_path / "nothing")]) == 2
+
+
+BESIDE_OTHERS = EXPERIMENT.replace(
+    "kafka: {hosts: [here]}",
+    """kafka:
+    attach: ["b1:9092"]
+    hosts: [b1]
+    most: {rate: 1K, bytes: 1 MB/s, disk: 1 GB}""",
+).replace("hosts:\n", "hosts:\n  b1: {connect: exporter, metrics: http://b1:9100/metrics}\n", 1)
+
+
+def beside_others(path: Path, cores: float) -> SyntheticRun:
+    """A run at a cluster of which others use so many cores."""
+    made = SyntheticRun(path, text=BESIDE_OTHERS)
+    environment = made.folder.environment()
+    environment["hosts"].append({**environment["hosts"][0], "name": "b1", "connect": "exporter"})
+    environment["attached"] = {"system": "kafka", "baseline": {"seconds": 60.0, "p99_ms": 3.0, "behind": 0, "free": 0.5}}
+    made.folder.write_json("environment.json", environment)
+    buffer = SampleBuffer()
+    for second in range(60):
+        counters = host_counters(second, cpu_user_us=round(cores * second * 1e6), cpu_system_us=0, net_in_bytes=0, net_out_bytes=0, lo_in_bytes=0,
+                                 lo_out_bytes=0)  # fmt: skip
+        buffer.add("b1", {"wall_s": START_S - 100 + second, "host": counters, "services": {}, "gauges": {}, "gauge_errors": {}, "speed_ns": [],
+                          "sampler_cpu_us": 0})  # fmt: skip
+    buffer.flush(made.folder.path / layout.BASELINE)
+    return finished(made)
+
+
+def test_what_others_use_stands_beside_the_results_and_decides_what_is_compared(tmp_path: Path) -> None:
+    busy, as_busy, idle = (read(beside_others(tmp_path / name, cores)) for name, cores in (("a", 0.5), ("b", 0.52), ("c", 0.2)))
+    assert busy.summary.baseline is not None
+    (there,) = busy.summary.baseline.hosts
+    assert (there.host, round(there.cpu_cores_mean, 2)) == ("b1", 0.5)
+    assert len(others_sentences(busy.summary)) == 1
+    assert Word.NOT_COMPARABLE not in {row.word for row in compare(busy, as_busy).rows}
+    found = compare(busy, idle)
+    assert {row.word for row in found.rows} == {Word.NOT_COMPARABLE}
+    (difference,) = [one for one in found.differences if one.of is Differs.OTHERS]
+    assert (difference.subject, difference.key) == ("b1", "cores")
+
+
+def test_an_idle_cluster_is_not_said_to_be_used(tmp_path: Path) -> None:
+    assert others_sentences(read(beside_others(tmp_path, 0.01)).summary) == []

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ class There:
     kafka: KafkaSystem
     exporter: str
     prometheus: str
+    slow_prometheus: str
     folder: Path
 
     def experiment(self, hosts: dict[str, Any], window: str) -> dict[str, Any]:
@@ -123,24 +124,29 @@ class There:
         return {"connect": "prometheus", "server": f"http://{self.prometheus}", "instance": self.exporter}
 
 
+@asynccontextmanager
+async def cluster_that_is_monitored(base: Path, slow_scrape_s: int = 15) -> AsyncIterator[There]:
+    """A Kafka on this machine, a node_exporter, and two Prometheus that scrape it, the second one as seldom as usual."""
+    programs = {name: unpacked(package, base / name) for name, package in PACKAGES.items()}
+    exporter = f"127.0.0.1:{free_port()}"
+    servers = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    with ExitStack() as running_there:
+        running_there.enter_context(running([str(programs["node_exporter"]), f"--web.listen-address={exporter}"], base / "exporter.log"))
+        for server, every_s in zip(servers, (SCRAPE_S, slow_scrape_s), strict=True):
+            configuration = base / f"prometheus-{every_s}.yml"
+            scraped = {"job_name": "node", "scrape_interval": f"{every_s}s", "static_configs": [{"targets": [exporter]}]}
+            configuration.write_text(yaml.safe_dump({"scrape_configs": [scraped]}))
+            argv = [str(programs["prometheus"]), f"--config.file={configuration}", f"--web.listen-address={server}",
+                    f"--storage.tsdb.path={base / f'tsdb-{every_s}'}"]  # fmt: skip
+            running_there.enter_context(running(argv, base / f"prometheus-{every_s}.log"))
+        async with open_testbed(THERE, base / "bed", Silent()) as bench:
+            yield There(expected(bench.systems["kafka"], KafkaSystem), exporter, servers[0], servers[1], base)
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[There]:
-    base = tmp_path_factory.mktemp("monitored")
-    programs = {name: unpacked(package, base / name) for name, package in PACKAGES.items()}
-    exporter, prometheus = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-    configuration = base / "prometheus.yml"
-    scraped = {"job_name": "node", "scrape_interval": f"{SCRAPE_S}s", "static_configs": [{"targets": [exporter]}]}
-    configuration.write_text(yaml.safe_dump({"scrape_configs": [scraped]}))
-    stored = f"--storage.tsdb.path={base / 'tsdb'}"
-    with (
-        running([str(programs["node_exporter"]), f"--web.listen-address={exporter}"], base / "exporter.log"),
-        running(
-            [str(programs["prometheus"]), f"--config.file={configuration}", f"--web.listen-address={prometheus}", stored],
-            base / "prometheus.log",
-        ),
-    ):
-        async with open_testbed(THERE, base / "bed", Silent()) as bench:
-            yield There(expected(bench.systems["kafka"], KafkaSystem), exporter, prometheus, base)
+    async with cluster_that_is_monitored(tmp_path_factory.mktemp("monitored")) as made:
+        yield made
 
 
 def rates(out: Path, host: str) -> dict[str, float]:

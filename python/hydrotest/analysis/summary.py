@@ -25,6 +25,7 @@ from hydrotest.analysis.limits.headroom import judge_headroom
 from hydrotest.analysis.limits.rows import Limits
 from hydrotest.analysis.measured import Measured, each_read_once
 from hydrotest.analysis.missing import missing_files
+from hydrotest.analysis.resources.before import baseline_of
 from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
 from hydrotest.analysis.resources.rates import read_host_rates, speed_rows
 from hydrotest.analysis.spark.bounds import job_rows
@@ -117,6 +118,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         scaling=scaling_rows(batch.rows),
         speedup=speedup_rows(batch.rows),
         ernest=ernest_rows(batch.rows),
+        baseline=baseline_of(run, experiment),
         usage=usage_rows(windows),
         usage_by_test=usage_by_test(experiment, windows),
         generator=generator_rows(run, experiment, trials, limit_rows),

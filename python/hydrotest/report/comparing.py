@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hydrotest.analysis.comparison.compare import Row
 from hydrotest.analysis.comparison.placement import Answer, Placed
+from hydrotest.report.others import show_use
 from hydrotest.report.table import NONE, Table, rate
 from hydrotest.verdicts.comparison import Choice, Contended, Difference, Differs, Unequal
 
@@ -77,6 +78,9 @@ def difference_words(found: Difference) -> str:
             so = f" (so {found.subject} is not compared)" if found.is_uncompared else ""
             key = f".{found.key}" if found.key else ""
             return f"setting: {found.subject}{key}: {found.first} → {found.second}{so}"
+        case Differs.OTHERS:
+            first, second = (show_use(found.key, value) for value in (found.first, found.second))
+            return f"others: what they used of {found.subject} before any load: {first} → {second} (so nothing is compared)"
         case Differs.NEIGHBOURS:
             what = f"{found.key} in one run only" if found.is_in_one_only else f"{found.key}: {found.first} → {found.second}"
             return f"neighbours: other workloads run next to {found.subject}: {what}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hydrotest.report.bounds import NAMES
 from hydrotest.report.levels import target
+from hydrotest.report.others import others_sentences
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -56,6 +57,7 @@ def not_valid(summary: Summary) -> list[str]:
     found += [(_named(row), words) for row in summary.limits for words in _low_ceilings(row)]
     return [
         *summary.problems,
+        *others_sentences(summary),
         *_grouped(found),
         *failed_in_times(summary),
         *(f"trial {trial.trial} ({trial.slug}): {trial.reason}" for trial in summary.failed_trials),

@@ -9,7 +9,7 @@ from hydrotest.report.figures.theme import Figure, data, spec_of
 from hydrotest.report.sections import Section
 from hydrotest.report.table import Table
 from hydrotest.summary.model import Summary
-from hydrotest.summary.usage import UsageByTest
+from hydrotest.summary.usage import HostUsage, UsageByTest
 from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
@@ -33,21 +33,9 @@ FLOWS = FIGURES[2:]
 
 def usage_sheet(summary: Summary) -> Table:
     """Use of each host while each workload was measured."""
-    rows = [
-        [
-            row.host,
-            row.workload or "all together",
-            f"{row.cpu_cores_mean:.2f}",
-            f"{row.cpu_cores_peak:.2f}",
-            show_bytes(row.memory_bytes_peak),
-            show_bytes(row.swap_bytes_peak),
-            f"{show_bytes(row.disk_write_bytes_per_s_peak)}/s",
-            f"{row.disk_writes_per_s_peak:,.0f}",
-            f"{show_bytes(row.network_out_bytes_per_s_peak)}/s",
-            f"{row.tcp_segments_out_per_s_peak:,.0f}",
-        ]
-        for row in summary.usage
-    ]
+    before = [] if summary.baseline is None else [(row.host, "others, before any load", row) for row in summary.baseline.hosts]
+    measured = [(row.host, row.workload or "all together", row) for row in summary.usage]
+    rows = [_cells(host, when, usage) for host, when, usage in [*before, *measured]]
     heads = [
         "host",
         "workload",
@@ -63,6 +51,21 @@ def usage_sheet(summary: Summary) -> Table:
     return Table(
         "Usage while measured", heads, rows, lead=("host", "workload", "cores mean", "cores peak", "memory peak", "network out peak")
     )
+
+
+def _cells(host: str, when: str, usage: HostUsage) -> list[str]:
+    return [
+        host,
+        when,
+        f"{usage.cpu_cores_mean:.2f}",
+        f"{usage.cpu_cores_peak:.2f}",
+        show_bytes(usage.memory_bytes_peak),
+        show_bytes(usage.swap_bytes_peak),
+        f"{show_bytes(usage.disk_write_bytes_per_s_peak)}/s",
+        f"{usage.disk_writes_per_s_peak:,.0f}",
+        f"{show_bytes(usage.network_out_bytes_per_s_peak)}/s",
+        f"{usage.tcp_segments_out_per_s_peak:,.0f}",
+    ]
 
 
 def by_test_sheet(summary: Summary) -> Table:

@@ -185,7 +185,9 @@ class CoresMost(Most):
 class Guard(Model):
     """What is watched each second. Where it is no longer met, all load ends within two seconds, and with it the run."""
 
-    baseline: DurationS = Field(10.0, ge=5, description="Time for which the cluster is watched before anything else is asked of it.")
+    baseline: DurationS = Field(
+        60.0, ge=5, description="Time for which the cluster and its machines are watched before anything else is asked of them: what others "
+        "use of them is shown beside the results.")  # fmt: skip
 
     @property
     def p99_s(self) -> float | None:

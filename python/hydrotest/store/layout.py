@@ -20,6 +20,8 @@ TRIALS = "trials"
 SYSTEM_LOGS = "logs"
 SPARK_EVENTS = Path("logs") / "spark-events"
 LOCK = ".lock"
+BASELINE = "baseline"
+"""Folder of the samples of a cluster that is there already, from before any load; as below a trial's folder."""
 
 TRIAL = "trial.json"
 HOST_SAMPLES = "samples/host.parquet"

@@ -56,13 +56,14 @@ class SampleBuffer:
         return list(self._newest[host])
 
     def flush(self, folder: Path) -> None:
-        """Writes everything to a trial's folder and starts anew."""
+        """Writes everything below a folder, as a trial's, and starts anew."""
         for rows, name in (
             (self._hosts, layout.HOST_SAMPLES),
             (self._services, layout.SERVICE_SAMPLES),
             (self._gauges, layout.GAUGE_SAMPLES),
         ):
             if rows:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 table = pl.DataFrame(rows, infer_schema_length=None)
                 if name == layout.GAUGE_SAMPLES:
                     # Whole numbers only, in one trial, would make a table that does not go with those of the others.

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
+from hydrotest.summary.attached import Baseline
 from hydrotest.summary.base import IN_WORDS, TRIAL, WORKLOAD, Number, Row
 from hydrotest.summary.dataflow import Executors, Query, Step, WindowCounts
 from hydrotest.summary.fault import Fault
@@ -81,6 +82,9 @@ class Summary(Row):
     scaling: list[Scaling] = Field(default_factory=list, description="How batch tests grow with their data.")
     speedup: list[Speedup] = Field(default_factory=list, description="How batch tests get faster with cores.")
     ernest: list[Ernest] = Field(default_factory=list, description="Times of batch tests by size and cores.")
+    baseline: Baseline | None = Field(
+        None, description="A cluster that others use, as it was before any load; null: hydrotest started the systems itself."
+    )
     usage: list[UsageByWorkload] = Field(description="What each host used, by workload.")
     usage_by_test: list[UsageByTest] = Field(default_factory=list, description="What each host used, by test of the experiment.")
     generator: list[Generator] = Field(description="Whether the load generators had headroom.")

@@ -15,6 +15,8 @@ class Differs(StrEnum):
     SETTING = "setting"
     NEIGHBOURS = "neighbours"
     """Other workloads run next to one, or the same with other settings."""
+    OTHERS = "others"
+    """What others used of a cluster before any load of ours."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 from scipy import special
 
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.resources.others import uses
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.analysis.statistics.intervals import percent
 from hydrotest.spec.models import Experiment
@@ -31,6 +32,8 @@ of one run share its JVMs, the layout of its data and the state of the machine, 
 it. For limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do consecutive runs agree?").
 Latencies, which lie nearer to the knee, are taken to scatter twice as much."""
 SIGNIFICANCE = 0.05
+OTHERS_APART = 0.1
+"""Of the larger: above it, what others use differs."""
 SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
 """Parts of an experiment that belong to no single workload: differences in them come before all figures."""
 HARDWARE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
@@ -94,10 +97,12 @@ class Apart:
     """Workloads whose own settings or objective differ."""
     neighbours: Mapping[str, list[Difference]]
     """Workloads of combined tests with other neighbours."""
+    is_beside_others: bool = False
+    """Others used the cluster by more, or less, in one of the runs."""
 
     def is_uncompared(self, workload: str, tenancy: str) -> bool:
         """True if the two runs do not ask the same of a workload."""
-        return workload in self.asked_otherwise or (tenancy == "combined" and workload in self.neighbours)
+        return self.is_beside_others or workload in self.asked_otherwise or (tenancy == "combined" and workload in self.neighbours)
 
 
 def settings_apart(first: Run, second: Run) -> Apart:
@@ -106,7 +111,26 @@ def settings_apart(first: Run, second: Run) -> Apart:
     neighbours = _other_neighbours(first.experiment, second.experiment, asked_otherwise)
     differences = _differences(first, second, asked_otherwise)
     differences += [difference for found in neighbours.values() for difference in found]
-    return Apart(differences, asked_otherwise, neighbours)
+    others = other_use(first.summary, second.summary)
+    return Apart([*differences, *others], asked_otherwise, neighbours, bool(others))
+
+
+def other_use(first: Summary, second: Summary) -> list[Difference]:
+    """Where others used a cluster by more than a tenth more, or less, before any load of ours: what differs then may be theirs."""
+    if first.baseline is None or second.baseline is None:
+        return []
+    hosts = {host.name: host for host in first.hosts}
+    seen = {usage.host: usage for usage in second.baseline.hosts}
+    out = []
+    for usage in first.baseline.hosts:
+        if usage.host not in seen:
+            continue
+        then = uses(hosts[usage.host], seen[usage.host])
+        for name, (value, least) in uses(hosts[usage.host], usage).items():
+            other = then[name][0]
+            if abs(value - other) > max(OTHERS_APART * max(value, other), least):
+                out.append(Difference(Differs.OTHERS, usage.host, name, value, other))
+    return out
 
 
 def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]]) -> list[Difference]:

@@ -191,11 +191,14 @@ class Controller:
         taken = [int(path.name.split("-")[0]) for path in (self.folder.path / layout.TRIALS).glob("[0-9]*-*")]
         self.runner = TrialRunner(self.folder, sampling, self.listener, died, next_number=max(taken, default=0) + 1, clocks=clocks)
         self.runner.recovery = Recovery(self.site.hosts, sampling, clocks, self.listener, spared)
+        begun_s = time.time()
         guarded = await guard_attached(self.experiment, self.systems, self.run_id, self.listener, self.teardown, sampling)
         if guarded is not None:
             watch = guarded.watch
             self.runner.breached, self._own, self._ends_s = watch.breached, guarded.own, watch.ends_s
             self.environment["attached"] = watch.data()
+            await sampling.collect(begun_s, time.time())
+            sampling.buffer.flush(self.folder.path / layout.BASELINE)
             self._write_environment()
 
     async def _survey(self) -> None:
