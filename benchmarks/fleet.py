@@ -112,7 +112,7 @@ def cost(fleet: Fleet, folder: Path, _: int) -> Any:
     base.mkdir()
     file = base / "experiment.yaml"
     file.write_text(yaml.safe_dump({**KAFKA, "search": search}, sort_keys=False))
-    switch = ["ip", "netns", "exec", fleet.namespace("s"), "cat", f"/sys/class/net/{fleet.tag}aeth0/statistics/rx_bytes"]
+    switch = ["ip", "netns", "exec", fleet.namespace("s"), "cat", f"/sys/class/net/{fleet.plug('alpha')}/statistics/rx_bytes"]
     process = started(fleet, file, "level ingest at")
     time.sleep(5)
     first, at = int(subprocess.check_output(switch)), time.monotonic()
