@@ -3,7 +3,7 @@
 Three emulated machines with real sshds on this one, as in tests/real/fleet.py. Needs root and Debian's packages.
 Writes OUT/fleet.json after each part, and prints tables.
 
-    python benchmarks/fleet.py [--parts contact,cost,errors,deaths] [--times 5] [--out DIR]
+    python benchmarks/fleet.py [--parts contact,clocks,cost,errors,deaths] [--times 5] [--out DIR]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.real.fleet import Fleet, open_fleet, settled  # noqa: E402
-from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, running, started  # noqa: E402
+from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, pods, running, started  # noqa: E402
 
 from hydrotest.hosts.deadlines import Patience, until_here  # noqa: E402
 
@@ -34,7 +34,7 @@ STARTED = Patience.of(systems_on_a_slow_machine=180.0)
 EMPTY = Patience.of(brokers_in_good_order=60.0)
 LEASE_S = 5.0
 GONE_S_MAX = 40.0
-DEATHS = ("controller", "ssh", "session", "silence")
+DEATHS = ("controller", "ssh", "session", "command", "silence")
 CONTACT = """
 import asyncio, json, sys, tempfile, time
 from pathlib import Path
@@ -56,16 +56,44 @@ asyncio.run(main())
 """
 
 
+AHEAD_S = {"alpha": 0.25, "beta": 0.0, "jump": -5.0}
+"""What is added to the machines' clocks, which are one."""
+COMPARED = """
+import asyncio, json, sys, tempfile
+from pathlib import Path
+from hydrotest.hosts.clocks import Clocks
+from hydrotest.hosts.remote.make import remote_hosts
+from hydrotest.spec.hosts import CommandHost
+async def main():
+    specs = {name: CommandHost.model_validate(one) for name, one in json.loads(sys.argv[1]).items()}
+    with tempfile.TemporaryDirectory() as folder:
+        group = await remote_hosts(specs, Path(folder))
+        clocks = Clocks(group.hosts.values())
+        for _ in range(int(sys.argv[2])):
+            compared = await clocks.compare()
+            print(json.dumps({name: [one.offset_s, one.error_s] for name, one in compared.by_machine.items()}))
+        await clocks.close()
+        await group.remove()
+asyncio.run(main())
+"""
+
+
 def main() -> None:
     """Does the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", default="contact,cost,errors,deaths")
+    parser.add_argument("--parts", default="contact,clocks,cost,errors,deaths")
     parser.add_argument("--times", type=int, default=5, help="repetitions of each measurement")
     parser.add_argument("--out", type=Path, default=Path("runs/fleet"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
-    parts: dict[str, Callable[[Fleet, Path, int], Any]] = {"contact": contact, "cost": cost, "errors": errors, "deaths": deaths}
+    parts: dict[str, Callable[[Fleet, Path, int], Any]] = {
+        "contact": contact,
+        "clocks": clocks,
+        "cost": cost,
+        "errors": errors,
+        "deaths": deaths,
+    }
     with tempfile.TemporaryDirectory() as folder, open_fleet(Path(folder) / "fleet", Path(folder) / "sshd") as fleet:
         for name in options.parts.split(","):
             results[name] = parts[name](fleet, Path(folder), options.times)
@@ -74,9 +102,10 @@ def main() -> None:
             print(json.dumps(results[name], indent=1))
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
+def spread(values: Sequence[float], digits: int = 3) -> dict[str, float]:
     """Median, least and most."""
-    return {"median": round(statistics.median(values), 3), "min": round(min(values), 3), "max": round(max(values), 3), "n": len(values)}
+    figures = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {name: round(value, digits) for name, value in figures.items()} | {"n": len(values)}
 
 
 def contact(fleet: Fleet, _: Path, times: int) -> Any:
@@ -103,6 +132,23 @@ def contact(fleet: Fleet, _: Path, times: int) -> Any:
     once({"a": HOSTS["a"]}, nodes=20)
     found["20 nodes on one host"] = "none refused"
     return found
+
+
+def clocks(fleet: Fleet, folder: Path, times: int) -> Any:
+    """How often the error that is stated of a clock covers the truth, and how large it is."""
+    base = folder / "clocks"
+    base.mkdir()
+    done = fleet.run([sys.executable, "-c", COMPARED, json.dumps(pods(fleet, base, AHEAD_S)), str(times)])
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    truth = {name: AHEAD_S[host["to"]] - AHEAD_S["alpha"] for name, host in HOSTS.items()}
+    pairs = [(offset, error, truth[name]) for one in found for name, (offset, error) in one.items()]
+    return {
+        "covered": sum(abs(offset - true) <= error for offset, error, true in pairs),
+        "of": len(pairs),
+        "stated error, s": spread([error for _, error, _ in pairs], 6),
+        "true error, s": spread([abs(offset - true) for offset, _, true in pairs], 6),
+    }
 
 
 def cost(fleet: Fleet, folder: Path, _: int) -> Any:
@@ -142,7 +188,7 @@ def errors(fleet: Fleet, folder: Path, times: int) -> Any:
 
 
 def deaths(fleet: Fleet, folder: Path, times: int) -> Any:
-    """What is left, and after how long, when the controller, ssh, the session there or the network dies."""
+    """What is left, and after how long, when the controller, ssh, the session there, `kubectl exec` or the network dies."""
     found = {}
     for death in DEATHS:
         cases = [_death(fleet, folder / f"{death}-{number}", death) for number in range(times)]
@@ -162,7 +208,8 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
     """The broker and a generator are on alpha, whose connection dies."""
     base.mkdir()
     file = base / "experiment.yaml"
-    hosts = {name: {**host, "lease": f"{LEASE_S:g} s"} for name, host in HOSTS.items()}
+    reached = pods(fleet, base) if death == "command" else HOSTS
+    hosts = {name: {**host, "lease": f"{LEASE_S:g} s"} for name, host in reached.items()}
     alone = {
         "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
         "workloads": {"ingest": {"kind": "kafka-produce", "on": "a"}},
@@ -180,7 +227,7 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
     until_here(lambda: running(alpha, "produce"), STARTED, "the generator", "be there")
     at = time.monotonic()
     try:
-        cut_off(fleet, process, death)
+        cut_off(fleet, process, death, base)
         generators_s = settled(lambda: not running(alpha, "produce"), GONE_S_MAX)
         settled(lambda: not alpha.pids(), GONE_S_MAX)
         all_s = time.monotonic() - at

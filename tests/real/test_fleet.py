@@ -37,6 +37,18 @@ KAFKA: dict[str, Any] = {
     "warm_up": {"least": "5 s", "most": "5 s"},
 }
 
+FOLLOWED: dict[str, Any] = {
+    **KAFKA,
+    "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["b"]}},
+    "workloads": {
+        "ingest": {"kind": "kafka-produce", "on": "a", "record_size": "100 B"},
+        "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
+    },
+    "objectives": {"drain": {"p99": "2 s"}},
+    "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "60 s"}}],
+}
+"""What one host writes, another one reads at once."""
+
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
@@ -212,8 +224,12 @@ KUBECTL = """#!/bin/sh
 # `kubectl exec -i POD -- COMMAND`, as far as hydrotest needs it: in the pod's namespaces, as its user.
 [ "$1 $2 $4" = "exec -i --" ] || exit 64
 pod=$3; shift 4
-exec nsenter --target "$(cat "{folder}/$pod.pid")" --mount --uts --ipc --net --pid --root --wd \
-  setpriv --reuid 12001 --regid 12001 --clear-groups env HOME=/home/alice HYDROTEST_CLOCK_AHEAD_S="$(cat "{folder}/$pod.ahead")" "$@"
+exec 3<&0
+nsenter --target "$(cat "{folder}/$pod.pid")" --mount --uts --ipc --net --pid --root --wd \
+  setpriv --reuid 12001 --regid 12001 --clear-groups env HOME=/home/alice HYDROTEST_CLOCK_AHEAD_S="$(cat "{folder}/$pod.ahead")" "$@" <&3 &
+# It may end as if all were well, while what it carried goes on there (kubernetes#73056).
+while kill -0 $! 2>/dev/null; do [ -e "{folder}/$pod.ends" ] && exit 0; sleep 0.1; done
+wait $!
 """
 
 
@@ -246,17 +262,8 @@ def test_a_run_by_a_command_is_as_one_by_ssh(fleet: Fleet, tmp_path: Path) -> No
 @pytest.mark.long
 def test_latencies_between_hosts_know_how_their_clocks_differ(fleet: Fleet, tmp_path: Path) -> None:
     """The producer's clock is a quarter of a second ahead, the consumer's five seconds behind."""
-    followed = {
-        "hosts": pods(fleet, tmp_path, {"alpha": 0.25, "jump": -5.0}),
-        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["b"]}},
-        "workloads": {
-            "ingest": {"kind": "kafka-produce", "on": "a", "record_size": "100 B"},
-            "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
-        },
-        "objectives": {"drain": {"p99": "2 s"}},
-        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "60 s"}}],
-    }
-    done = run(fleet, written(tmp_path, {**KAFKA, **followed}))
+    hosts = pods(fleet, tmp_path, {"alpha": 0.25, "jump": -5.0})
+    done = run(fleet, written(tmp_path, {**FOLLOWED, "hosts": hosts}))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     (trial,) = [json.loads(file.read_text()) for file in (tmp_path / "out/trials").glob("*soak*/trial.json")]
     (load,) = [load for load in trial["loads"] if load["workload"] == "drain"]
@@ -276,17 +283,7 @@ def test_a_clock_that_is_set_in_mid_trial_decides_nothing(fleet: Fleet, tmp_path
     (tmp_path / "alpha.ahead").write_text("@/tmp/ahead")
     ahead = fleet.machines["alpha"].root / "tmp/ahead"
     ahead.write_text("0")
-    followed = {
-        "hosts": hosts,
-        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["b"]}},
-        "workloads": {
-            "ingest": {"kind": "kafka-produce", "on": "a", "record_size": "100 B"},
-            "drain": {"kind": "kafka-consume", "on": "j", "reads": "ingest"},
-        },
-        "objectives": {"drain": {"p99": "2 s"}},
-        "tests": [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 500}, "duration": "60 s"}}],
-    }
-    process = started(fleet, written(tmp_path, {**KAFKA, **followed}), "starting kafka")
+    process = started(fleet, written(tmp_path, {**FOLLOWED, "hosts": hosts}), "starting kafka")
     try:
         until_here(lambda: list((tmp_path / "out/trials").glob("*soak*/load/*")), SOON, "the run", "press")
         ahead.write_text("5")
@@ -441,12 +438,15 @@ def ssh_of(process: subprocess.Popen[bytes], to: str) -> int:
     raise AssertionError(f"no ssh to {to}")
 
 
-def cut_off(fleet: Fleet, process: subprocess.Popen[bytes], death: str) -> None:
-    """Ends what a run does on alpha: its controller is killed, its ssh, the session there; or the network falls silent."""
+def cut_off(fleet: Fleet, process: subprocess.Popen[bytes], death: str, ends: Path = Path()) -> None:
+    """Ends what a run does on alpha: its controller is killed, its ssh, the session there; the command that carries it ends with code 0, by
+    a file in `ends`; or the network falls silent."""
     if death == "controller":
         process.kill()
     elif death == "ssh":
         os.kill(ssh_of(process, "alpha"), signal.SIGKILL)
+    elif death == "command":
+        (ends / "alpha.ends").touch()
     elif death == "session":
         os.kill(max(fleet.machines["alpha"].sessions()), signal.SIGKILL)
     else:
@@ -458,10 +458,11 @@ def journalled(out: Path) -> list[dict[str, object]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("death", ["controller", "ssh", "session", "silence"])
+@pytest.mark.parametrize("death", ["controller", "ssh", "session", "silence", "command"])
 def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: str) -> None:
-    """The controller is killed, its ssh, the session there; or the network falls silent and tells nobody."""
-    hosts = {name: {**host, "lease": "5 s"} for name, host in HOSTS.items()}
+    """The controller is killed, its ssh, the session there; `kubectl exec` ends; or the network falls silent and tells nobody."""
+    reached = pods(fleet, tmp_path) if death == "command" else HOSTS
+    hosts = {name: {**host, "lease": "5 s"} for name, host in reached.items()}
     tests = [{"levels": {"workload": "ingest", "rates": [500]}}]
     # One broker: of two, the last one waits in vain for a quorum, and is killed when its grace is over.
     alone = {
@@ -474,7 +475,7 @@ def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: st
     assert alpha.pids()
     clean = alpha.root / "home/alice/.cache/hydrotest/data"
     try:
-        cut_off(fleet, process, death)
+        cut_off(fleet, process, death, tmp_path)
         assert settled(lambda: not alpha.pids(), 40.0) < 40.0
         # Ended in good order, not killed.
         assert list(clean.glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown"))
