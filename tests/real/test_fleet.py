@@ -565,6 +565,21 @@ def test_a_sudo_that_refuses_is_named_before_anything_is_started(fleet: Fleet, t
     assert left(fleet) == {name: [] for name in fleet.machines}
 
 
+def test_hosts_that_do_not_reach_each_other_are_named_before_anything_is_started(fleet: Fleet, tmp_path: Path) -> None:
+    """As behind a firewall that lets ssh pass, and nothing else."""
+    alpha = fleet.machines["alpha"]
+    alpha.inside("ip", "route", "add", "unreachable", fleet.machines["beta"].data_address)
+    try:
+        done = run(fleet, written(tmp_path, KAFKA))
+        said = " ".join(done.stderr.split())
+        assert done.returncode == 2, said
+        assert "a does not reach b" in said
+        assert "Let TCP to the ports 15000 to 15999 of 10.214.3.4 pass" in said
+    finally:
+        alpha.inside("ip", "route", "del", "unreachable", fleet.machines["beta"].data_address)
+    assert left(fleet) == {name: [] for name in fleet.machines}
+
+
 def test_a_host_without_java_is_named_before_anything_is_started(fleet: Fleet, tmp_path: Path) -> None:
     hosts = {**HOSTS, "b": {**HOSTS["b"], "java_home": "/opt/nowhere"}}
     done = run(fleet, written(tmp_path, {**KAFKA, "hosts": hosts}))

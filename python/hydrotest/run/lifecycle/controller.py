@@ -34,6 +34,7 @@ from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.run.lifecycle.scratch import Scratch, clear_abandoned, scratch_root
 from hydrotest.run.lifecycle.startup import (
     check_memory_there,
+    check_reach,
     linked_hosts,
     remove_data,
     spared_hosts,
@@ -150,6 +151,7 @@ class Controller:
         self.site = await make_host_pool(self.experiment, self.scratch.path)
         self.teardown.add("removing the lab", self.site.clear)
         await check_memory_there(self.experiment, self.site)
+        await check_reach(self.experiment, self.site)
         self.folder.write_json(layout.PLAN, make_plan(self.experiment).model_dump(mode="json"))
         await self._survey()
         died: asyncio.Future[str] = asyncio.get_running_loop().create_future()

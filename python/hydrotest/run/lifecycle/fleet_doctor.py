@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
-from itertools import permutations
 from pathlib import Path, PurePath
 
 from hydrotest.errors import BadInputError, HydrotestError, MissingToolError, TrialFailedError
-from hydrotest.hosts.base import ask
 from hydrotest.hosts.channel import ConnectionLostError
-from hydrotest.hosts.clocks import ClockOffset, clock_offset
+from hydrotest.hosts.clocks import clock_offset
 from hydrotest.hosts.command import run_command
-from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.monitored.make import source_of
-from hydrotest.hosts.node import Node
 from hydrotest.hosts.remote.host import RemoteHost
 from hydrotest.hosts.remote.make import known_hosts
+from hydrotest.hosts.remote.reach import reach_of
 from hydrotest.hosts.remote.ssh import meaning_of
 from hydrotest.run.lifecycle.doctor import DISK_MIN, MEMORY_MIN, OPEN_FILES_MIN, Finding
 from hydrotest.spec.fleet_file import Machine
@@ -29,7 +25,6 @@ from hydrotest.units import show_bytes
 RUN = "hydrotest-doctor"
 CLOCK_S_MAX = 1.0
 """hydrotest corrects by what it compares; whoever reads logs of several machines cannot."""
-REACHED = Patience.of(a_connection_or_its_refusal=20.0)
 BOOT = PurePath("/proc/sys/kernel/random/boot_id")
 PAGES = PurePath("/sys/kernel/mm/transparent_hugepage/enabled")
 LIMITS = PurePath("/proc/self/limits")
@@ -188,48 +183,13 @@ async def _one_kernel(hosts: Mapping[str, RemoteHost]) -> list[Finding]:
 
 async def _reach(hosts: Mapping[str, RemoteHost]) -> list[Finding]:
     """Whether each host reaches each other one at a port of its range; by the way, how their clocks differ."""
+    found = await reach_of(hosts)
+    if found.unreached:
+        names = {one: f"{one.one}, address" if one.other is None else f"{one.one} to {one.other}" for one in found.unreached}
+        return [Finding(name, "missing", one.why, one.remedy) for one, name in names.items()]
     if len(hosts) < 2:
         return []
-    async with AsyncExitStack() as ending:
-        listening: dict[str, str] = {}
-        for name, host in hosts.items():
-            listening[name] = f"{host.address}:{await host.free_port()}"
-            node = await host.node("clock", {"listen": listening[name]})
-            ending.push_async_callback(node.close)
-            refused = await _is_refused(node)
-            if refused is not None:
-                return [Finding(f"{name}, address", "missing", refused, f"{host.address} must be an address of {name} itself.")]
-        pairs = list(permutations(hosts, 2))
-        answers = await asyncio.gather(*(_between(hosts[one], listening[other]) for one, other in pairs))
-    failed = [
-        Finding(f"{one} to {other}", "missing", answer, f"Let TCP to the ports {_range(hosts[other])} of {hosts[other].address} pass.")
-        for (one, other), answer in zip(pairs, answers, strict=True) if isinstance(answer, str)
-    ]  # fmt: skip
-    if failed:
-        return failed
-    worst = max(abs(answer.offset_s) + answer.error_s for answer in answers if isinstance(answer, ClockOffset))
+    apart_ms = found.clocks_apart_s * 1e3
     return [
-        Finding("network", "ok", f"each of {len(hosts)} hosts reaches each other one; their clocks differ by at most {worst * 1e3:.2f} ms")
+        Finding("network", "ok", f"each of {len(hosts)} hosts reaches each other one; their clocks differ by at most {apart_ms:.2f} ms")
     ]
-
-
-async def _is_refused(node: Node) -> str | None:
-    """Why a clock cannot listen there."""
-    try:
-        await node.command("report")
-        await node.expect("clock")
-    except (TrialFailedError, OSError) as error:
-        return str(error)
-    return None
-
-
-async def _between(host: RemoteHost, of: str) -> ClockOffset | str:
-    try:
-        return ClockOffset(**await ask(host, "clock-offset", {"of": of, "exchanges": 5}, REACHED))
-    except TrialFailedError as error:
-        return error.message
-
-
-def _range(host: RemoteHost) -> str:
-    first, last = host.spec.ports
-    return f"{first} to {last}"

@@ -14,6 +14,8 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.catalogue import HostPool
 from hydrotest.hosts.clocks import Clocks
 from hydrotest.hosts.deadlines import cancelled
+from hydrotest.hosts.remote.host import RemoteHost
+from hydrotest.hosts.remote.reach import reach_of
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.lifecycle.sampling import Sampling
@@ -21,6 +23,7 @@ from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.spec.attach import attached, only_seen
 from hydrotest.spec.check import memory_needed
+from hydrotest.spec.choice import narrowed
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import System
 from hydrotest.systems.service import RunningService
@@ -61,6 +64,16 @@ async def check_memory_there(experiment: Experiment, site: HostPool) -> None:
         there = (await host.facts()).memory_bytes if host.machine else needed
         if there < needed:
             raise BadInputError(f"{name} needs {show_bytes(needed)} of memory, and has {show_bytes(there)}", "Make a heap there smaller.")
+
+
+async def check_reach(experiment: Experiment, site: HostPool) -> None:
+    """Raises `BadInputError` where one of the machines does not reach another one: before anything is started there."""
+    seen = only_seen(experiment)
+    there = {name: found for name, host in site.hosts.items() if name not in seen and (found := narrowed(host, RemoteHost)) is not None}
+    found = (await reach_of(there)).unreached
+    if found:
+        who = "; ".join(f"{one.one}{f' does not reach {one.other}' if one.other else ''}: {one.why}" for one in found)
+        raise BadInputError(who, " ".join(dict.fromkeys(one.remedy for one in found)))
 
 
 def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str, str], None]) -> None:
