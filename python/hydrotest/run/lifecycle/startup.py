@@ -70,10 +70,10 @@ async def check_reach(experiment: Experiment, site: HostPool) -> None:
     """Raises `BadInputError` where one of the machines does not reach another one: before anything is started there."""
     seen = only_seen(experiment)
     there = {name: found for name, host in site.hosts.items() if name not in seen and (found := narrowed(host, RemoteHost)) is not None}
-    found = (await reach_of(there)).unreached
-    if found:
-        who = "; ".join(f"{one.one}{f' does not reach {one.other}' if one.other else ''}: {one.why}" for one in found)
-        raise BadInputError(who, " ".join(dict.fromkeys(one.remedy for one in found)))
+    unreached = (await reach_of(there)).unreached
+    if unreached:
+        who = "; ".join(f"{one.one}{f' does not reach {one.other}' if one.other else ''}: {one.why}" for one in unreached)
+        raise BadInputError(who, " ".join(dict.fromkeys(one.remedy for one in unreached)))
 
 
 def watch_connections(site: HostPool, teardown: Teardown, on_loss: Callable[[str, str], None]) -> None:
