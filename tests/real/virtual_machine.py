@@ -82,6 +82,9 @@ class Virtual:
             "BatchMode=yes",
             "-o",
             "LogLevel=ERROR",
+            # One that restarts says no farewell.
+            "-o",
+            "ServerAliveInterval=15",
         ]
 
     def until_it_answers(self) -> None:
