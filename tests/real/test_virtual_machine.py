@@ -142,8 +142,12 @@ def test_emulated_hosts_get_what_they_are_given_under_version_2(machine: Virtual
     text = yaml.safe_dump({**KAFKA, "hosts": hosts}, sort_keys=False)
     wrote = machine.run(f"cat > {COPY}/tmp/experiment.yaml", input=text)
     assert wrote.returncode == 0, wrote.stderr
-    done = machine.run(f"chroot {COPY} env HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin {HYDROTEST} run /tmp/experiment.yaml --out /tmp/out",
-                       timeout=RUN_S_MAX)  # fmt: skip
+    # A generator in real time, on a processor that is itself compiled, leaves no time for anything else: the machine was seen to hang.
+    plain = "setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice"
+    run_there = (
+        f"{plain} chroot {COPY} env HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin {HYDROTEST} run /tmp/experiment.yaml --out /tmp/out"
+    )
+    done = machine.run(run_there, timeout=RUN_S_MAX)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     summary = json.loads(machine.run(f"cat {COPY}/tmp/out/summary.json").stdout)
     assert summary["status"] == "complete"
