@@ -234,3 +234,20 @@ async def test_a_host_that_was_given_up_stays_so(tmp_path: Path) -> None:
     await host.reopen()
     assert await host.size(tmp_path / "none") is None
     await host.close()
+
+
+async def test_a_carrier_that_ends_leaves_nothing_there_and_asks_for_nothing_more(tmp_path: Path) -> None:
+    """`kubectl exec` may end with code 0 while what it carried goes on (kubernetes#73056)."""
+    ends, kept = tmp_path / "ends", tmp_path / "kept"
+    kept.touch()
+    script = f'exec 3<&0; "$@" <&3 & while [ ! -e "{ends}" ]; do sleep 0.05; done; exit 0'
+    hub = await Hub.open("there", ["sh", "-c", script, "sh", *HUB])
+    sleeper, supervisor = await asleep(hub, tmp_path)
+    ends.touch()
+    await hub.lost
+    # Whoever clears up now must not do so while things still run there.
+    with pytest.raises(ConnectionLostError):
+        await hub.ask("remove", path=str(kept))
+    await gone(sleeper, supervisor, hub.hello.pid)
+    assert kept.exists()
+    await hub.close()

@@ -101,15 +101,11 @@ class Hub(asyncio.SubprocessProtocol):
         hub = cls(host)
         # The controller handles Ctrl-C: a hub ends when its stdin does.
         try:
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(lambda: hub, *argv, start_new_session=True)
+            await asyncio.get_running_loop().subprocess_exec(lambda: hub, *argv, start_new_session=True)
         except OSError as error:
             raise MissingToolError(
                 f"{host}: {argv[0]} cannot be started: {error.strerror or error}", "Install it, or correct the host."
             ) from error
-        hub._transport = transport
-        stdin = transport.get_pipe_transport(0)
-        assert isinstance(stdin, asyncio.WriteTransport)
-        hub._stdin = stdin
         try:
             if binary_for is not None:
                 await within(hub._bring(binary_for), START, f"the shell on {host}", "take hydrotest-node in")
@@ -232,7 +228,7 @@ class Hub(asyncio.SubprocessProtocol):
 
     def send(self, number: int, ask: str, body: bytes = b"", **fields: Any) -> None:
         """Sends a frame. After the connection is lost, it has no effect."""
-        if not self._stdin.is_closing():
+        if self.is_open and not self._stdin.is_closing():
             self._stdin.write(frame(number, ask, body, **fields))
 
     async def close(self) -> str | None:
@@ -289,6 +285,8 @@ class Hub(asyncio.SubprocessProtocol):
         if self.lost.done():
             return
         self.lost.set_result(why)
+        # What carried it may be gone while the hub still listens: it ends now, and not only with its lease.
+        self._stdin.close()
         self._lines.put_nowait(b"")
         self._may_write.set()
         if not self._hello.done():
@@ -297,6 +295,14 @@ class Hub(asyncio.SubprocessProtocol):
         threads, self._threads = self._threads, {}
         for thread in threads.values():
             thread.lose(why)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.SubprocessProtocol`."""
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+        stdin = transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        self._stdin = stdin
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """See `asyncio.SubprocessProtocol`."""
