@@ -121,7 +121,7 @@ def contact(fleet: Fleet, _: Path, times: int) -> Any:
         machine = fleet.machines[host["to"]]
         cold, warm = [], []
         for _cold in range(times):
-            subprocess.run(["rm", "-rf", str(machine.root / "home/alice/.cache")], check=True)
+            machine.inside("rm", "-rf", "/home/alice/.cache/hydrotest")
             cold.append(once({name: host}))
             warm.append(once({name: host}))
         found[host["to"]] = {"with upload, s": spread(cold), "without, s": spread(warm)}
