@@ -182,7 +182,7 @@ def errors(fleet: Fleet, folder: Path, times: int) -> Any:
             done = fleet.run([str(HYDROTEST), "run", str(file), "--out", str(folder / "refused")])
             took.append(time.monotonic() - at)
             assert done.returncode == 2, done.stderr
-            assert cause in " ".join(done.stderr.split())
+            assert cause in " ".join(done.stderr.split()), done.stderr
         found[why] = spread(took)
     return found
 
