@@ -175,11 +175,11 @@ def errors(fleet: Fleet, folder: Path, times: int) -> Any:
     found = {}
     for why, (changed, cause) in REFUSED.items():
         took = []
-        for _ in range(times):
-            file = folder / "refused.yaml"
+        for number in range(times):
+            file, out = folder / "refused.yaml", folder / f"refused-{len(found)}-{number}"
             file.write_text(yaml.safe_dump({**KAFKA, "hosts": {**HOSTS, "a": {**HOSTS["a"], **changed}}}))
             at = time.monotonic()
-            done = fleet.run([str(HYDROTEST), "run", str(file), "--out", str(folder / "refused")])
+            done = fleet.run([str(HYDROTEST), "run", str(file), "--out", str(out)])
             took.append(time.monotonic() - at)
             assert done.returncode == 2, done.stderr
             assert cause in " ".join(done.stderr.split()), done.stderr
