@@ -172,7 +172,7 @@ def cost(fleet: Fleet, folder: Path, _: int) -> Any:
 
 def errors(fleet: Fleet, folder: Path, times: int) -> Any:
     """Seconds until a host that cannot be reached is named, with its cause."""
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for why, (changed, cause) in REFUSED.items():
         took = []
         for number in range(times):

@@ -137,3 +137,20 @@ def test_the_journal_survives_a_cut_line(tmp_path: Path) -> None:
     with (tmp_path / "run" / "journal.jsonl").open("a") as handle:
         handle.write('{"at": "2026')
     assert [entry["what"] for entry in folder.read_journal()] == ["one"]
+
+
+def test_a_run_that_measured_nothing_says_why_and_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No report of nothing is made: that takes longer than all the rest."""
+    file = tmp_path / "unreached.yaml"
+    file.write_text("""\
+name: unreached
+hosts: {a: {connect: command, command: ["false"], address: 10.0.0.1}}
+systems: {kafka: {hosts: [a]}}
+workloads: {ingest: {kind: kafka-produce}}
+tests: [levels: {workload: ingest, rates: [100]}]
+""")
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "a: " in said.err
+    assert not (tmp_path / "out/report.html").exists()

@@ -52,12 +52,15 @@ def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None
     try:
         with progress_on(console) as listener:
             ended = _execute(spec, folder, listener, only)
-        _report_on(ended, folder, spec)
+        # Nothing was measured: the error is all that there is to say.
+        has_findings = ended.error is None or ended.status != "failed"
+        if has_findings:
+            _report_on(ended, folder, spec)
     finally:
         folder.unlock()
     if as_json:
         print_json(ended.summary.written())
-    else:
+    elif has_findings:
         print_glance(ended.summary, kinds_of(spec), out_console(), str(folder.path), str(folder.path / layout.REPORT), objectives_of(spec))
         for number, (command, what) in enumerate(_next(folder.path, spec)):
             print(f"{'' if number else 'Next:':6}{command}  {what}")
