@@ -187,7 +187,7 @@ class Guard(Model):
 
     baseline: DurationS = Field(
         60.0, ge=5, description="Time for which the cluster and its machines are watched before anything else is asked of them: what others "
-        "use of them is shown beside the results.")  # fmt: skip
+        "use of them is shown with the results.")  # fmt: skip
 
     @property
     def p99_s(self) -> float | None:

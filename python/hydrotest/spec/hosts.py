@@ -190,7 +190,7 @@ class Remote(Whole):
 
     sudo: Sudo = Field(
         "never", description="What runs there as root, by `sudo -n`: nothing (`never`), the generators, which then go ahead of a JVM "
-        "beside them (`generators`), or also the sampler, which then sees other users' processes whole, and what takes cores away in a "
+        "next to them (`generators`), or also the sampler, which then sees other users' processes whole, and what takes cores away in a "
         "squeeze (`all`). Systems never do.")  # fmt: skip
 
     is_remote: ClassVar[bool] = True
