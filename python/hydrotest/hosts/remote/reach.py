@@ -12,7 +12,6 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.clocks import ClockOffset
 from hydrotest.hosts.deadlines import Patience
-from hydrotest.hosts.node import Node
 from hydrotest.hosts.remote.host import RemoteHost
 
 EXCHANGES = 5
@@ -44,15 +43,13 @@ async def reach_of(hosts: Mapping[str, RemoteHost]) -> Reach:
     if len(hosts) < 2:
         return Reach([])
     async with AsyncExitStack() as ending:
-        listening: dict[str, str] = {}
-        for name, host in hosts.items():
-            listening[name] = f"{host.address}:{await host.free_port()}"
-            node = await host.node("clock", {"listen": listening[name]})
-            ending.push_async_callback(node.close)
-            if (refused := await _is_refused(node)) is not None:
-                return Reach([Unreached(name, None, refused, f"{host.address} must be an address of {name} itself.")])
+        found = await asyncio.gather(*(_listen(host, ending) for host in hosts.values()))
+        refused = [one for one in found if isinstance(one, Unreached)]
+        if refused:
+            return Reach(refused)
+        listening = dict(zip(hosts, found, strict=True))
         pairs = list(permutations(hosts, 2))
-        answers = await asyncio.gather(*(_between(hosts[one], listening[other]) for one, other in pairs))
+        answers = await asyncio.gather(*(_between(hosts[one], str(listening[other])) for one, other in pairs))
     failed = [
         Unreached(one, other, answer, f"Let TCP to the ports {_range(hosts[other])} of {hosts[other].address} pass.")
         for (one, other), answer in zip(pairs, answers, strict=True)
@@ -62,14 +59,17 @@ async def reach_of(hosts: Mapping[str, RemoteHost]) -> Reach:
     return Reach(failed, max(apart, default=0.0))
 
 
-async def _is_refused(node: Node) -> str | None:
-    """Why a clock cannot listen there."""
+async def _listen(host: RemoteHost, ending: AsyncExitStack) -> str | Unreached:
+    """Where a clock listens there, until the end."""
+    of = f"{host.address}:{await host.free_port()}"
+    node = await host.node("clock", {"listen": of})
+    ending.push_async_callback(node.close)
     try:
         await node.command("report")
         await node.expect("clock")
     except (TrialFailedError, OSError) as error:
-        return str(error)
-    return None
+        return Unreached(host.name, None, str(error), f"{host.address} must be an address of {host.name} itself.")
+    return of
 
 
 async def _between(host: RemoteHost, of: str) -> ClockOffset | str:
