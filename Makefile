@@ -27,7 +27,7 @@ test-rare: install ## on a virtual machine with a kernel, systemd and control gr
 
 test-fast: install browser-tools ## Python and Rust without the real systems
 	cd rust && cargo test --locked --quiet
-	$(BIN)/pytest -m "not real"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not real"
 
 test-real: install ## a real test of each system and of each kind of test
 	$(BIN)/hydrotest fetch

@@ -47,9 +47,9 @@ async def reach_of(hosts: Mapping[str, RemoteHost]) -> Reach:
         refused = [one for one in found if isinstance(one, Unreached)]
         if refused:
             return Reach(refused)
-        listening = dict(zip(hosts, found, strict=True))
+        listening = {name: of for name, of in zip(hosts, found, strict=True) if isinstance(of, str)}
         pairs = list(permutations(hosts, 2))
-        answers = await asyncio.gather(*(_between(hosts[one], str(listening[other])) for one, other in pairs))
+        answers = await asyncio.gather(*(_between(hosts[one], listening[other]) for one, other in pairs))
     failed = [
         Unreached(one, other, answer, f"Let TCP to the ports {_range(hosts[other])} of {hosts[other].address} pass.")
         for (one, other), answer in zip(pairs, answers, strict=True)
