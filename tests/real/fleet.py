@@ -132,6 +132,8 @@ class Fleet:
     base: Path
     tag: str
     machines: dict[str, Machine] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    """Of the machines that have a share of this one."""
 
     def namespace(self, who: str | int) -> str:
         """Of a machine by its number, of the switch (`s`), or of the controller (`c`)."""
@@ -234,9 +236,9 @@ def _network(fleet: Fleet, places: Sequence[Place], down: contextlib.ExitStack) 
                 subprocess.run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", "tbf", *queue], check=True)
 
 
-def _share(fleet: Fleet, number: int, share: Share, down: contextlib.ExitStack) -> tuple[Group, Disk]:
+def _share(fleet: Fleet, name: str, number: int, share: Share, down: contextlib.ExitStack) -> tuple[Group, Disk]:
     """Control groups and a disk, as the lab's hosts have them."""
-    group = Group(f"{fleet.tag}-{number}", Trees.find())
+    group = fleet.groups[name] = Group(f"{fleet.tag}-{number}", Trees.find())
     group.make()
     down.callback(group.remove)
     group.limit_cores(share.cores)
@@ -297,7 +299,7 @@ def _machine(fleet: Fleet, sshd: Path, place: Place, number: int, options: str, 
     _append(fleet.base / "keys/known_hosts", f"{machine.ssh_address} {key[0]} {key[1]}\n")
     limited, mounted = "", ""
     if place.share is not None:
-        group, disk = _share(fleet, number, place.share, down)
+        group, disk = _share(fleet, name, number, place.share, down)
         limited = "".join(f"echo $$ > {directory}/cgroup.procs && " for directory in group.directories)
         mounted = f"mount --rbind /sys/fs/cgroup {root}/sys/fs/cgroup && mount --bind {disk.mount} {root}/home/{USER}/.cache && "
     # A network namespace's own /sys is mounted there, so that the machine sees its links only.
