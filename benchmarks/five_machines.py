@@ -140,9 +140,9 @@ def of_run(argv: list[str], out: Path) -> dict[str, Any]:
 
 def print_table(found: Mapping[str, Mapping[str, Any]]) -> None:
     """Both beside each other."""
-    print("| | lab | ssh |\n|---|---|---|")
+    print(f"| | {' | '.join(found)} |\n|---{'|---' * len(found)}|")
     for name in dict.fromkeys(key for figures in found.values() for key in figures):
-        print(f"| {name} | " + " | ".join(str(found[one].get(name, "")) for one in ("lab", "ssh")) + " |")
+        print(f"| {name} | " + " | ".join(str(figures.get(name, "")) for figures in found.values()) + " |")
 
 
 if __name__ == "__main__":
