@@ -301,7 +301,13 @@ def _machine(fleet: Fleet, sshd: Path, place: Place, number: int, options: str, 
     if place.share is not None:
         group, disk = _share(fleet, name, number, place.share, down)
         limited = "".join(f"echo $$ > {directory}/cgroup.procs && " for directory in group.directories)
-        mounted = f"mount --rbind /sys/fs/cgroup {root}/sys/fs/cgroup && mount --bind {disk.mount} {root}/home/{USER}/.cache && "
+        # Not from /sys, which `ip netns exec` hides.
+        trees = fleet.base / "cgroup"
+        if not trees.exists():
+            trees.mkdir()
+            subprocess.run(["mount", "--rbind", "--make-rprivate", "/sys/fs/cgroup", str(trees)], check=True)
+            down.callback(lambda: subprocess.run(["umount", "-l", str(trees)], check=True))
+        mounted = f"mount --rbind {trees} {root}/sys/fs/cgroup && mount --bind {disk.mount} {root}/home/{USER}/.cache && "
     # A network namespace's own /sys is mounted there, so that the machine sees its links only.
     script = (
         f"mount -t overlay overlay -o lowerdir=/,upperdir={upper},workdir={work} {root} && "
