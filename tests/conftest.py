@@ -24,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # Matrices of a limit's posterior are small: several threads for one only wait for each other. Before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# What is printed is as wide as without a terminal, whoever runs the tests.
+os.environ.pop("COLUMNS", None)
+
 # A machine that is busy with something else makes no property wrong.
 settings.register_profile("hydrotest", deadline=None)
 settings.load_profile("hydrotest")
