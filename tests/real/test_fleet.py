@@ -358,6 +358,7 @@ def may_become_root(machine: Machine, allowed: str) -> Iterator[None]:
         machine.inside("rm", rules)
 
 
+@pytest.mark.long
 def test_generators_go_first_where_sudo_lets_them(fleet: Fleet, tmp_path: Path) -> None:
     """They are root's there; what loads nothing is not."""
     jump = fleet.machines["jump"]
