@@ -139,7 +139,9 @@ def test_emulated_hosts_get_what_they_are_given_under_version_2(machine: Virtual
         "a": {"connect": "netns", "cores": CORES_GIVEN, "memory": "1 GB", "network": f"{LINK_MBIT} Mbit/s"},
         "b": {"connect": "netns"},
     }
-    text = yaml.safe_dump({**KAFKA, "hosts": hosts}, sort_keys=False)
+    # Half an emulated core answers some ten requests a second.
+    slow = {"tests": [{"levels": {"workload": "ingest", "rates": [20]}}]}
+    text = yaml.safe_dump({**KAFKA, **slow, "hosts": hosts}, sort_keys=False)
     wrote = machine.run(f"cat > {COPY}/tmp/experiment.yaml", input=text)
     assert wrote.returncode == 0, wrote.stderr
     # A generator in real time, on a processor that is itself compiled, leaves no time for anything else: the machine was seen to hang.
@@ -153,7 +155,7 @@ def test_emulated_hosts_get_what_they_are_given_under_version_2(machine: Virtual
     assert summary["status"] == "complete"
     (account,) = summary["integrity"]
     assert account["lost"] == 0
-    assert account["acked"] > 1_000
+    assert account["acked"] > 100
     (limited,) = (one for one in summary["hosts"] if one["name"] == "a")
     assert limited["ceilings"]["cpu_cores"] == pytest.approx(CORES_GIVEN, rel=0.1)
     assert limited["ceilings"]["network_bytes_per_s"] == pytest.approx(LINK_MBIT * 1e6 / 8, rel=0.15)
