@@ -169,6 +169,8 @@ async def test_an_exporter_shows_what_our_own_sampler_does(there: There, tmp_pat
     assert (host["connect"], host["cores"], host["every_s"]) == ("exporter", os.cpu_count(), 1.0)
     summary = json.loads((out / "summary.json").read_text())
     assert {row["host"] for row in summary["usage"]} >= {"k1"}
+    assert (summary["baseline"]["system"], [row["host"] for row in summary["baseline"]["hosts"]]) == ("kafka", ["k1"])
+    assert summary["baseline"]["hosts"][0]["cpu_cores_mean"] > 0
     (trial,) = (out / "trials").iterdir()
     gauges = read_samples(trial, layout.GAUGE_SAMPLES)
     assert gauges.filter((pl.col("host") == "k1") & pl.col("gauge").str.starts_with("kafka_broker_request_handler_idle")).height > 3
