@@ -235,6 +235,7 @@ def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:
         fleet.cut("alpha", is_up=True)
         if death != "controller":
             process.wait(120)
+        (base / "alpha.ends").unlink(missing_ok=True)
     survivors = len(alpha.pids())
     clean = bool(list((alpha.root / "home/alice/.cache/hydrotest/data").glob("hydrotest-run-*/*/kafka-0/data/.kafka_cleanshutdown")))
     lines = journalled(base / "out")

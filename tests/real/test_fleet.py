@@ -484,6 +484,7 @@ def test_nothing_outlives_the_connection(fleet: Fleet, tmp_path: Path, death: st
         fleet.cut("alpha", is_up=True)
         if death != "controller":
             assert process.wait(120) == 3
+        (tmp_path / "alpha.ends").unlink(missing_ok=True)
     if death != "controller":
         assert [line for line in journalled(tmp_path / "out") if line["what"] == "connection lost" and line["host"] == "a"]
         assert not [line for line in journalled(tmp_path / "out") if line["what"] == "service died"]
