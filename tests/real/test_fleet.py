@@ -385,6 +385,7 @@ def test_cores_of_a_machine_are_taken_and_given_back(fleet: Fleet, tmp_path: Pat
         "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
         "workloads": {"ingest": {"kind": "kafka-produce", "on": "j", "record_size": "100 B"}},
         "tests": [{"isolated": {"workloads": ["ingest"], "squeeze": "60 s"}}],
+        "search": {"window": "3 s", "warm_up": "1 s", "trials": 6},
     }
     with may_become_root(fleet.machines["alpha"], "/home/alice/.cache/hydrotest/nodes/*"):
         done = run(fleet, written(tmp_path, {**KAFKA, **squeezed}))
