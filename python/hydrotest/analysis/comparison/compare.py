@@ -12,7 +12,7 @@ from typing import Any
 from scipy import special
 
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.resources.others import uses
+from hydrotest.analysis.resources.others import other_use
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.analysis.statistics.intervals import percent
 from hydrotest.spec.models import Experiment
@@ -32,8 +32,6 @@ of one run share its JVMs, the layout of its data and the state of the machine, 
 it. For limits it is measured: 0.08 in six runs (benchmarks/RESULTS.md, "Do consecutive runs agree?").
 Latencies, which lie nearer to the knee, are taken to scatter twice as much."""
 SIGNIFICANCE = 0.05
-OTHERS_APART = 0.1
-"""Of the larger: above it, what others use differs."""
 SAME_QUESTION = ("systems", "search", "warm_up", "tests", "hosts", "lab")
 """Parts of an experiment that belong to no single workload: differences in them come before all figures."""
 HARDWARE = ("cores", "memory_bytes", "cpu_model", "kernel", "connect")
@@ -113,24 +111,6 @@ def settings_apart(first: Run, second: Run) -> Apart:
     differences += [difference for found in neighbours.values() for difference in found]
     others = other_use(first.summary, second.summary)
     return Apart([*differences, *others], asked_otherwise, neighbours, bool(others))
-
-
-def other_use(first: Summary, second: Summary) -> list[Difference]:
-    """Where others used a cluster by more than a tenth more, or less, before any load of ours: what differs then may be theirs."""
-    if first.baseline is None or second.baseline is None:
-        return []
-    hosts = {host.name: host for host in first.hosts}
-    seen = {usage.host: usage for usage in second.baseline.hosts}
-    out = []
-    for usage in first.baseline.hosts:
-        if usage.host not in seen:
-            continue
-        then = uses(hosts[usage.host], seen[usage.host])
-        for name, (value, least) in uses(hosts[usage.host], usage).items():
-            other = then[name][0]
-            if abs(value - other) > max(OTHERS_APART * max(value, other), least):
-                out.append(Difference(Differs.OTHERS, usage.host, name, value, other))
-    return out
 
 
 def _differences(first: Run, second: Run, asked_otherwise: Mapping[str, list[Difference]]) -> list[Difference]:
