@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.load.figures import read_figures
 from hydrotest.load.stock_output import MIB, parse_consumer, parse_producer, parse_stress
+from hydrotest.printed.figures import read_figures
 from hydrotest.store.records import StockResult
 from tests.java_format import LOCALES, Locale, consumed, produced, stressed
 

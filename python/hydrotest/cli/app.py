@@ -264,6 +264,21 @@ def show(
 
 
 @app.command
+def audit(*files: Path, as_json: Json = False) -> int:
+    """Show what a benchmark's output really measured: contradictions, and figures that claim too much. 1 if a figure contradicts itself.
+
+    Parameters
+    ----------
+    files
+        Outputs of kafka-producer-perf-test, kafka-consumer-perf-test, cassandra-stress, OpenMessaging Benchmark, latte, NoSQLBench,
+        TestDFSIO and YCSB, folders of runs, and tables that were written down by hand as YAML.
+    """
+    from hydrotest.cli.commands.audit import audit
+
+    return audit(files, as_json)
+
+
+@app.command
 def report(run: Path, *, mask: Flag = False, as_json: Json = False) -> int:
     """Write a run's report: one file that opens offline.
 

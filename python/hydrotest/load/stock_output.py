@@ -4,30 +4,24 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from hydrotest.errors import TrialFailedError
-from hydrotest.load.figures import read_figures
 from hydrotest.percentiles import FIGURES
+from hydrotest.printed.consumer import TOOL as CONSUMER
+from hydrotest.printed.consumer import consumed, consumed_rows, is_cut_short
+from hydrotest.printed.figures import Printed, read_figures
+from hydrotest.printed.producer import RESULT, WARM_UP, exceptions, produced
+from hydrotest.printed.producer import TOOL as PRODUCER
+from hydrotest.printed.stress import LABELS, RESULTS, stress_cells
+from hydrotest.printed.stress import TOOL as STRESS
 from hydrotest.store.records import StockResult
 
 MIB = 1 << 20
 SEE_OUTPUT = "See its output in the trial's logs/."
-PRODUCER, CONSUMER, STRESS = "ProducerPerformance", "ConsumerPerformance", "cassandra-stress"
 RATE_ERROR_MAX = 1e-3
 """ConsumerPerformance prints its rate to four places; a larger difference from count ÷ time means that a
 figure was misread."""
-
-_PRODUCED = re.compile(
-    r"^(?P<count>\S+) (?P<steady>steady state )?records sent, (?P<rate>\S+) records/sec \((?P<mb>\S+) MB/sec\), (?P<mean>\S+) ms avg latency, "
-    r"(?P<max>\S+) ms max latency, (?P<p50>\S+) ms 50th, (?P<p95>\S+) ms 95th, (?P<p99>\S+) ms 99th, (?P<p999>\S+) ms 99\.9th",
-    re.MULTILINE | re.ASCII,
-)
-_WARM_UP = re.compile(r"^Warmup first ", re.MULTILINE)
-_EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+(\w+(?:Exception|Error))(?::|$)", re.MULTILINE | re.ASCII)
-"""The head of a stack trace; `Caused by:` and log lines begin otherwise."""
 
 
 def parse_producer(output: str, cpu_s: float, asked: int | None = None) -> StockResult:
@@ -36,25 +30,25 @@ def parse_producer(output: str, cpu_s: float, asked: int | None = None) -> Stock
     CPU includes the tool's start and warm-up. `asked`: records to be sent, warm-up included; those that it
     did not count have failed.
     """
-    lines = list(_PRODUCED.finditer(output))
+    lines = list(RESULT.finditer(output))
     wholes, steadies = [line for line in lines if not line["steady"]], [line for line in lines if line["steady"]]
     if not lines:
         raise TrialFailedError(f"{PRODUCER} printed no result line", SEE_OUTPUT)
     if len(wholes) > 1 or len(steadies) > 1:
         raise TrialFailedError(f"{PRODUCER} printed {len(lines)} result lines: which one counts is not known", SEE_OUTPUT)
-    if _WARM_UP.search(output) and not steadies:
+    if WARM_UP.search(output) and not steadies:
         raise TrialFailedError(f"{PRODUCER} printed no result line of its steady state", SEE_OUTPUT)
-    figures = _produced((steadies or wholes)[0])
+    figures = values(produced((steadies or wholes)[0]))
     if figures["count"] == 0:
-        raise TrialFailedError(f"{PRODUCER} sent nothing{_named(_exceptions(output))}", SEE_OUTPUT)
+        raise TrialFailedError(f"{PRODUCER} sent nothing{_named(exceptions(output))}", SEE_OUTPUT)
     _check(PRODUCER, figures)
     if figures["rate"] == 0:
         raise TrialFailedError(f"{PRODUCER} printed a rate of 0 for {figures['count']:,.0f} records", SEE_OUTPUT)
-    in_all = _whole(PRODUCER, "count", _produced(wholes[0])["count"]) if wholes else None
+    in_all = _whole(PRODUCER, "count", produced(wholes[0])["count"].value) if wholes else None
     errors = None if asked is None or in_all is None else asked - in_all
     if errors is not None and errors < 0:
         raise TrialFailedError(f"{PRODUCER} was to send {asked:,} records and printed {in_all:,}", SEE_OUTPUT)
-    names = _exceptions(output)
+    names = exceptions(output)
     count, rate = _whole(PRODUCER, "count", figures["count"]), figures["rate"]
     latency: dict[str, float | None] = {key: figures[key] for key in FIGURES if key in figures}
     return StockResult(
@@ -63,47 +57,31 @@ def parse_producer(output: str, cpu_s: float, asked: int | None = None) -> Stock
     )  # fmt: skip
 
 
-def _produced(line: re.Match[str]) -> dict[str, float]:
-    texts = {key: text for key, text in line.groupdict().items() if key != "steady"}
-    return dict(zip(texts, read_figures(list(texts.values()), grouped=False, tool=PRODUCER), strict=True))
-
-
-def _exceptions(output: str) -> dict[str, int]:
-    """Stack traces by the exception's name: the tool prints one for each record that failed."""
-    return dict(Counter(_EXCEPTION.findall(output)))
+def values(figures: Mapping[str, Printed]) -> dict[str, float]:
+    """Without what rounding left open."""
+    return {key: figure.value for key, figure in figures.items()}
 
 
 def _named(errors: dict[str, int]) -> str:
     return "".join(f"; {name} {count:,}" for name, count in errors.items())
 
 
-_CONSUMED_HEAD = "start.time, end.time, "
-_CONSUMED_ROW = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+, [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+, ")
-_CUT_SHORT = "WARNING: Exiting before consuming the expected number of messages"
-
-
 def parse_consumer(output: str, cpu_s: float) -> StockResult:
     """ConsumerPerformance's table: one header, one row. The rate leaves out the group's first rebalance."""
-    lines = [line.rstrip("\r") for line in output.split("\n")]
-    at = next((number for number, line in enumerate(lines) if line.startswith(_CONSUMED_HEAD)), None)
-    rows = [] if at is None else [line for line in lines[at:] if _CONSUMED_ROW.match(line)]
-    if at is None or not rows:
+    heads, rows = consumed_rows(output)
+    if not rows:
         raise TrialFailedError(f"{CONSUMER} printed no result row", SEE_OUTPUT)
     if len(rows) > 1:
         raise TrialFailedError(f"{CONSUMER} printed {len(rows)} result rows: which one counts is not known", SEE_OUTPUT)
-    heads = lines[at].split(", ")
     missing = [head for head in ("data.consumed.in.MB", "data.consumed.in.nMsg", "rebalance.time.ms", "fetch.time.ms", "fetch.nMsg.sec")
                if head not in heads]  # fmt: skip
     if missing:
         raise TrialFailedError(
             f"{CONSUMER} printed no {', '.join(missing)}: its rate would hold the group's rebalance", "Use the tool of Kafka 1.1 or later."
         )
-    cells = rows[0].split(", ")  # a decimal comma has no blank behind it
-    if len(cells) != len(heads):
-        raise TrialFailedError(f"{CONSUMER} printed a row of {len(cells)} cells below {len(heads)} heads", SEE_OUTPUT)
-    row = dict(zip(heads[2:], read_figures(cells[2:], grouped=False, tool=CONSUMER), strict=True))
+    row = values(consumed(heads, rows[0]))
     count, fetch_ms = row["data.consumed.in.nMsg"], row["fetch.time.ms"]
-    if any(line.startswith(_CUT_SHORT) for line in lines) or count == 0:
+    if is_cut_short(output) or count == 0:
         raise TrialFailedError(f"{CONSUMER} consumed {count:,.0f} records and gave up before it had all", SEE_OUTPUT)
     if fetch_ms <= 0 or row["rebalance.time.ms"] < 0:
         raise TrialFailedError(
@@ -121,36 +99,17 @@ def parse_consumer(output: str, cpu_s: float) -> StockResult:
     )  # fmt: skip
 
 
-_STRESS_LABELS = {
-    "latency mean": "mean", "latency median": "p50", "latency 95th percentile": "p95", "latency 99th percentile": "p99",
-    "latency 99.9th percentile": "p999", "latency max": "max", "op rate": "rate_per_s", "partition rate": "partitions_per_s",
-    "total partitions": "count", "total errors": "errors",
-}  # fmt: skip
-"""In lower case: Cassandra 2.1 began most of them in lower case."""
-_STRESS_VALUE = re.compile(r"\s*(?P<total>[^\s\[\]]+)(?:\s+(?:op/s|pk/s|ms))?\s*(?:\[(?P<ops>[^\[\]]*)\])?\s*", re.ASCII)
-_STRESS_OP = re.compile(r"(?P<op>[^:]+):\s*(?P<value>\S+)(?:\s+(?:op/s|pk/s|ms))?\s*", re.ASCII)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """A figure of cassandra-stress; of one kind of operation, or of all (None)."""
-
-    key: str
-    op: str | None
-    text: str
-
-
 def parse_stress(output: str, cpu_s: float) -> StockResult:
     """cassandra-stress's `Results:` block, in total and by operation.
 
     Its latencies include failed operations (`StressMetrics.record`).
     """
-    blocks = re.split(r"^[ \t]*Results:[ \t]*\r?$", output, flags=re.MULTILINE)[1:]
+    blocks = RESULTS.split(output)[1:]
     if not blocks:
         raise TrialFailedError(f"{STRESS} printed no results", SEE_OUTPUT)
     if len(blocks) > 1:
         raise TrialFailedError(f"{STRESS} printed {len(blocks)} blocks of results: which one counts is not known", "Give it `threads=`.")
-    cells = [cell for line in blocks[0].split("\n") for cell in _stress_cells(line)]
+    cells = [cell for line in blocks[0].split("\n") for cell in stress_cells(line)]
     figures: dict[tuple[str | None, str], float] = {}
     for cell, value in zip(cells, read_figures([cell.text for cell in cells], grouped=True, tool=STRESS), strict=True):
         if (cell.op, cell.key) in figures:
@@ -159,23 +118,9 @@ def parse_stress(output: str, cpu_s: float) -> StockResult:
     return _stressed(figures, cpu_s)
 
 
-def _stress_cells(line: str) -> list[_Cell]:
-    """The figures of one line; empty if its label is not used."""
-    label, _, rest = line.partition(":")
-    key = _STRESS_LABELS.get(label.strip(" \t").lower())
-    if key is None:
-        return []
-    found = _STRESS_VALUE.fullmatch(rest)
-    ops = re.split(r",\s+", found["ops"], flags=re.ASCII) if found and found["ops"] else []
-    matches = [_STRESS_OP.fullmatch(op) for op in ops]
-    if found is None or None in matches:
-        raise TrialFailedError(f"{STRESS} printed a line that cannot be read: {line.strip()!r}", SEE_OUTPUT)
-    return [_Cell(key, None, found["total"]), *(_Cell(key, match["op"].lower(), match["value"]) for match in matches if match)]
-
-
 def _stressed(figures: dict[tuple[str | None, str], float], cpu_s: float) -> StockResult:
     total = {key: value for (op, key), value in figures.items() if op is None}
-    missing = [label for label, key in _STRESS_LABELS.items() if key not in total and key != "partitions_per_s"]
+    missing = [label for label, key in LABELS.items() if key not in total and key != "partitions_per_s"]
     if missing:
         raise TrialFailedError(f"{STRESS} printed no {', '.join(missing)}", SEE_OUTPUT)
     if total["count"] == 0 or total["rate_per_s"] == 0:

@@ -1,0 +1,268 @@
+"""What a benchmark's output really measured: every check by a text that has its flaw, and none by one that has not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydrotest.audit.checks import findings
+from hydrotest.audit.checks.latency import mean_is_possible, tail_is_whole
+from hydrotest.audit.checks.window import rate_is_steady, start_is_left_out
+from hydrotest.audit.claim import Claim, Interval, Loop, Tool
+from hydrotest.audit.finding import CONTRADICTIONS, Code
+from hydrotest.audit.readers import read_output
+from hydrotest.cli.app import main
+from hydrotest.errors import BadInputError
+from hydrotest.printed.figures import Printed
+from hydrotest.report import published_results
+from hydrotest.report.wording.audited import finding_words
+from tests.test_recorded_runs import RUNS, unpacked
+
+STOCK, TEXTS = Path(__file__).parent / "data/stock", Path(__file__).parent / "data/audit"
+PUBLISHED = Path(published_results.__file__).parent / "published.yaml"
+
+
+def codes(path: Path) -> dict[tuple[str, str], list[Code]]:
+    """Of each claim in which something was found, by its place and its name."""
+    audited = read_output(path)
+    found = findings(audited.claims)
+    for one in (each for of_claim in found for each in of_claim):
+        assert finding_words(one).what
+    return {(claim.where, claim.what): [one.code for one in own] for claim, own in zip(audited.claims, found, strict=True) if own}
+
+
+def written(folder: Path, text: str, name: str = "output.txt") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_all_that_is_known_of_the_published_tables_is_found() -> None:
+    """The notes in published.yaml were made by people, row by row."""
+    by_kind: dict[tuple[str, int], set[Code]] = {}
+    for (where, _), found in codes(PUBLISHED).items():
+        kind, _, row = where.partition(", row ")
+        by_kind[kind, int(row.split()[0])] = set(found)
+    assert Code.OUT_OF_ORDER in by_kind["kafka_produce", 1]
+    assert Code.TARGET_MISSED in by_kind["kafka_produce", 3]
+    assert by_kind["kafka_consume", 3] == {Code.RATE_IS_NOT_COUNT_BY_TIME, Code.BYTES_DO_NOT_FIT}
+    assert by_kind["spark_perf", 2] == {Code.TWO_FIGURES}
+    assert by_kind["spark_perf", 4] == {Code.NOT_FINISHED}
+    assert by_kind["spark_perf", 5] == {Code.SAID_CHANGE_DOES_NOT_FIT}
+    assert Code.CLIENT_MAY_HAVE_SET_RATE in by_kind["cassandra_mixed", 1]
+    assert {Code.CLIENT_MAY_HAVE_SET_RATE, Code.FASTER_TOGETHER} == by_kind["cassandra_mixed", 4]
+    assert all(Code.CLIENT_SET_RATE in by_kind["cassandra_write", number] for number in (1, 2, 3))
+    assert Code.CLIENT_SET_RATE in by_kind["cassandra_read", 1]
+    assert Code.TWO_FIGURES in by_kind["node_observations", 3]
+    # What adds up is left alone: the prices, the first two drains, the splitter.
+    assert not {("cost", 1), ("kafka_consume", 1), ("kafka_consume", 2), ("kafka_produce", 4), ("dataflow_splitter", 1)} & by_kind.keys()
+
+
+@pytest.mark.parametrize("name", ["searched", "soak", "squeeze"])
+def test_nothing_is_found_in_clean_runs_of_ours(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(next(one for one in RUNS if one.name.startswith(name)), tmp_path)
+    assert main(["audit", str(run), "--json"]) == 0
+    audited = json.loads(capsys.readouterr().out)
+    assert (audited["contradictions"], audited["doubts"]) == (0, 0)
+    assert audited["files"][0]["results"]
+
+
+@pytest.mark.parametrize(
+    ("file", "where", "expected"),
+    [
+        ("c03-negative-fetch.txt", "row 1", {Code.NOT_A_FIGURE}),
+        ("c04-nothing-consumed.txt", "row 1", {Code.NOTHING_MEASURED}),
+        ("p06-zero-nan-comma.txt", "line 2", {Code.NOTHING_MEASURED}),
+        ("s09-all-errors-nan.txt", "line 2", {Code.NOTHING_MEASURED}),
+        ("s01-3.11-mixed.txt", "line 1", {Code.TAIL_CUT_OFF, Code.FAILED, Code.COLLECTIONS_NOT_MEASURED}),
+        ("s02-de.txt", "line 1", {Code.TAIL_CUT_OFF, Code.FAILED, Code.COLLECTIONS_NOT_MEASURED}),
+        ("s08-user-profile.txt", "line 1", {Code.CLIENT_MAY_HAVE_SET_RATE, Code.TAIL_CUT_OFF}),
+        ("c01-1.0-six-columns.txt", "row 1", {Code.RATE_IS_NOT_COUNT_BY_TIME, Code.BYTES_DO_NOT_FIT, Code.TWO_FIGURES}),
+    ],
+)
+def test_stock_tools(file: str, where: str, expected: set[Code]) -> None:
+    assert set(codes(STOCK / file)[where, ""]) == expected
+
+
+@pytest.mark.parametrize("file", ["p04-fr-comma.txt", "p08-print-metrics.txt", "c07-comma-locale.txt", "c08-warn-with-commas.txt"])
+def test_what_adds_up_is_left_alone(file: str) -> None:
+    assert codes(STOCK / file) == {}
+
+
+def test_other_tools() -> None:
+    omb = codes(TEXTS / "omb.json")
+    assert set(omb["workload 1 topic, 1 kB", "publish"]) == {Code.CLIENT_LATE}
+    assert set(omb["workload 1 topic, 1 kB", "end to end"]) == {Code.BACKLOG_GROWS}
+    assert set(codes(TEXTS / "latte.json")["result", ""]) == {Code.CLIENT_SET_RATE}
+    # The maximum is in microseconds there, and other timers are of parts of an operation.
+    nosqlbench = codes(TEXTS / "nosqlbench.log")
+    assert set(nosqlbench) <= {("line 1", "cql-keyvalue.result")}
+    assert set(codes(TEXTS / "dfsio.txt")["line 1", "write"]) == {Code.RATE_OF_ONE_WORKER}
+    assert set(codes(TEXTS / "ycsb.txt")["[OVERALL]", ""]) == {Code.CLIENT_SET_RATE, Code.FAILED}
+
+
+def test_a_producer_that_misses_its_target(tmp_path: Path) -> None:
+    """The command line stands above its output, as people paste it."""
+    text = (
+        "$ bin/kafka-producer-perf-test.sh --topic t --num-records 6000000 --record-size 100 --throughput 1000000 --producer-props acks=all\n"
+        + "".join(f"2500000 records sent, {rate}.0 records/sec (47.68 MB/sec), 250.0 ms avg latency, {high}.0 ms max latency.\n" for rate, high in [(500000, 400)] * 10)
+        + "5000000 records sent, 500000.000000 records/sec (47.68 MB/sec), 250.00 ms avg latency, 400.00 ms max latency, 250 ms 50th, 300 ms 95th, "
+        "350 ms 99th, 390 ms 99.9th.\n"
+    )  # fmt: skip
+    (found,) = codes(written(tmp_path, text)).values()
+    assert set(found) == {Code.TARGET_MISSED, Code.QUEUE_IN_CLIENT, Code.FAILED}
+
+
+STRESS_HEAD = (
+    "type,      total ops,    op/s,    pk/s,   row/s,    mean,     med,     .95,     .99,    .999,     max,   time,   stderr, errors,"
+    "  gc: #,  max ms,  sum ms,  sdv ms,      mb\n"
+)
+
+
+def stress(rates: Sequence[float], threads: int = 8) -> str:
+    """An output of cassandra-stress with a line a second, at rates that its total agrees with."""
+    total, mean = sum(rates), threads / (sum(rates) / len(rates)) * 1e3
+    lines = "".join(
+        f"total, {int(sum(rates[: n + 1]))}, {rate:.0f}, {rate:.0f}, {rate:.0f}, {mean:.1f}, 1.0, 2.0, 3.0, 4.0, 5.0, {n + 1}.0, 0.001, 0, 0, 0, 0, 0, 0\n"
+        for n, rate in enumerate(rates)
+    )
+    return f"""Running WRITE with {threads} threads for {len(rates)} seconds
+{STRESS_HEAD}{lines}
+Results:
+Op rate                   : {total / len(rates):.0f} op/s  [WRITE: {total / len(rates):.0f} op/s]
+Partition rate            : {total / len(rates):.0f} pk/s  [WRITE: {total / len(rates):.0f} pk/s]
+Latency mean              : {mean:.4f} ms [WRITE: {mean:.4f} ms]
+Latency median            : {0.9 * mean:.4f} ms [WRITE: {0.9 * mean:.4f} ms]
+Latency 95th percentile   : {1.5 * mean:.4f} ms [WRITE: {1.5 * mean:.4f} ms]
+Latency 99th percentile   : {2 * mean:.4f} ms [WRITE: {2 * mean:.4f} ms]
+Latency 99.9th percentile : {3 * mean:.4f} ms [WRITE: {3 * mean:.4f} ms]
+Latency max               : {4 * mean:.4f} ms [WRITE: {4 * mean:.4f} ms]
+Total partitions          : {total:.0f} [WRITE: {total:.0f}]
+Total errors              : 0 [WRITE: 0]
+Total operation time      : 00:00:{len(rates):02d}
+"""
+
+
+def test_threads_drift_and_a_slow_start(tmp_path: Path) -> None:
+    assert set(codes(written(tmp_path, stress([1000.0] * 40)))["line 44", ""]) == {Code.CLIENT_SET_RATE}
+    falling = [2000.0 - 10 * n + 13 * (n % 3) for n in range(40)]
+    assert Code.DRIFT in codes(written(tmp_path, stress(falling)))["line 44", ""]
+    started = [200.0] * 4 + [1000.0 + n % 2 for n in range(36)]
+    assert Code.WARM_UP_IN_FIGURES in codes(written(tmp_path, stress(started)))["line 44", ""]
+
+
+def claim(**changed: object) -> Claim:
+    return Claim(Tool.TABLE, "row", **changed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+def test_a_steady_rate_is_rarely_said_to_drift(rho: float) -> None:
+    """At most 2 of 100 (1 % is meant), also where neighbours resemble each other, and a scatter of 30 %."""
+    rng = np.random.default_rng(20)
+    wrong = 0
+    for _ in range(1000):
+        noise = rng.normal(0, 1, 60)
+        for at in range(1, 60):
+            noise[at] += rho * noise[at - 1]
+        rates = 1000 * (1 + 0.3 * noise * np.sqrt(1 - rho**2))
+        wrong += any(True for _ in rate_is_steady(claim(intervals=tuple(Interval(max(rate, 1.0)) for rate in rates))))
+    assert wrong <= 20
+
+
+def test_a_start_like_the_rest_is_not_called_a_warm_up() -> None:
+    rng = np.random.default_rng(21)
+    wrong = sum(
+        any(True for _ in start_is_left_out(claim(intervals=tuple(Interval(rate) for rate in rng.normal(1000, 60, 60)))))
+        for _ in range(500)
+    )
+    assert wrong == 0
+
+
+def test_the_longest_latency_may_come_first() -> None:
+    """By chance: at most 3 of 100 where the tail falls by the power of 1.5."""
+    rng = np.random.default_rng(23)
+    series = ([Interval(1000.0, float(high)) for high in rng.pareto(1.5, (60, 100)).max(axis=1)] for _ in range(500))
+    assert sum(any(True for _ in start_is_left_out(claim(intervals=tuple(one)))) for one in series) <= 15
+
+
+def test_means_of_real_distributions_are_possible() -> None:
+    """Whatever the distribution: its own mean lies between what its percentiles allow."""
+    rng = np.random.default_rng(22)
+    shapes = [
+        rng.lognormal(0, 2, 5000),
+        rng.exponential(1, 5000),
+        rng.uniform(0, 1, 5000),
+        np.r_[rng.uniform(0, 1, 4900), rng.uniform(500, 900, 100)],
+    ]
+    for values in shapes:
+        latency = {
+            name: Printed(float(np.quantile(values, share, method="higher")))
+            for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
+        }
+        whole = latency | {"mean": Printed(float(values.mean())), "max": Printed(float(values.max()))}
+        assert list(mean_is_possible(claim(latency_ms=whole))) == []
+        (one,) = mean_is_possible(claim(latency_ms=whole | {"mean": Printed(float(values.max()))}))
+        assert one.code is Code.MEAN_IMPOSSIBLE
+
+
+def test_what_a_closed_loop_hides_is_what_an_open_loop_shows() -> None:
+    """A server that answers in 1 ms and pauses once for 3 s, asked 1,000 times a second for 60 s by its schedule: the percentile that the
+    check works out from the closed loop's figures is the open loop's."""
+    due = np.arange(60_000) / 1e3
+    waited = np.where((due >= 20) & (due < 23), 23 - due, 0.0) * 1e3 + 1.0
+    (found,) = tail_is_whole(claim(
+        loop=Loop.CLOSED, rate=Printed(1000.0), count=Printed(60_000.0), threads=1,
+        latency_ms={"p99": Printed(1.0), "p999": Printed(1.0), "max": Printed(3000.0)},
+    ))  # fmt: skip
+    assert found.names["figure"] == "p999"
+    assert found.figures["lifted"] == pytest.approx(float(np.quantile(waited, 0.999)), rel=0.01)
+
+
+def test_one_figure_in_two_places(tmp_path: Path) -> None:
+    table = (
+        "store:\n  - {ops_per_s: 1000, mean_ms: 1.0, p99_ms: 3, usd_per_hour: 2.5, usd_per_month: 1900, hours_per_month: 720, colour: 3}\n"
+    )
+    path = written(tmp_path, table, "mine.yaml")
+    assert codes(path)["store, row 1 (line 2)", ""] == [Code.TWO_FIGURES]
+    assert read_output(path).not_read == ("colour",)
+
+
+def test_exit_codes_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(STOCK / "p08-print-metrics.txt")]) == 0
+    capsys.readouterr()
+    assert main(["audit", str(STOCK / "c03-negative-fetch.txt"), str(TEXTS / "omb.json"), "--json"]) == 1
+    audited = json.loads(capsys.readouterr().out)
+    assert (audited["contradictions"], audited["doubts"], [file["tool"] for file in audited["files"]]) == (
+        2, 2, ["kafka-consumer-perf-test", "OpenMessaging Benchmark"],
+    )  # fmt: skip
+    assert audited["files"][0]["results"][0]["rate_per_s"] is not None
+    assert main(["audit"]) == 2
+    assert main(["audit", str(tmp_path / "nothing")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "hello\n"), ("a.json", '{"a": 1}'), ("b.json", '{"a": '), ("a.yaml", "- 1\n"), ("b.yaml", "a: [1]\n"), ("c.yaml", "a: {b: [\n"),
+        ("d.yaml", "a: [{ops_per_s: 1, loop: round}]\n"), ("c.json", '{"publishRate": 3, "aggregatedPublishLatencyAvg": 1}'),
+        ("b.txt", "Results:\nlatency of nothing\n"),
+        ("c.txt", "start.time, end.time, data.consumed.in.MB, MB.sec\n2020-01-12 22:18:32:576, 2020-01-12 22:18:33:511, 1\n"),
+    ],
+)  # fmt: skip
+def test_what_is_no_output_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError) as refused:
+        read_output(written(tmp_path, text, name))
+    assert refused.value.hint
+    assert refused.value.file == tmp_path / name
+
+
+def test_contradictions_come_first() -> None:
+    found = findings([claim(loop=Loop.CLOSED, threads=10, rate=Printed(1000.0), count=Printed(10.0), seconds=Printed(5.0),
+                            latency_ms={"mean": Printed(10.0)})])[0]  # fmt: skip
+    flags = [one.code in CONTRADICTIONS for one in found]
+    assert flags == sorted(flags, reverse=True)
+    assert len(flags) > 1
